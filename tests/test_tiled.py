@@ -1,0 +1,192 @@
+"""The tiled matrix product against plain float64 sums, at every edge of its blocking."""
+
+import itertools
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ladder.workloads.gemm import tiled
+
+FORMS = ["nn", "tn", "nt"]
+SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
+DTYPES = [np.float64, np.float32]
+
+
+def operands(form, m, n, k, dtype, seed=0):
+    """a, b and a possible addend of the product, with entries in ±1."""
+    rng = np.random.default_rng(seed)
+    shapes = [(k, m) if form == "tn" else (m, k), (n, k) if form == "nt" else (k, n), (m, n)]
+    return [rng.uniform(-1, 1, shape).astype(dtype) for shape in shapes]
+
+
+def excess(form, a, b, c, out):
+    """The largest elementwise error as a multiple of its bound (K + 1)·u·(|A||B| + |C|); infinite for a NaN."""
+    wide = [x.astype(np.float64) for x in (a, b)]
+    unit_roundoff = np.finfo(out.dtype).eps / 2
+    exact = np.einsum(SUBSCRIPTS[form], *wide)
+    scale = np.einsum(SUBSCRIPTS[form], *map(np.abs, wide))
+    if c is not None:
+        exact = exact + c
+        scale = scale + np.abs(c)
+    inner = a.shape[0] if form == "tn" else a.shape[1]
+    error = np.where(np.isfinite(out), np.abs(out - exact), np.inf)
+    return np.max(error / ((inner + 1) * unit_roundoff * scale))
+
+
+def check(form, m, n, k, dtype, addend=False):
+    a, b, c = operands(form, m, n, k, dtype)
+    c = c if addend else None
+    before = [x.copy() for x in (a, b)]
+    out = np.full((m, n), np.nan, dtype)
+    tiled.product(form)(a, b, out, c)
+    assert excess(form, a, b, c, out) <= 1, (form, m, n, k, dtype, addend)
+    assert np.array_equal(a, before[0])
+    assert np.array_equal(b, before[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_odd_shapes(form, dtype):
+    for m, n, k in itertools.product([1, 17, 65], repeat=3):
+        check(form, m, n, k, dtype)
+    for m, n, k in [(97, 101, 103), (100, 300, 784), (3, 500, 2), (500, 3, 2), (2, 3, 2000), (784, 10, 100)]:
+        check(form, m, n, k, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_addend(dtype):
+    for m, n, k in [(1, 1, 1), (17, 65, 1), (100, 784, 300), (65, 17, 1000)]:
+        check("nt", m, n, k, dtype, addend=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_edge_of_the_micro_tile(dtype):
+    mr, nr = tiled.MR, tiled.NR_BYTES // np.dtype(dtype).itemsize
+    for m in [*range(1, 2 * mr + 2)]:
+        for n in [1, nr - 1, nr, nr + 1, 2 * nr - 1, 2 * nr, 2 * nr + 1]:
+            check("nn", m, n, 7, dtype)
+    for n in range(1, 2 * nr + 2):
+        check("tn", mr + 1, n, 3, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+def test_every_edge_of_the_cache_blocks(form, dtype, offset):
+    kc = tiled.KC_BYTES // np.dtype(dtype).itemsize
+    for blocks in (1, 2):
+        check(form, blocks * tiled.MC + offset, 9, 11, dtype)
+        check(form, 9, blocks * tiled.NC + offset, 11, dtype)
+        check(form, 9, 11, blocks * kc + offset, dtype, addend=form == "nt")
+    check(form, tiled.MC + offset, tiled.NC + offset, kc + offset, dtype)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_alignment_and_nothing_outside_out_is_written(form):
+    m, n, k = 19, 53, 31
+    a, b, _ = operands(form, m, n, k, np.float64)
+    multiply = tiled.product(form)
+    for shift in range(8):
+        moved = []
+        for array in (a, b):
+            home = np.empty(array.size + shift)
+            home[shift:] = array.ravel()
+            moved.append(home[shift:].reshape(array.shape))
+        home = np.full(m * n + 2 * shift + 2, np.nan)
+        out = home[shift + 1 : shift + 1 + m * n].reshape(m, n)
+        multiply(*moved, out)
+        assert excess(form, a, b, None, out) <= 1
+        assert np.isnan(home[: shift + 1]).all()
+        assert np.isnan(home[shift + 1 + m * n :]).all()
+
+
+def test_a_product_serves_shapes_and_dtypes_in_any_order():
+    multiply = tiled.product("nt")
+    for (m, n, k), dtype in itertools.product([(65, 300, 400), (3, 2, 1), (33, 400, 500)], DTYPES):
+        a, b, c = operands("nt", m, n, k, dtype)
+        for addend in (None, c):
+            out = np.full((m, n), np.nan, dtype)
+            multiply(a, b, out, addend)
+            assert excess("nt", a, b, addend, out) <= 1
+
+
+def test_setup_runs_the_product_of_the_problem():
+    a, b, c = operands("nt", 5, 6, 7, np.float64)
+    problem = SimpleNamespace(sizes={"form": "nt"}, a=a, b=b, c=c, out=np.full((5, 6), np.nan))
+    tiled.setup(problem, threads=1)()
+    assert excess("nt", a, b, c, problem.out) <= 1
+
+
+def test_the_bound_notices_a_dropped_term_and_a_lower_precision():
+    a, b, _ = operands("nn", 30, 40, 50, np.float64)
+    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b)) <= 1
+    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a[:, :-1], b[:-1])) > 1
+    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
+
+
+def test_unknown_form():
+    with pytest.raises(KeyError):
+        tiled.product("tt")
+
+
+@pytest.mark.parametrize("extent", [1, 7, 8, 9, 240, 241, 784, 1025])
+def test_even_steps_cover_the_extent_within_the_limit(extent):
+    for limit, unit in [(240, 24), (960, 8), (320, 1)]:
+        step = tiled._even_step.py_func(extent, limit, unit)
+        assert step % unit == 0
+        assert 0 < step <= limit
+        assert -(-extent // step) == -(-extent // limit)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 6, 24])
+def test_shares_of_the_threads_cover_out_once(threads):
+    for m, n in [(1, 1), (17, 65), (100, 300), (1000, 10)]:
+        panels = [-(-m // 8), -(-n // 24)]
+        rows, columns = tiled._grid.py_func(*panels, threads)
+        assert rows * columns == threads
+        seen = np.zeros((m, n), int)
+        for r, c in itertools.product(range(rows), range(columns)):
+            top, bottom = tiled._share.py_func(panels[0], 8, m, rows, r)
+            left, right = tiled._share.py_func(panels[1], 24, n, columns, c)
+            seen[top:bottom, left:right] += 1
+        assert (seen == 1).all()
+
+
+IN_ANOTHER_PROCESS = """
+import numba
+import numpy as np
+from ladder.workloads.gemm import tiled
+
+rng = np.random.default_rng(0)
+multiply = tiled.product("nn")
+for threads in {threads}:
+    numba.set_num_threads(threads)
+    for m, n, k in [(1, 1, 1), (200, 17, 300), (17, 400, 30), (97, 331, 101)]:
+        a, b, out = rng.uniform(-1, 1, (m, k)), rng.uniform(-1, 1, (k, n)), np.full((m, n), np.nan)
+        multiply(a, b, out)
+        assert np.allclose(out, np.einsum("ik,kj->ij", a, b), rtol=0, atol=1e-12), (threads, m, n, k)
+print(numba.threading_layer(), sum(tiled._multiply.stats.cache_misses.values()))
+"""
+
+
+def test_threads_and_cache_across_processes(tmp_path):
+    """Six threads on any machine; the second process loads what the first compiled."""
+    environment = os.environ | {
+        "NUMBA_NUM_THREADS": "6",
+        "NUMBA_THREADING_LAYER": "omp",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "OMP_WAIT_POLICY": "passive",
+    }
+    for threads, misses in [([6, 2, 3], 1), ([1, 2], 0)]:
+        run = subprocess.run(
+            [sys.executable, "-c", IN_ANOTHER_PROCESS.format(threads=threads)],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, run.stderr
+        assert run.stdout.split() == ["omp", str(misses)]
