@@ -24,7 +24,7 @@ def operands(form, m, n, k, dtype, seed=0):
 
 
 def excess(form, a, b, c, out):
-    """The largest elementwise error as a multiple of its bound (K + 1)·u·(|A||B| + |C|); infinite for a NaN."""
+    """The largest error of an element as a multiple of its bound (K + 1)·u·(|A||B| + |C|); inf for NaN."""
     wide = [x.astype(np.float64) for x in (a, b)]
     unit_roundoff = np.finfo(out.dtype).eps / 2
     exact = np.einsum(SUBSCRIPTS[form], *wide)
@@ -135,7 +135,12 @@ def test_unknown_form():
 
 @pytest.mark.parametrize("extent", [1, 7, 8, 9, 240, 241, 784, 1025])
 def test_even_steps_cover_the_extent_within_the_limit(extent):
-    for limit, unit in [(240, 24), (960, 8), (320, 1)]:
+    for limit, unit in [
+        (tiled.MC, tiled.MR),
+        (tiled.NC, tiled.NR_BYTES // 8),
+        (tiled.NC, tiled.NR_BYTES // 4),
+    ]:
+        assert limit % unit == 0
         step = tiled._even_step.py_func(extent, limit, unit)
         assert step % unit == 0
         assert 0 < step <= limit
@@ -169,16 +174,17 @@ for threads in {threads}:
         a, b, out = rng.uniform(-1, 1, (m, k)), rng.uniform(-1, 1, (k, n)), np.full((m, n), np.nan)
         multiply(a, b, out)
         assert np.allclose(out, np.einsum("ik,kj->ij", a, b), rtol=0, atol=1e-12), (threads, m, n, k)
-print(numba.threading_layer(), sum(tiled._multiply.stats.cache_misses.values()))
+print(tiled.VECTOR_BYTES, numba.threading_layer(), sum(tiled._multiply.stats.cache_misses.values()))
 """
 
 
-def test_threads_and_cache_across_processes(tmp_path):
-    """Six threads on any machine; the second process loads what the first compiled."""
+def test_threads_cache_and_a_cpu_without_features(tmp_path):
+    """Six threads and the narrowest vectors; the second process loads what the first compiled."""
     environment = os.environ | {
         "NUMBA_NUM_THREADS": "6",
         "NUMBA_THREADING_LAYER": "omp",
         "NUMBA_CACHE_DIR": str(tmp_path),
+        "NUMBA_CPU_NAME": "generic",
         "OMP_WAIT_POLICY": "passive",
     }
     for threads, misses in [([6, 2, 3], 1), ([1, 2], 0)]:
@@ -189,4 +195,4 @@ def test_threads_and_cache_across_processes(tmp_path):
             text=True,
         )
         assert run.returncode == 0, run.stderr
-        assert run.stdout.split() == ["omp", str(misses)]
+        assert run.stdout.split() == ["16", "omp", str(misses)]

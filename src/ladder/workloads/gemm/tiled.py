@@ -1,8 +1,9 @@
 """GEMM with blocking for every cache, packed panels and a vectorised, register-blocked micro-kernel.
 
-The algorithm is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
-ACM TOMS 34(3), 2008, with the loops of F. Van Zee and R. van de Geijn, "BLIS: A Framework for Rapidly
-Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, turned over for row-major arrays. From the outside in:
+The algorithm is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix
+Multiplication", ACM TOMS 34(3), 2008, with the loops of F. Van Zee and R. van de Geijn, "BLIS: A
+Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, turned over for row-major
+arrays. From the outside in:
 
     MC rows of out              their part of A, MC × KC, is packed and stays in L3
     KC of the inner dimension
@@ -10,17 +11,22 @@ Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, turned over for row-maj
     MR rows                     one panel of A, MR × KC, stays in L1
     NR columns                  the micro-kernel: MR × NR sums stay in registers over the whole KC
 
-A packed panel holds its elements in the order in which the micro-kernel reads them: MR (of A) or NR (of B) for
-the first k, then those for the second, and so on, filled up with zeros where the matrix ends. Packing also takes
-care of transposition, so the three forms differ in nothing else.
+A packed panel holds its elements in the order in which the micro-kernel reads them: MR of A (or NR of
+B) for the first k, then those for the second, and so on, with zeros where the matrix ends. Packing also
+transposes as needed, so the three forms differ in nothing else. Each thread owns one rectangle of out
+and runs these loops on it with panels of its own.
 
-Each thread owns one rectangle of out and runs the loops above on it with workspaces of its own.
+What bounds it: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds on MR + NR/lanes
+loads (24 on 11 with AVX-512), so a large product is bound by the multiply-add units: 2·M·N·K FLOPs over
+cores × units × lanes × 2 × clock is the floor. Small and skinny products also pay for packing, which
+moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for filling up
+to whole panels. Prefetching out or B in software gained less than 1 %: the hardware follows the
+packed panels by itself.
 
-What bounds it: the micro-kernel issues MR·NR/lanes fused multiply-adds for MR + NR/lanes loads, so large products
-are bound by the multiply-add units. The floor is 2·M·N·K FLOPs over (cores × units × lanes × 2 × clock). Packing
-costs about 1/N of that time for an element of A and 1/M for one of B, times the cycles for moving one: it, and
-the padding to MR and NR, are what small or skinny products pay.
+All of it is in one file because Numba's cache notices an edit of the function's own file only.
 """
+
+import math
 
 import numba
 import numpy as np
@@ -32,13 +38,18 @@ from numba.extending import intrinsic
 DEVICE = "host"
 
 CACHE_LINE = 64  # bytes
-KC_BYTES = 2560  # of one row of a panel of A; KC = KC_BYTES / itemsize
+# Largest blocks; a matrix is cut into equal ones.
 MC = 960
-NC = 240
+NC = 144
+KC_BYTES = 2560  # KC = KC_BYTES / itemsize
 
 
 def _register_block():
-    """Bytes of a vector register, MR, and vectors in NR: the sums, a row of B and one of A fit the registers."""
+    """Bytes of a vector register, MR, and vectors in NR.
+
+    MR × vectors sums, the vectors of B and one of A must fit the registers, or the compiler spills sums to
+    memory; and there must be enough sums to cover the latency of a multiply-add.
+    """
     features = numba.config.CPU_FEATURES
     if features is None:
         features = binding.get_host_cpu_features().flatten()
@@ -48,21 +59,61 @@ def _register_block():
     if "+avx2" in features and "+fma" in features:  # 16 registers
         return 32, 6, 2
     if "+neon" in features:  # 32 registers
-        return 16, 8, 3
+        return 16, 8, 2
     return 16, 4, 2
 
 
 VECTOR_BYTES, MR, NR_VECTORS = _register_block()
-NR_BYTES = VECTOR_BYTES * NR_VECTORS
+NR_BYTES = VECTOR_BYTES * NR_VECTORS  # NR = NR_BYTES / itemsize
+SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side, a power of two, of the squares that are packed in registers
+
 options = {"cache": True, "error_model": "numpy", "nogil": True}
 
 
+class _Vectors:
+    """Emits LLVM IR for vectors of `lanes` numbers of `dtype`, unaligned in memory."""
+
+    def __init__(self, context, builder, dtype, lanes):
+        self.builder = builder
+        self.number = context.get_data_type(dtype)
+        self.align = context.get_abi_sizeof(self.number)
+        self.lanes = lanes
+        self.type = ir.VectorType(self.number, lanes)
+        self.undefined = ir.Constant(self.type, ir.Undefined)
+        self.zero = ir.Constant(self.type, None)
+
+    def load(self, pointer):
+        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=self.align)
+
+    def store(self, value, pointer):
+        self.builder.store(value, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.align)
+
+    def shuffle(self, first, second, indices):
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(indices)), indices)
+        return self.builder.shuffle_vector(first, second, mask)
+
+    def broadcast(self, value):
+        one = self.builder.insert_element(self.undefined, value, ir.IntType(32)(0))
+        return self.shuffle(one, self.undefined, [0] * self.lanes)
+
+    def multiply_add(self, x, y, z):
+        name = f"llvm.fmuladd.v{self.lanes}f{8 * self.align}"
+        kind = ir.FunctionType(self.type, [self.type] * 3)
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, [x, y, z])
+
+
+def _address(context, builder, array_type, array, at):
+    """Pointer to element number `at` of a contiguous array."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [at])
+
+
 @intrinsic
-def _panel_columns(typingctx, array):
+def _nr(typingctx, array):
     """NR for the dtype of `array`, known to the compiler."""
 
     def codegen(context, builder, signature, args):
-        return context.get_constant(types.intp, NR_BYTES * 8 // array.dtype.bitwidth)
+        return context.get_constant(types.intp, NR_BYTES // (array.dtype.bitwidth // 8))
 
     return types.intp(array), codegen
 
@@ -71,89 +122,98 @@ def _panel_columns(typingctx, array):
 def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride):
     """c (MR × NR) = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
 
-    The arrays are flat; `*_at` is the index of the first element; addend is laid out as c, with the same stride
-    from row to row. In LLVM IR, because the compiler's own vectoriser doesn't keep the sums in registers.
+    The arrays are contiguous; `*_at` is the flat index of the first element; c_stride is the
+    distance between rows of c and of addend, which starts at c_at too. It is written in LLVM IR
+    because from loops the compiler doesn't make code that keeps the sums in registers.
     """
 
     def codegen(context, builder, signature, args):
-        depth, _, a_at, _, b_at, _, add, _, c_at, c_stride = args
-        number = context.get_data_type(signature.args[1].dtype)
-        lanes = NR_BYTES // NR_VECTORS // context.get_abi_sizeof(number)
-        align = context.get_abi_sizeof(number)
-        vector = ir.VectorType(number, lanes)
+        depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride = args
         index = depth.type
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-        multiply_add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fmuladd.v{lanes}f{align * 8}"
-        )
-
-        def address(which, at):
-            data = context.make_array(signature.args[which])(context, builder, args[which]).data
-            return builder.gep(data, [at])
+        itemsize = signature.args[1].dtype.bitwidth // 8
+        vectors = _Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
+        tile = [(i, j) for i in range(MR) for j in range(NR_VECTORS)]
 
         def step(pointer, count):
             return builder.gep(pointer, [index(count)])
 
-        def load(pointer):
-            return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=align)
-
-        def broadcast(value):
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
-            return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), everywhere)
-
-        a_start, b_start = address(1, a_at), address(3, b_at)
+        a_start = _address(context, builder, signature.args[1], a, a_at)
+        b_start = _address(context, builder, signature.args[3], b, b_at)
         before = builder.block
         loop = builder.append_basic_block("over_k")
-        after = builder.append_basic_block("store")
         builder.branch(loop)
 
         builder.position_at_end(loop)
-        k = builder.phi(index)
-        a_k, b_k = builder.phi(a_start.type), builder.phi(b_start.type)
-        sums = [[builder.phi(vector) for _ in range(NR_VECTORS)] for _ in range(MR)]
-        b_row = [load(step(b_k, j * lanes)) for j in range(NR_VECTORS)]
-        new_sums = []
-        for i in range(MR):
-            a_i = broadcast(builder.load(step(a_k, i)))
-            new_sums.append(
-                [builder.call(multiply_add, [a_i, b_row[j], sums[i][j]]) for j in range(NR_VECTORS)]
-            )
+        k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
+        sums = {ij: builder.phi(vectors.type) for ij in tile}
+        a_column = [vectors.broadcast(builder.load(step(a_k, i))) for i in range(MR)]
+        b_row = [vectors.load(step(b_k, j * vectors.lanes)) for j in range(NR_VECTORS)]
+        new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
         next_k = builder.add(k, index(1))
         for phi, first, following in [
             (k, index(0), next_k),
             (a_k, a_start, step(a_k, MR)),
-            (b_k, b_start, step(b_k, NR_VECTORS * lanes)),
-            *[
-                (sums[i][j], ir.Constant(vector, None), new_sums[i][j])
-                for i in range(MR)
-                for j in range(NR_VECTORS)
-            ],
+            (b_k, b_start, step(b_k, NR_VECTORS * vectors.lanes)),
+            *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
         ]:
             phi.add_incoming(first, before)
             phi.add_incoming(following, loop)
-        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, after)
+        done = builder.append_basic_block("store")
+        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, done)
 
-        builder.position_at_end(after)
-        c_rows = [builder.add(c_at, builder.mul(c_stride, index(i))) for i in range(MR)]
-
-        def store(plus_addend):
-            for i in range(MR):
-                c_row, addend_row = address(7, c_rows[i]), address(5, c_rows[i])
-                for j in range(NR_VECTORS):
-                    value = new_sums[i][j]
-                    if plus_addend:
-                        value = builder.fadd(value, load(step(addend_row, j * lanes)))
-                    target = builder.bitcast(step(c_row, j * lanes), vector.as_pointer())
-                    builder.store(value, target, align=align)
-
-        with builder.if_else(add) as (then, otherwise):
-            with then:
-                store(True)
-            with otherwise:
-                store(False)
+        builder.position_at_end(done)
+        with builder.if_else(add) as branches:
+            for branch, plus_addend in zip(branches, (True, False), strict=True):
+                with branch:
+                    for i, j in tile:
+                        at = builder.add(c_at, builder.mul(c_stride, index(i)))
+                        at = builder.add(at, index(j * vectors.lanes))
+                        value = new_sums[i, j]
+                        if plus_addend:
+                            more = vectors.load(_address(context, builder, signature.args[5], addend, at))
+                            value = builder.fadd(value, more)
+                        vectors.store(value, _address(context, builder, signature.args[7], c, at))
         return context.get_dummy_value()
 
     return types.void(depth, a, a_at, b, b_at, addend, add, c, c_at, c_stride), codegen
+
+
+@intrinsic
+def _move_square(typingctx, source, source_at, source_stride, target, target_at, target_stride, transpose):
+    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; indices as in `_micro_kernel`."""
+
+    def codegen(context, builder, signature, args):
+        source, source_at, source_stride, target, target_at, target_stride, transpose = args
+        vectors = _Vectors(context, builder, signature.args[0].dtype, SQUARE)
+
+        def row(which, array, at, stride, i):
+            at = builder.add(at, builder.mul(stride, stride.type(i)))
+            return _address(context, builder, signature.args[which], array, at)
+
+        rows = [vectors.load(row(0, source, source_at, source_stride, i)) for i in range(SQUARE)]
+        with builder.if_else(transpose) as branches:
+            for branch, values in zip(branches, (None, rows), strict=True):
+                with branch:
+                    for i, value in enumerate(values or _transposed(vectors, rows)):
+                        vectors.store(value, row(3, target, target_at, target_stride, i))
+        return context.get_dummy_value()
+
+    return types.void(source, source_at, source_stride, target, target_at, target_stride, transpose), codegen
+
+
+def _transposed(vectors, rows):
+    """Rows of a transposed square: swap the off-diagonal quarters, then those of each quarter, and so on."""
+    lanes, half = len(rows), len(rows) // 2
+    while half:
+        # Element j of the new upper (lower) row of a pair, counted through both old rows.
+        upper = [lanes + j - half if j & half else j for j in range(lanes)]
+        lower = [lanes + j if j & half else j + half for j in range(lanes)]
+        rows = [
+            vectors.shuffle(rows[i & ~half], rows[i | half], lower if i & half else upper)
+            for i in range(lanes)
+        ]
+        half //= 2
+    return rows
 
 
 @njit(**options)
@@ -169,27 +229,31 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
 
     `operand` has the inner dimension as its last axis if `inner_last`, else as its first.
     """
-    for panel in range(-(-count // width)):
-        target = panels[panel * width * depth : (panel + 1) * width * depth].reshape(depth, width)
-        start = first + panel * width
-        inside = min(width, first + count - start)
-        if inner_last:
-            for i in range(inside):
-                for k in range(depth):
-                    target[k, i] = operand[start + i, k_first + k]
-        else:
-            for k in range(depth):
-                for i in range(inside):
-                    target[k, i] = operand[k_first + k, start + i]
-        for k in range(depth):
-            for i in range(inside, width):
-                target[k, i] = 0
+    stride = operand.shape[1]
+    for panel in range(0, count, width):
+        for square_k in range(0, depth, SQUARE):
+            for square_i in range(panel, panel + width, SQUARE):
+                i, k = first + square_i, k_first + square_k
+                target_at = panel * depth + square_k * width + square_i - panel
+                if square_i + SQUARE <= count and square_k + SQUARE <= depth:
+                    source_at = i * stride + k if inner_last else k * stride + i
+                    _move_square(operand, source_at, stride, panels, target_at, width, inner_last)
+                else:
+                    for q in range(min(SQUARE, depth - square_k)):
+                        for p in range(SQUARE):
+                            value = 0
+                            if square_i + p < count:
+                                value = operand[i + p, k + q] if inner_last else operand[k + q, i + p]
+                            panels[target_at + q * width + p] = value
 
 
 @njit(**options)
 def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns, tile):
-    """A block of out = packed A · packed B, plus addend if `add`; `tile` catches micro-tiles that reach outside."""
-    nr = _panel_columns(out)
+    """A block of out = packed A · packed B, plus addend if `add`; `tile` is room for one micro-tile.
+
+    A micro-tile that reaches outside the block is computed in `tile`; the part inside is then copied.
+    """
+    nr = _nr(out)
     flat_out, flat_addend = out.ravel(), addend.ravel()
     for i in range(0, rows, MR):
         for j in range(0, columns, nr):
@@ -200,17 +264,9 @@ def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, 
             else:
                 target, target_at, stride = tile, 0, nr
             _micro_kernel(
-                depth,
-                a_panels,
-                i * depth,
-                b_panels,
-                j * depth,
-                flat_addend,
-                add and whole,
-                target,
-                target_at,
-                stride,
-            )
+                depth, a_panels, i * depth, b_panels, j * depth,
+                flat_addend, add and whole, target, target_at, stride,
+            )  # fmt: skip
             if not whole:
                 for p in range(min(MR, rows - i)):
                     for q in range(min(nr, columns - j)):
@@ -219,13 +275,17 @@ def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, 
 
 
 @njit(**options)
-def _rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, a_panels, b_panels, tile):
+def _rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspace):
     """The part of the product in the half-open ranges `rows` and `columns` of out, on one thread."""
     inner = a.shape[1] if a_inner_last else a.shape[0]
-    nr = _panel_columns(out)
+    nr = _nr(out)
     mc = _even_step(rows[1] - rows[0], MC, MR)
     nc = _even_step(columns[1] - columns[0], NC, nr)
-    kc = _even_step(inner, KC_BYTES // a.itemsize, 1)
+    kc_most = KC_BYTES // a.itemsize
+    kc = _even_step(inner, kc_most, SQUARE)
+    a_panels = workspace[: MC * kc_most]
+    b_panels = workspace[MC * kc_most : (MC + NC) * kc_most]
+    tile = workspace[(MC + NC) * kc_most :]
     for i in range(rows[0], rows[1], mc):
         m = min(mc, rows[1] - i)
         for k in range(0, inner, kc):
@@ -257,10 +317,10 @@ def _share(panels, width, extent, parts, part):
 
 
 @njit(parallel=True, **options)
-def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, a_panels, b_panels, tiles, threads):
+def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads):
     """The whole product: one rectangle of out for each thread; the workspaces have a row for each thread."""
     m, n = out.shape
-    nr = _panel_columns(out)
+    nr = _nr(out)
     row_panels, column_panels = -(-m // MR), -(-n // nr)
     grid_rows, grid_columns = _grid(row_panels, column_panels, threads)
     for part in prange(grid_rows * grid_columns):
@@ -268,18 +328,16 @@ def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, a_panels, b_pa
         columns = _share(column_panels, nr, n, grid_columns, part % grid_columns)
         if rows[0] < rows[1] and columns[0] < columns[1]:
             _rectangle(
-                a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns,
-                a_panels[part], b_panels[part], tiles[part],
+                a, a_inner_last, b, b_inner_last, addend, add, out, rows, columns, workspaces[part]
             )  # fmt: skip
 
 
-def _workspace(threads, size, dtype):
-    """An array (threads, ≥ size) whose rows start on a cache line."""
-    dtype = np.dtype(dtype)
-    size = -(-size * dtype.itemsize // CACHE_LINE) * CACHE_LINE
+def _workspaces(threads):
+    """Bytes for the packed panels of A and B and one micro-tile of each thread, aligned to cache lines."""
+    size = (MC + NC) * KC_BYTES + MR * NR_BYTES
     memory = np.empty(threads * size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + threads * size].view(dtype).reshape(threads, -1)
+    return memory[start : start + threads * size].reshape(threads, size)
 
 
 def product(form):
@@ -291,23 +349,13 @@ def product(form):
     Raises KeyError for another form.
     """
     a_inner_last, b_inner_last = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}[form]
-    workspaces = {}
+    workspaces = _workspaces(numba.config.NUMBA_NUM_THREADS)
 
     def multiply(a, b, out, c=None):
-        dtype = out.dtype
-        if dtype not in workspaces:
-            threads = numba.config.NUMBA_NUM_THREADS
-            kc = KC_BYTES // dtype.itemsize
-            nr = NR_BYTES // dtype.itemsize
-            workspaces[dtype] = (
-                _workspace(threads, MC * kc, dtype),
-                _workspace(threads, NC * kc, dtype),
-                _workspace(threads, MR * nr, dtype),
-            )
         addend = out if c is None else c
         _multiply(
             a, a_inner_last, b, b_inner_last, addend, c is not None, out,
-            *workspaces[dtype], numba.get_num_threads(),
+            workspaces.view(out.dtype), numba.get_num_threads(),
         )  # fmt: skip
 
     return multiply
