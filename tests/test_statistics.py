@@ -233,6 +233,8 @@ def test_changes_below_the_threshold_do_not_count():
     a, b = measured(np.random.default_rng(11), 10, 0.001, 0.001)
     assert compare(1.02 * a, b, threshold=0.0).word == "slower"
     assert compare(1.02 * a, b, threshold=0.05).word == "can't tell"
+    assert compare(a, 1.02 * b, threshold=0.0).word == "faster"
+    assert compare(a, 1.02 * b, threshold=0.05).word == "can't tell"
     assert compare(a, b, threshold=0.05).detectable > 0.05
 
 
