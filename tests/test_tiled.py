@@ -6,6 +6,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
@@ -128,9 +129,13 @@ def test_the_bound_notices_a_dropped_term_and_a_lower_precision():
     assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
 
 
-def test_unknown_form():
+def test_what_cannot_be_multiplied():
     with pytest.raises(KeyError):
         tiled.product("tt")
+    a, b, out = (np.ones((4, 4)) for _ in range(3))
+    for bad in (a.T, a[:, ::2], a.astype(np.float32)):
+        with pytest.raises(numba.TypingError, match="C-contiguous arrays of one dtype"):
+            tiled.product("nn")(bad, b, out)
 
 
 @pytest.mark.parametrize("extent", [1, 7, 8, 9, 240, 241, 784, 1025])
@@ -185,6 +190,7 @@ def test_threads_cache_and_a_cpu_without_features(tmp_path):
         "NUMBA_THREADING_LAYER": "omp",
         "NUMBA_CACHE_DIR": str(tmp_path),
         "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
         "OMP_WAIT_POLICY": "passive",
     }
     for threads, misses in [([6, 2, 3], 1), ([1, 2], 0)]:

@@ -36,6 +36,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 DEVICE = "host"
+RUNTIME = "numba"
 
 CACHE_LINE = 64  # bytes
 # Largest blocks; a matrix is cut into equal ones.
@@ -181,6 +182,10 @@ def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_st
 @intrinsic
 def _move_square(typingctx, source, source_at, source_stride, target, target_at, target_stride, transpose):
     """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; indices as in `_micro_kernel`."""
+    if source.layout != "C" or source.dtype != target.dtype:
+        raise numba.TypingError(
+            f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}."
+        )
 
     def codegen(context, builder, signature, args):
         source, source_at, source_stride, target, target_at, target_stride, transpose = args
@@ -346,7 +351,7 @@ def product(form):
     form "nn": a (M × K), b (K × N), out = a·b. "tn": a (K × M), b (K × N), out = aᵀ·b.
     "nt": a (M × K), b (N × K), out = a·bᵀ, plus c (M × N) if given; c must not overlap out.
     All arrays are float64 or all float32. Works on as many threads as numba.get_num_threads() says.
-    Raises KeyError for another form.
+    Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
     a_inner_last, b_inner_last = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}[form]
     workspaces = _workspaces(numba.config.NUMBA_NUM_THREADS)
