@@ -127,6 +127,7 @@ def test_every_wrong_byte_in_the_header(path):
         (struct.pack(">HBB65I", 0, 0x08, 65, *[1] * 65) + b"x", "rank is 65"),
         (struct.pack(">HBB", 0, 0x08, 3) + b"x" * 11, "inside its header of 16"),
         (struct.pack(">HBBII", 0, 0x0B, 2, 3, 5) + bytes(29), "has 41 bytes .* takes 42"),
+        (struct.pack(">HBBII", 0, 0x0B, 2, 3, 5) + bytes(31), "has 43 bytes .* takes 42"),
         (struct.pack("<HBBI", 0, 0x08, 1, 3) + b"xyz", "takes 50331656"),
         (struct.pack(">HBB4I", 0, 0x0E, 4, *[0xFFFFFFFF] * 4), "takes"),
         (struct.pack(">HBB4I", 0, 0x0E, 4, 0, *[0xFFFFFFFF] * 3), "NumPy has no shape"),
