@@ -1,0 +1,128 @@
+"""The verbs of the command line: `python -m ladder VERB`. Each is what one rule of the workflow runs."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ladder import configuration, machine, plan
+from ladder.case import Case
+from ladder.errors import LadderError
+
+
+def main(arguments=None):
+    """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
+    options = parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except LadderError as error:
+        print(f"ladder {options.verb}: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+
+
+def parser():
+    """All verbs with their arguments."""
+    top = argparse.ArgumentParser(
+        prog="ladder", description="Measure numerical kernels and write about them."
+    )
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name, run, help):
+        found = verbs.add_parser(name, help=help, description=help)
+        found.set_defaults(run=run)
+        return found
+
+    one = verb(
+        "list", run_list, "print the cases of a configuration: what would run, what is left out and why"
+    )
+    one.add_argument(
+        "--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated"
+    )
+    one.add_argument("--cores", type=int, help="plan for so many cores instead of this machine's")
+
+    one = verb("data", run_data, "write a data set as four IDX files")
+    one.add_argument("name", choices=["digits", "mnist"])
+    one.add_argument("--out", required=True)
+    one.add_argument("--mirror", action="append", default=[], help="URL or folder, tried in the order given")
+
+    one = verb("reference", run_reference, "compute the reference of a training")
+    one.add_argument("workload")
+    one.add_argument("sizes", help="the sizes as in a case, without dtype and tuning")
+    one.add_argument("--data", required=True, help="folder of the data set")
+    one.add_argument("--out", required=True)
+
+    one = verb("measure", run_measure, "measure one case and write its record")
+    one.add_argument("workload")
+    one.add_argument("variant")
+    one.add_argument("case")
+    one.add_argument("--out", required=True)
+    one.add_argument("--machine", default="auto")
+    one.add_argument(
+        "--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults"
+    )
+    one.add_argument("--data", default="results/data", help="folder of the data sets")
+    one.add_argument("--reference")
+    one.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
+    one.add_argument("--granted", type=int, help="cores that the scheduler has granted")
+
+    one = verb("describe", run_describe, "write what this machine is (JSON)")
+    one.add_argument("--out", required=True)
+    return top
+
+
+def run_list(options):
+    config = configuration.load(["config/config.yaml", *options.configfile])
+    cores = options.cores or (machine.cores() if config["cores"] == "auto" else config["cores"])
+    planned = plan.plan(config, cores)
+    for one in planned:
+        print(f"{one.experiment}\t{one.case.key}\t{'left out: ' + one.left_out if one.left_out else 'runs'}")
+    runs = {one.case.key for one in planned if not one.left_out}
+    left = {one.case.key for one in planned if one.left_out}
+    print(f"{len(runs)} cases run on {cores} cores, {len(left)} are left out.")
+
+
+def run_data(options):
+    from ladder import data
+
+    if options.name == "digits":
+        data.digits(options.out)
+    else:
+        data.mnist(options.out, options.mirror)
+
+
+def run_reference(options):
+    import numpy as np
+
+    from ladder import data, workloads
+
+    workload = workloads.load(options.workload)
+    sizes = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
+    found = workload.reference.compute(sizes, data.load(options.data))
+    out = Path(options.out)
+    part = out.with_suffix(".part.npz")
+    np.savez(part, **found)
+    part.replace(out)
+
+
+def run_measure(options):
+    from ladder.measure import measure
+
+    case = Case.parse(options.workload, options.variant, options.case)
+    ceilings = json.loads(Path(options.ceilings).read_text()) if options.ceilings else None
+    data = {name: f"{options.data}/{name}" for name in ("digits", "mnist")}
+    protocol = configuration.protocol(json.loads(options.protocol))
+    label = machine.label() if options.machine == "auto" else options.machine
+    measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted)
+
+
+def run_describe(options):
+    from ladder.record import write_atomically
+
+    write_atomically(options.out, json.dumps(machine.describe(), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

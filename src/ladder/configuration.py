@@ -1,0 +1,78 @@
+"""The configuration: YAML files laid over each other, defaults filled in, unknown keys refused."""
+
+import copy
+import json
+from pathlib import Path
+
+import yaml
+
+from ladder.errors import LadderError
+
+SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
+
+
+def load(paths, changes=None):
+    """The configuration of YAML files, later ones over earlier ones, checked. Raises LadderError."""
+    merged = {}
+    for path in paths:
+        merge(merged, read(path))
+    return checked(merge(merged, changes or {}))
+
+
+def read(path):
+    """The mapping in a YAML file."""
+    try:
+        found = yaml.safe_load(Path(path).read_text())
+    except OSError as error:
+        raise LadderError(f"The configuration {path} can't be read: {error.strerror}.") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        raise LadderError(
+            f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}."
+        ) from None
+    if not isinstance(found, dict):
+        raise LadderError(f"The configuration {path} must be a mapping of keys to values.")
+    return found
+
+
+def merge(under, over):
+    """`under` with the keys of `over` laid over it, mappings key by key; what Snakemake does with `--configfile`."""
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(under.get(key), dict):
+            merge(under[key], value)
+        else:
+            under[key] = copy.deepcopy(value)
+    return under
+
+
+def checked(config):
+    """A copy with defaults filled in and dropped experiments left out. Raises LadderError naming a wrong key."""
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads(SCHEMA_FILE.read_text())
+    config = copy.deepcopy(config)
+    for error in sorted(
+        Draft202012Validator(schema).iter_errors(config), key=lambda error: len(error.absolute_path)
+    ):
+        place = ".".join(map(str, error.absolute_path)) or "the top level"
+        raise LadderError(
+            f"The configuration is wrong at {place}: {error.message}. See config/README.md for every key."
+        )
+    fill_defaults(config, schema)
+    config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
+    return config
+
+
+def fill_defaults(config, schema):
+    """Write the schema's defaults into a mapping, in place, nested mappings included."""
+    for key, rule in schema.get("properties", {}).items():
+        if "default" in rule:
+            config.setdefault(key, copy.deepcopy(rule["default"]))
+        if isinstance(config.get(key), dict):
+            fill_defaults(config[key], rule)
+
+
+def protocol(changes):
+    """A full measuring protocol: the defaults with some keys changed. Raises LadderError for an unknown key."""
+    return checked({"protocol": changes, "experiments": {}})["protocol"]

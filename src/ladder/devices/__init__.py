@@ -1,0 +1,14 @@
+"""Where a variant's arrays live and which clock is honest there: a module per device, all with the same functions."""
+
+import importlib
+
+from ladder.errors import LadderError
+
+NAMES = ("host",)
+
+
+def load(name):
+    """The module of a device."""
+    if name not in NAMES:
+        raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(NAMES)}.")
+    return importlib.import_module(f"ladder.devices.{name}")

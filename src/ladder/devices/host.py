@@ -1,0 +1,126 @@
+"""The host: arrays in main memory, `perf_counter_ns`, threads of OpenMP, Numba and BLAS."""
+
+import ctypes
+import os
+import sys
+import time
+
+import numpy as np
+
+from ladder.errors import LadderError
+
+# A line-aligned start lets every variant see the same alignment.
+ALIGNMENT = 64
+SMALLEST_FLUSH = 64 * 2**20
+
+
+def environment(threads):
+    """The variables that the runtimes read once, when they load: set before the worker starts."""
+    count = str(threads)
+    return {
+        "OMP_NUM_THREADS": count,
+        "OMP_DYNAMIC": "false",
+        "OPENBLAS_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "NUMBA_NUM_THREADS": count,
+        "NUMBA_THREADING_LAYER": "omp",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def empty(shape, dtype):
+    """A line-aligned array of the shape and dtype, its contents undefined."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def to_host(array):
+    """The array itself."""
+    return array
+
+
+def stopwatch(run):
+    """Seconds of one call of `run`, by `perf_counter_ns`."""
+    start = time.perf_counter_ns()
+    run()
+    return (time.perf_counter_ns() - start) * 1e-9
+
+
+def flusher():
+    """A function that empties the shared cache by writing twice its size.
+
+    The private caches of cores other than this one keep what they hold (1 or 2 MiB each on recent CPUs).
+    """
+    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * last_level_cache()), np.uint8)
+    state = iter(range(2**62))
+    return lambda: buffer.fill(next(state) % 251)
+
+
+def last_level_cache():
+    """Bytes of the largest cache that Linux tells of; 32 MiB where it tells of none."""
+    try:
+        sizes = [int(os.sysconf(name)) for name in ("SC_LEVEL2_CACHE_SIZE", "SC_LEVEL3_CACHE_SIZE")]
+    except (ValueError, OSError):
+        sizes = []
+    return max([*sizes, 0]) or 32 * 2**20
+
+
+def threads_found():
+    """The threads that each loaded runtime says it has, and the CPUs that this process may use."""
+    found = {
+        "cpus": len(os.sched_getaffinity(0)),
+        "affinity": sorted(os.sched_getaffinity(0)),
+        "runtimes": {},
+    }
+    if "numba" in sys.modules:
+        import numba
+
+        try:
+            layer = numba.threading_layer()
+        except ValueError:
+            pass  # no parallel region has run
+        else:
+            found["runtimes"][f"numba-{layer}"] = numba.get_num_threads()
+    from threadpoolctl import threadpool_info
+
+    for pool in threadpool_info():
+        if pool["user_api"] == "blas":
+            name = f"blas-{pool['internal_api']}-{pool.get('version')}"
+            found["runtimes"][name] = pool["num_threads"]
+    if "torch" in sys.modules:
+        found["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
+    return found
+
+
+def require_threads(case_threads, runtime, found):
+    """Refuse a job whose `runtime` (numba, blas or torch) got other threads than its case says, or too few CPUs."""
+    if found["cpus"] < case_threads:
+        raise LadderError(
+            f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "
+            "give the job more cores, or lower `cores` in the configuration."
+        )
+    counts = {name: count for name, count in found["runtimes"].items() if name.startswith(runtime)}
+    if runtime == "numba" and set(counts) != {"numba-omp"}:
+        layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
+        raise LadderError(
+            f"Numba's threading layer is {layer} in place of omp: install OpenMP's library (libgomp1)."
+        )
+    if not counts:
+        raise LadderError(
+            f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded."
+        )
+    for name, count in counts.items():
+        if count != case_threads:
+            raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
+
+
+def die_with_parent():
+    """Ask Linux to end this process when its parent dies, so that a killed run leaves no measurement behind."""
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+        if os.getppid() != parent:
+            os._exit(1)

@@ -1,0 +1,99 @@
+"""What this machine is: its label, the cores that a plan may use, and the description that every record carries."""
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+CPU_PROPERTIES = ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)")
+LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "snakemake", "torch")
+
+
+def cores():
+    """The CPUs that this process may use: its affinity, and no more than its control group's quota."""
+    found = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        found = min(found, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass  # no quota
+    return found
+
+
+def label():
+    """A name for this class of machine that is fit for a path: the CPU's model and the number of cores."""
+    model = re.sub(r"\(.*?\)|\bCPU\b|\bProcessor\b|@.*|\d+-Core", " ", cpu()["Model name"])
+    words = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-") or platform.machine()
+    return f"{words}-{cores()}c"
+
+
+def cpu():
+    """What lscpu tells of the CPU, its caches and its vector units."""
+    text = output("lscpu")
+    pairs = dict(re.split(r":\s+", line, maxsplit=1) for line in text.splitlines() if re.search(r":\s", line))
+    found = {name: pairs.get(name, "unknown") for name in CPU_PROPERTIES}
+    found |= {name: value for name, value in pairs.items() if name.endswith(" cache")}
+    flags = set(pairs.get("Flags", "").split())
+    found["Vector units"] = next(
+        (unit for unit in ("avx512f", "avx2", "avx", "sse2") if unit in flags), "unknown"
+    )
+    return found
+
+
+def clocks():
+    """The CPUs' clocks in MHz as /proc/cpuinfo tells them now: lowest and highest; empty where it doesn't."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return {}
+    found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
+    return {"lowest": min(found), "highest": max(found)} if found else {}
+
+
+def describe():
+    """The machine and its software: system, CPU, memory in bytes, library versions."""
+    import psutil
+
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "cpu": cpu(),
+        "cores": cores(),
+        "memory": psutil.virtual_memory().total,
+        "libraries": versions(),
+    }
+
+
+def versions():
+    """The installed versions of the libraries that a measurement may depend on."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def commit():
+    """The source's commit and whether it was changed since: {commit, dirty}; unknown outside a checkout."""
+    here = str(Path(__file__).parent)
+    found = output("git", "-C", here, "rev-parse", "HEAD").strip()
+    dirty = output("git", "-C", here, "status", "--porcelain", "--untracked-files=no").strip()
+    return {"commit": found or "unknown", "dirty": bool(dirty)}
+
+
+def slurm():
+    """The variables that Slurm has set for this job."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("SLURM_")}
+
+
+def output(*command):
+    """What a command prints; nothing where it isn't there or fails."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""

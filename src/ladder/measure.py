@@ -1,0 +1,187 @@
+"""The only harness: it starts fresh workers for one case, one after the other on a quiet machine, and keeps what they say.
+
+What is timed and what is not stands in `worker.py`; how long sampling goes on, in the protocol of the configuration.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ladder import devices, workloads
+from ladder import machine as machines
+from ladder.errors import LadderError
+from ladder.record import SCHEMA, write
+from ladder.sources import fingerprint
+from ladder.statistics import converged
+
+
+@contextmanager
+def quiet_machine():
+    """Hold the machine's one place for timing, whoever else wants it: another run, or one just being killed.
+
+    A lock of the kernel's, in memory, so that it goes with the process that holds it, however that ends.
+    """
+    import fcntl
+
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
+    path = folder / f"ladder-timing-{os.getuid()}.lock"
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Worker:
+    """A started worker process and its pipes."""
+
+    def __init__(self, case, protocol, data=None, reference=None):
+        device = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"])
+        self.case = case
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ladder.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **device.environment(case.threads)},
+            preexec_fn=devices.load("host").die_with_parent,
+            text=True,
+        )
+        self.job = {
+            "workload": case.workload,
+            "variant": case.variant,
+            "case": case.slug,
+            "data": data or {},
+            "reference": reference,
+            "seconds": protocol["cap"] / protocol["processes"],
+            **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes")},
+        }
+        self.tell(json.dumps(self.job))
+
+    def tell(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died, which `hear` will say
+
+    def hear(self):
+        """The worker's next line. Raises LadderError with what it said before it died."""
+        line = self.process.stdout.readline()
+        if line.startswith('{"error"'):
+            raise LadderError(json.loads(line)["error"])
+        if not line:
+            code = self.process.wait()
+            cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+            hint = " (out of memory?)" if code == -9 else ""
+            raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
+        return line
+
+    def wait_ready(self):
+        self.hear()
+
+    def go(self):
+        """Check and time now; the worker's result."""
+        self.tell("go")
+        return json.loads(self.hear())
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+def run_case(case, protocol, data=None, reference=None):
+    """The results of all workers of a case, in order. Raises LadderError when any of them fails."""
+    results, workers = [], []
+    deadline = time.monotonic() + protocol["cap"]
+    try:
+        # All start at once, since imports run side by side; then one measures while the others wait.
+        workers = [Worker(case, protocol, data, reference) for _ in range(protocol["processes"])]
+        for worker in workers:
+            worker.wait_ready()
+        for worker in workers:
+            results.append(worker.go())
+            worker.stop()
+        while len(results) < protocol["most_processes"]:
+            if is_converged(results, protocol) or time.monotonic() > deadline:
+                break
+            workers.append(Worker(case, protocol, data, reference))
+            workers[-1].wait_ready()
+            results.append(workers[-1].go())
+            workers[-1].stop()
+    finally:
+        for worker in workers:
+            worker.stop()
+    return results
+
+
+def is_converged(results, protocol):
+    """Whether the 95 % interval of the median over all processes is within the protocol's target."""
+    return converged([result["samples"] for result in results], protocol["target"])
+
+
+def require_possible(case, results, cost, ceilings):
+    """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
+
+    `ceilings` holds FLOP/s by precision and B/s of reading, the best ever seen on this machine with all its cores, and
+    the `margin` by which a quieter moment may exceed them.
+    """
+    fastest = min(min(result["samples"]) for result in results)
+    rate = ceilings["flops"].get(cost.precision)
+    floors = {"arithmetic": cost.flops / rate if rate else 0.0}
+    if case.cache == "cold":
+        floors["memory traffic"] = (cost.bytes - ceilings["cache_bytes"]) / ceilings["bandwidth"]
+    for what, floor in floors.items():
+        if fastest < floor / ceilings["margin"]:
+            raise LadderError(
+                f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {what} "
+                f"alone takes {floor:.3g} s. Look for work left out, or measure the ceilings again."
+            )
+
+
+def measure(case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None):
+    """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong."""
+    if granted is not None and granted < case.threads:
+        raise LadderError(
+            f"The case asks for {case.threads} threads, but Snakemake grants {granted} cores: raise --cores, "
+            "or lower `cores` in the configuration so that the case is left out."
+        )
+    devices.load("host").die_with_parent()
+    workload = workloads.load(case.workload)
+    workloads.complete(case.workload, case.sizes)
+    cost = workload.cost(case.sizes)
+    sources = fingerprint(case)
+    # The compiled code of other sources can't be found there, whatever their time stamps say.
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path("results/cache") / sources))
+    with quiet_machine():
+        started, clocks, began = datetime.now(UTC), machines.clocks(), time.monotonic()
+        results = run_case(case, protocol, data, reference)
+        wall = time.monotonic() - began
+    if ceilings is not None:
+        require_possible(case, results, cost, ceilings)
+    write(
+        out,
+        {
+            "schema": SCHEMA,
+            "machine": machine,
+            "workload": case.workload,
+            "variant": case.variant,
+            "case": case.slug,
+            "device": workloads.constants(case.workload, case.variant)["DEVICE"],
+            "cost": vars(cost),
+            "protocol": protocol,
+            "processes": results,
+            "converged": is_converged(results, protocol),
+            "sources": sources,
+            "started": started.isoformat(timespec="seconds"),
+            "wall": wall,
+            "description": machines.describe(),
+            "clocks": {"before": clocks, "after": machines.clocks()},
+            "source": machines.commit(),
+            "slurm": machines.slurm(),
+        },
+    )

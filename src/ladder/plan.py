@@ -1,0 +1,96 @@
+"""From the configuration to cases: what would run on this machine, and what is left out and why."""
+
+import functools
+import hashlib
+import importlib.util
+import itertools
+import random
+import shutil
+from dataclasses import dataclass
+
+from ladder import workloads
+from ladder.case import Case
+from ladder.errors import LadderError
+
+# The experiment whose records give the machine's ceilings; its own samples can't be held against them.
+CEILINGS = "ceilings"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A case of an experiment, and why it is left out (None: it runs)."""
+
+    experiment: str
+    case: Case
+    left_out: str | None
+
+
+def plan(config, cores):
+    """Every case of every experiment, in the configuration's order. Raises LadderError for a case that can't exist."""
+    found = []
+    for name, experiment in config["experiments"].items():
+        for case in cases(name, experiment):
+            found.append(Planned(name, case, reason_left_out(case, config, cores)))
+    return found
+
+
+def cases(name, experiment):
+    """The cases of one experiment, each once."""
+    workload, seen = experiment["workload"], {}
+    try:
+        every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
+        for variant, tunings in experiment["variants"].items():
+            if tunings is None:
+                continue  # dropped by an overlaid configuration
+            workloads.variant_path(workload, variant)
+            for sizes, cache, tuning in itertools.product(
+                every_size, listed(experiment.get("cache", "cold")), list(grid(tunings))
+            ):
+                case = Case(workload, variant, sizes, tuning, cache)
+                for other in workloads.used(case):
+                    workloads.variant_path(*other)
+                seen[case.key] = case
+    except LadderError as error:
+        raise LadderError(f"The experiment {name!r} can't be planned: {error}") from None
+    return list(seen.values())
+
+
+def grid(choices):
+    """Every combination of a mapping's choices, or of each mapping of a list: {name: value}."""
+    for mapping in listed(choices):
+        for values in itertools.product(*(listed(value) for value in mapping.values())):
+            yield dict(zip(mapping, values, strict=True))
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def reason_left_out(case, config, cores):
+    """Why a case doesn't run here, or None."""
+    if case.threads > cores:
+        return f"needs {case.threads} cores, {cores} to be had"
+    needs = [(case.workload, case.variant), *workloads.used(case)]
+    for constants in (workloads.constants(*need) for need in needs):
+        if constants.get("PEER") and not config["peers"]:
+            return "peers are switched off"
+        for library in constants["REQUIRES"]:
+            if not is_installed(library):
+                return f"{library} is not installed"
+        for program in constants.get("PROGRAMS", ()):
+            if not shutil.which(program):
+                return f"the program {program} is not installed"
+    return None
+
+
+@functools.cache
+def is_installed(library):
+    """Whether a library could be imported, without importing it."""
+    return importlib.util.find_spec(library) is not None
+
+
+def shuffled(keys):
+    """The keys in an order that looks random and is always the same, so that drift hits no variant in particular."""
+    keys = sorted(keys)
+    random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
+    return keys

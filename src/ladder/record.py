@@ -1,0 +1,69 @@
+"""The record of a case: what it was, what it measured, what it was checked against, and where it ran.
+
+Written once, whole, by renaming a finished file into place; read back only if it fits the schema.
+"""
+
+import functools
+import json
+import os
+from pathlib import Path
+
+from ladder.errors import LadderError
+
+SCHEMA = 1
+SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
+
+
+@functools.cache
+def validator():
+    """The compiled JSON schema of a record."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
+
+
+def require_valid(record, where):
+    """Raise LadderError when a record doesn't fit the schema."""
+    for error in validator().iter_errors(record):
+        place = "/".join(map(str, error.absolute_path)) or "the record itself"
+        raise LadderError(
+            f"{where} is not a sound record: {place}: {error.message}. Delete it and measure again."
+        )
+
+
+def write(path, record):
+    """Write a record so that a reader sees all of it or nothing."""
+    require_valid(record, path)
+    write_atomically(path, json.dumps(record, indent=1) + "\n")
+
+
+def write_atomically(path, text):
+    """Replace a file by a text at once; a full disk leaves the old file and a sentence."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{os.getpid()}.part")
+    try:
+        with part.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise LadderError(
+            f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
+        ) from None
+
+
+def read(path):
+    """The record in a file. Raises LadderError when it isn't there, isn't JSON or doesn't fit the schema."""
+    try:
+        record = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
+    except json.JSONDecodeError as error:
+        raise LadderError(
+            f"{path} is not JSON ({error.msg}, line {error.lineno}). Delete it and measure again."
+        ) from None
+    require_valid(record, path)
+    return record

@@ -1,0 +1,52 @@
+"""The fingerprint of the code that a measurement depends on.
+
+It is taken from the syntax tree without docstrings, so that comments, docstrings and formatting measure nothing anew,
+while any other change does. Snakemake keeps it as a parameter of the measuring rule.
+"""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+from ladder import workloads
+
+HOME = Path(__file__).parent
+# What every measurement goes through.
+HARNESS = ("worker.py", "measure.py", "validation.py", "devices/host.py")
+
+
+def files(case):
+    """The source files whose code a case's measurement depends on."""
+    found = [HOME / name for name in HARNESS]
+    for workload, variant in [(case.workload, case.variant), *sorted(workloads.used(case))]:
+        path = workloads.variant_path(workload, variant)
+        support = [workloads.HOME / workload / f"{name}.py" for name in sorted(workloads.SUPPORT)]
+        found += [path, *path.parent.glob(f"{path.stem}.[!p]*"), *filter(Path.exists, support)]
+    return found
+
+
+def fingerprint(case):
+    """A short digest of the code that a case's measurement depends on."""
+    return combined(tuple(files(case)))
+
+
+@functools.cache
+def combined(paths):
+    return hashlib.sha256("".join(digest(path) for path in paths).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def digest(path):
+    """The digest of one source file's code: for Python its syntax tree without docstrings, else its text."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+                and ast.get_docstring(node) is not None
+            ):
+                node.body = node.body[1:]
+        text = ast.dump(tree)
+    return hashlib.sha256(text.encode()).hexdigest()

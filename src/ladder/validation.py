@@ -1,0 +1,91 @@
+"""Judging a variant's results: poison before the run, finite and within the bound after it.
+
+A bound follows from the arithmetic. For a sum of k products in working precision u, Higham (Accuracy and Stability of
+Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case, and Higham and Mary (A New
+Approach to Probabilistic Rounding Error Analysis, 2019) lambda sqrt(k) u |a|.|b| with overwhelming probability. The
+smaller of the two is also tight enough to notice a kernel that works at a lower precision than it says.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ladder.errors import LadderError
+
+# Higham and Mary's lambda: one sum exceeds its bound with a probability below 2 exp(-lambda^2 / 2) = 3e-8.
+CONFIDENCE = 6.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: the largest error found and the bound it must not exceed, in the same unit."""
+
+    name: str
+    error: float
+    bound: float
+
+    @property
+    def passed(self):
+        """A NaN on either side fails."""
+        return bool(self.error <= self.bound)
+
+
+def unit_roundoff(dtype):
+    """u of a floating-point dtype: half its spacing at 1."""
+    return float(np.finfo(dtype).eps) / 2
+
+
+def rounding_factor(length, dtype):
+    """The factor before |a|.|b| in the error bound of a sum of `length` products in `dtype`."""
+    return min(length, CONFIDENCE * length**0.5) * unit_roundoff(dtype)
+
+
+def product_factor(length, dtype):
+    """`rounding_factor` of a variant's sum and of the float64 reference's own, which is compared with it."""
+    return rounding_factor(length, dtype) + rounding_factor(length, np.float64)
+
+
+def poison(outputs):
+    """Fill every output array with NaN (whole numbers: their least value), so that an unwritten element shows."""
+    for array in outputs.values():
+        array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+
+
+def compare(name, found, expected, bound):
+    """The Check of `found` against the float64 array `expected`, elementwise within `bound`.
+
+    Scaled so that the bound is 1: `error` is the largest |found - expected| / bound. A shape that differs, a NaN or an
+    infinity gives an infinite error. Elements whose bound is 0 must match exactly.
+    """
+    found, expected, bound = np.asarray(found), np.asarray(expected), np.asarray(bound, dtype=np.float64)
+    if found.shape != expected.shape or not np.isfinite(found).all():
+        return Check(name, float("inf"), 1.0)
+    difference = np.abs(found.astype(np.float64) - expected)
+    excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
+    return Check(name, float(excess.max(initial=0.0)), 1.0)
+
+
+def require_finite(outputs, expected_kinds):
+    """Refuse outputs of another shape or dtype than `expected_kinds` says, or with a NaN or infinity left in them."""
+    for name, (shape, dtype) in expected_kinds.items():
+        array = np.asarray(outputs[name])
+        if array.shape != tuple(shape) or array.dtype != np.dtype(dtype):
+            raise LadderError(
+                f"The result {name!r} is {array.dtype} {array.shape} where {np.dtype(dtype)} {tuple(shape)} is due."
+            )
+        bad = array.size - int(np.isfinite(array).sum())
+        if bad:
+            raise LadderError(
+                f"{bad} of the {array.size} elements of the result {name!r} are NaN or infinite: "
+                "the variant left them unwritten or computed nonsense."
+            )
+
+
+def require(checks, where):
+    """Raise LadderError naming the first failed check."""
+    for check in checks:
+        if not check.passed:
+            raise LadderError(
+                f"The result is wrong ({where}): the error of {check.name!r} is {check.error:.3g} "
+                f"where at most {check.bound:.3g} is allowed."
+            )

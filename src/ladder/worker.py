@@ -1,0 +1,189 @@
+"""The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
+
+It says `ready` once everything is imported, waits for one line with the deadline of its sampling, and answers with one
+line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
+"""
+
+import gc
+import json
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder import devices, validation, workloads
+from ladder.case import Case
+from ladder.data import load as load_data
+from ladder.errors import LadderError
+from ladder.statistics import median_interval
+
+
+def main():
+    """Run the job described by one line of JSON on standard input; exit with 1 and a sentence when it fails."""
+    channel, sys.stdout = sys.stdout, sys.stderr  # nothing that a library prints may reach the protocol
+    try:
+        job = SimpleNamespace(**json.loads(sys.stdin.readline()))
+        case = Case.parse(job.workload, job.variant, job.case)
+        workload = workloads.load(case.workload)
+        variant = workloads.load_variant(case.workload, case.variant)
+        print("ready", file=channel, flush=True)
+        if not sys.stdin.readline():
+            return
+        result = work(case, workload, variant, job)
+        print(json.dumps(result), file=channel, flush=True)
+    except LadderError as error:
+        print(json.dumps({"error": str(error)}), file=channel, flush=True)
+        sys.exit(1)
+    except Exception as error:
+        print(
+            json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}),
+            file=channel,
+            flush=True,
+        )
+        raise
+
+
+def work(case, workload, variant, job):
+    """Set up, check, warm up, sample, check again, time the phases: the result as a JSON-able dict, times in seconds."""
+    began = time.perf_counter()
+    device = devices.load(variant.DEVICE)
+    name = workload.data_set(case.sizes)
+    data = load_data(job.data[name]) if name else None
+    reference = dict(np.load(job.reference)) if job.reference else None
+    problem = make_problem(workload, case, device)
+
+    def begin(round):
+        workload.fill(problem.inputs, case.sizes, round, data)
+
+    def judge(round):
+        outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
+        validation.require_finite(outputs, problem.output_kinds)
+        inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
+        found, point = workload.check(case.sizes, inputs, outputs, round, data, reference)
+        validation.require(found, f"round {round + 1}")
+        return found, point
+
+    begin(0)
+    steps = variant.setup(problem, **case.tuning)
+    run = steps if callable(steps) else in_order([step for _, step in steps])
+    set_up = time.perf_counter() - began
+
+    checks, curve, first = [], [], None
+    for round in range(workload.rounds(case.sizes)):
+        begin(round)
+        validation.poison(problem.outputs)
+        seconds = device.stopwatch(run)
+        first = seconds if first is None else first
+        passed, point = judge(round)
+        checks += passed
+        curve += [point] if point else []
+    found = device.threads_found()
+    device.require_threads(case.threads, workloads.runtime(case), found)
+
+    # Timing repeats round 0; for a workload with state that means from the same state each time.
+    begin(0)
+    flush = device.flusher() if case.cache == "cold" else lambda: None
+    checked = time.perf_counter() - began
+    samples = sample(device, run, flush, (lambda: begin(0)) if workload.STATEFUL else None, job)
+    begin(0)
+    validation.poison(problem.outputs)
+    run()
+    checks += judge(0)[0]
+    return {
+        "samples": samples,
+        "setup": set_up,
+        "first": first,
+        "check": checked - set_up,
+        "total": time.perf_counter() - began,
+        "phases": [] if callable(steps) else phases(device, steps, begin, flush, job),
+        "checks": [vars(check) for check in worst(checks)],
+        "curve": curve,
+        "threads": found,
+    }
+
+
+def make_problem(workload, case, device):
+    """What a variant's `setup` gets: sizes, device, and every array by its name (None where a form has none)."""
+    inputs, outputs = workload.arrays(case.sizes)
+    make = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
+    problem = SimpleNamespace(
+        sizes=case.sizes,
+        device=device,
+        inputs={name: make[name] for name in inputs},
+        outputs={name: make[name] for name in outputs},
+        output_kinds=outputs,
+    )
+    for name in getattr(workload, "ARRAYS", make):
+        setattr(problem, name, make.get(name))
+    return problem
+
+
+def in_order(calls):
+    """One function that makes all calls."""
+
+    def run():
+        for call in calls:
+            call()
+
+    return run
+
+
+def sample(device, run, flush, reset, job):
+    """Seconds of each timed call: at least `job.samples`, then until the median is known or time is up.
+
+    At least `job.least` are taken however long they last.
+    """
+    samples = []
+    deadline = time.monotonic() + job.seconds
+    gc.collect()
+    gc.disable()
+    prepare = [step for step in (reset, flush) if step]
+    for step in prepare:
+        step()
+    run()  # warm up: the check has left other data in the caches
+    while True:
+        for step in prepare:
+            step()
+        samples.append(device.stopwatch(run))
+        enough = len(samples) >= job.samples and is_known(samples, job.target)
+        late = time.monotonic() > deadline and len(samples) >= job.least
+        if enough or late or len(samples) >= job.most:
+            break
+    gc.enable()
+    return samples
+
+
+def is_known(samples, target):
+    """Whether the 95 % interval of this process's median is within the target."""
+    median, low, high = median_interval(samples)
+    return max(high - median, median - low) <= target * median
+
+
+def phases(device, steps, begin, flush, job):
+    """Seconds per named phase, in passes of their own: [{phase: seconds}, ...]."""
+    passes = []
+    for _ in range(job.phase_passes):
+        begin(0)
+        flush()
+        spent = {}
+        for name, step in steps:
+            spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
+        passes.append(spent)
+    return passes
+
+
+def worst(checks):
+    """Of the checks of one name, the one nearest its bound."""
+    found = {}
+    for check in checks:
+        if (
+            check.name not in found
+            or check.error / check.bound > found[check.name].error / found[check.name].bound
+        ):
+            found[check.name] = check
+    return list(found.values())
+
+
+if __name__ == "__main__":
+    main()

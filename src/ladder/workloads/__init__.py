@@ -1,0 +1,144 @@
+"""The workloads: a folder each, with its inputs, cost and checks in `__init__.py` and a module per variant.
+
+Variants outside the repository are found in the folders of LADDER_VARIANTS (separated by ':'), laid out alike:
+`<folder>/<workload>/<variant>.py`. A variant is imported only inside its own job; planning reads its constants as text.
+"""
+
+import ast
+import functools
+import importlib
+import os
+from pathlib import Path
+
+from ladder.errors import LadderError
+
+HOME = Path(__file__).parent
+# Modules of a workload's folder that are no variants.
+SUPPORT = {"__init__", "reference", "elementwise", "microkernel"}
+
+
+def folders(workload):
+    """The folders in which variants of a workload are looked for, the project's own first."""
+    extra = filter(None, os.environ.get("LADDER_VARIANTS", "").split(":"))
+    return [HOME / workload, *(Path(folder).expanduser() / workload for folder in extra)]
+
+
+def names():
+    """The names of all workloads."""
+    return sorted(path.parent.name for path in HOME.glob("*/__init__.py"))
+
+
+def load(workload):
+    """The module of a workload, its variants outside the repository made importable."""
+    if workload not in names():
+        raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+    module = importlib.import_module(f"ladder.workloads.{workload}")
+    module.__path__[:] = map(str, folders(workload))
+    return module
+
+
+@functools.cache
+def variant_path(workload, variant):
+    """The file of a variant. Raises LadderError when there is none."""
+    for folder in folders(workload):
+        path = folder / f"{variant}.py"
+        if path.is_file() and variant not in SUPPORT:
+            return path
+    raise LadderError(
+        f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
+        f"or choose one of {', '.join(variants(workload))}."
+    )
+
+
+def variants(workload):
+    """The names of the variants of a workload."""
+    found = {path.stem for folder in folders(workload) for path in folder.glob("*.py")}
+    return sorted(found - SUPPORT)
+
+
+@functools.cache
+def constants(workload, variant):
+    """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
+    path = variant_path(workload, variant)
+    found = {"REQUIRES": ()}
+    try:
+        tree = ast.parse(path.read_text())
+    except SyntaxError as error:
+        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+    for node in tree.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id.isupper()
+        ):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    if "DEVICE" not in found:
+        raise LadderError(f'{path} doesn\'t say where its arrays live: add DEVICE = "host".')
+    return found
+
+
+def used(case):
+    """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
+    uses = constants(case.workload, case.variant).get("USES", {})
+    return {(workload, case.tuning[name]) for name, workload in uses.items()}
+
+
+def runtime(case):
+    """Whose threads a case counts: numba, blas or torch; a variant that uses another's kernels has theirs."""
+    own = constants(case.workload, case.variant).get("RUNTIME")
+    found = [own] if own else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
+    return found[0] if found else None
+
+
+def load_variant(workload, variant):
+    """The module of a variant; for measuring jobs alone."""
+    load(workload)
+    variant_path(workload, variant)
+    return importlib.import_module(f"ladder.workloads.{workload}.{variant}")
+
+
+def complete(workload, sizes):
+    """The sizes in the workload's own order, defaults filled in, each checked.
+
+    A workload's SIZES maps a name to a tuple of the words allowed (the first is the default), to `int` (a whole number
+    of at least 1, required), to `float` (a number above 0, required), or to a number (any such number; the default).
+    """
+    module = load(workload)
+    if unknown := set(sizes) - set(module.SIZES):
+        raise LadderError(
+            f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
+        )
+    full = {}
+    for name, kind in module.SIZES.items():
+        value = sizes.get(name, default_of(kind))
+        if value is None:
+            raise LadderError(f"{workload} needs a value for its size {name!r}.")
+        if isinstance(kind, tuple):
+            if value not in kind:
+                raise LadderError(
+                    f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}."
+                )
+        elif isinstance(kind, str):
+            value = str(value)
+        else:
+            whole = kind is int or isinstance(kind, int)
+            least = 0 if isinstance(kind, int) and not isinstance(kind, type) else 1
+            good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+            if not good or (value < least if whole else not 0 < value < float("inf")):
+                need = f"a whole number of at least {least}" if whole else "a number above 0"
+                raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
+            value = value if whole else float(value)
+        full[name] = value
+    if problem := getattr(module, "refuse", lambda sizes: None)(full):
+        raise LadderError(problem)
+    return full
+
+
+def default_of(kind):
+    """The default of one entry of SIZES; None where a value is required."""
+    if isinstance(kind, type):
+        return None
+    return kind[0] if isinstance(kind, tuple) else kind

@@ -1,0 +1,155 @@
+"""GEMM, the three matrix products of a fully connected layer's forward and backward pass, row-major.
+
+| form | product | A | B | in the network |
+| --- | --- | --- | --- | --- |
+| nn | out = A B | M x K | K x N | forward: activations times weights |
+| tn | out = A^T B | K x M | K x N | weight gradient: activations^T times delta |
+| nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
+
+Inputs are uniform in [-1, 1) from the seed, or A is cut from the images of the data set (`source`): a row an image, a
+column a pixel scaled to [0, 1].
+
+A variant's module offers `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products from
+there. Arrays are C-contiguous and of one dtype, float64 or float32.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.validation import Check, compare, product_factor, rounding_factor
+
+SIZES = {
+    "form": ("nn", "tn", "nt"),
+    "m": int,
+    "n": int,
+    "k": int,
+    "dtype": ("float64", "float32"),
+    "source": ("random", "mnist", "digits"),
+    "seed": 1,
+}
+ARRAYS = ("a", "b", "c", "out")
+STATEFUL = False
+# Up to so many products every element of the result is recomputed; beyond, rows are sampled and all are projected.
+FULL_CHECK = 2**24
+SAMPLED_ROWS = 16
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    rows, columns = shapes(sizes)["a"]
+    if sizes["source"] != "random" and columns > 784:
+        return f"An image has 784 pixels, too few for a matrix of {rows} x {columns}: lower k (m for tn)."
+    return None
+
+
+def shapes(sizes):
+    """The shape of every array of a product."""
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    found = {
+        "a": (k, m) if sizes["form"] == "tn" else (m, k),
+        "b": (n, k) if sizes["form"] == "nt" else (k, n),
+        "out": (m, n),
+    }
+    return found | ({"c": (m, n)} if sizes["form"] == "nt" else {})
+
+
+def data_set(sizes):
+    """The data set that the inputs are cut from, or None."""
+    return None if sizes["source"] == "random" else sizes["source"]
+
+
+def reference_sizes(sizes):
+    """None: the reference of a product is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other inputs, so that a variant that answers from memory is caught."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    kinds = {name: (shape, sizes["dtype"]) for name, shape in shapes(sizes).items()}
+    return {name: kind for name, kind in kinds.items() if name != "out"}, {"out": kinds["out"]}
+
+
+def fill(inputs, sizes, round, data):
+    """Write the inputs of a round in place: another round, other values."""
+    generator = np.random.default_rng([sizes["seed"], round])
+    for name in sorted(inputs):
+        array = inputs[name]
+        if name == "a" and data is not None:
+            array[...] = cut(data.train_images, array.shape, round)
+        else:
+            array[...] = generator.uniform(-1.0, 1.0, array.shape)
+
+
+def cut(images, shape, round):
+    """The first columns of `shape[0]` images, starting at another one each round, scaled to [0, 1]."""
+    rows, columns = shape
+    start = round * 17
+    chosen = np.arange(start, start + rows) % len(images)
+    return images.reshape(len(images), -1)[chosen, :columns] / 255.0
+
+
+def cost(sizes):
+    """FLOPs of the product (an FMA is two) and the fewest bytes it moves: each operand once."""
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    size = np.dtype(sizes["dtype"]).itemsize
+    addend = sizes["form"] == "nt"
+    elements = sum(rows * columns for rows, columns in shapes(sizes).values())
+    return SimpleNamespace(
+        flops=2 * m * n * k + (m * n if addend else 0), bytes=elements * size, precision=sizes["dtype"]
+    )
+
+
+def check(sizes, inputs, outputs, round, data, reference):
+    """Compare with plain float64 sums, never BLAS: every element, or sampled rows and projections of all.
+
+    The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and from
+    the left, so that every element of a large result takes part in a comparison.
+    """
+    a, b = inputs["a"], inputs["b"]
+    a = a.T if sizes["form"] == "tn" else a
+    b = b.T if sizes["form"] == "nt" else b
+    c, out = inputs.get("c"), outputs["out"]
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    # The products' k roundings and the addend's one.
+    factor = product_factor(k + 1, sizes["dtype"])
+    everything = m * n * k <= FULL_CHECK
+    rows = np.arange(m) if everything else sampled_rows(m, sizes["seed"])
+    some, whole = a[rows].astype(np.float64), b.astype(np.float64)
+    expected = np.einsum("ik,kj->ij", some, whole)
+    scale = np.einsum("ik,kj->ij", np.abs(some), np.abs(whole))
+    if c is not None:
+        expected += c[rows]
+        scale += np.abs(c[rows])
+    checks = [compare("product", out[rows], expected, factor * scale)]
+    if not everything:
+        signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
+        checks += [
+            projection("rows projected", a, b, c, out, signs[:n], factor),
+            projection("columns projected", b.T, a.T, None if c is None else c.T, out.T, signs[n:], factor),
+        ]
+    return checks, None
+
+
+def sampled_rows(m, seed):
+    """Sorted row numbers: the first, the last, and others drawn at random."""
+    drawn = np.random.default_rng(seed).integers(0, m, SAMPLED_ROWS - 2)
+    return np.unique([0, m - 1, *drawn])
+
+
+def projection(name, a, b, c, out, signs, factor) -> Check:
+    """The Check of out x against A (B x) + C x, with the variant's rounding and the projection's own in the bound."""
+    a64, b64, out64 = (array.astype(np.float64) for array in (a, b, out))
+    expected, scale = a64 @ (b64 @ signs), np.abs(a64) @ np.abs(b64).sum(axis=1)
+    if c is not None:
+        expected, scale = (
+            expected + c.astype(np.float64) @ signs,
+            scale + np.abs(c).astype(np.float64).sum(axis=1),
+        )
+    own = rounding_factor(a.shape[1] + 1, np.float64) + 2 * rounding_factor(b.shape[1], np.float64)
+    return compare(name, out64 @ signs, expected, (factor + own) * scale)

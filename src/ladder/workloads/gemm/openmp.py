@@ -1,0 +1,66 @@
+"""GEMM as three nested loops, the outermost shared among OpenMP threads; one thread is the serial program.
+
+Each element of the result is one dot product, summed in order in one accumulator: a chain of dependent additions, so a
+thread is bound by their latency (3 or 4 cycles; a product is never fused into the sum, since the latency of an FMA is
+longer on some CPUs and never shorter), and in the forms nn and tn by the cache lines of which a strided walk through B
+(and A) uses one element.
+
+Numba's OpenMP layer cuts the rows into one contiguous block per thread, OpenMP's schedule(static), and that is all it can
+express: seen with `numba.get_thread_id`, `numba.parallel_chunksize` moves no row to another thread there.
+"""
+
+import numba
+
+DEVICE = "host"
+RUNTIME = "numba"
+OPTIONS = {"parallel": True, "cache": True, "error_model": "numpy"}
+
+
+@numba.njit(**OPTIONS)
+def multiply_nn(a, b, out, c):
+    m, k = a.shape
+    n = b.shape[1]
+    for i in numba.prange(m):
+        for j in range(n):
+            total = a.dtype.type(0)
+            for p in range(k):
+                total += a[i, p] * b[p, j]
+            out[i, j] = total
+
+
+@numba.njit(**OPTIONS)
+def multiply_tn(a, b, out, c):
+    k, m = a.shape
+    n = b.shape[1]
+    for i in numba.prange(m):
+        for j in range(n):
+            total = a.dtype.type(0)
+            for p in range(k):
+                total += a[p, i] * b[p, j]
+            out[i, j] = total
+
+
+@numba.njit(**OPTIONS)
+def multiply_nt(a, b, out, c):
+    m, k = a.shape
+    n = b.shape[0]
+    for i in numba.prange(m):
+        for j in range(n):
+            total = a.dtype.type(0)
+            for p in range(k):
+                total += a[i, p] * b[j, p]
+            if c is not None:
+                total += c[i, j]
+            out[i, j] = total
+
+
+def product(form):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    kernel = {"nn": multiply_nn, "tn": multiply_tn, "nt": multiply_nt}[form]
+    return lambda a, b, out, c=None: kernel(a, b, out, c)
+
+
+def setup(problem, *, threads: int):
+    """The timed product, on as many threads as the harness has set."""
+    multiply = product(problem.sizes["form"])
+    return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -1,0 +1,122 @@
+"""MLP: training a fully connected network on MNIST by mini-batch SGD; one run of a variant is one epoch.
+
+Softmax cross-entropy, sigmoid or ReLU in the hidden layers, inputs scaled to [0, 1]. Initial weights and the order of the
+images come from the seed, so every variant follows the same trajectory: the loss of every batch and the weights after
+every epoch are compared with the float64 reference. The timed samples repeat the first epoch from the initial weights.
+
+Row-major shapes: pixels uint8 (images, 784), labels int64 (images,), order int64 (images,), per layer l = 1, 2, ...
+w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run changes in place; the output is `loss`, the mean
+loss of every batch (steps,).
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.validation import Check, compare
+from ladder.workloads.mlp import reference
+
+SIZES = {
+    "layers": "784-300-10",
+    "activation": ("sigmoid", "relu"),
+    "images": int,
+    "batch": int,
+    "epochs": int,
+    "rate": float,
+    "dtype": ("float64", "float32"),
+    "source": ("mnist", "digits"),
+    "seed": 1,
+}
+STATEFUL = True
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    widths = str(sizes["layers"]).split("-")
+    if len(widths) < 2 or not all(width.isdigit() and int(width) for width in widths):
+        return f"layers={sizes['layers']!r} of mlp must be widths joined by '-', such as 784-300-10."
+    if (widths[0], widths[-1]) != ("784", "10"):
+        return f"layers={sizes['layers']!r} of mlp must begin with the 784 pixels and end with the 10 digits."
+    if sizes["images"] > (60000 if sizes["source"] == "mnist" else 1437):
+        return f"images={sizes['images']} of mlp is more than {sizes['source']} has."
+    return None
+
+
+def data_set(sizes):
+    """The data set that the training reads."""
+    return sizes["source"]
+
+
+def reference_sizes(sizes):
+    """The sizes that the reference depends on: all but the dtype."""
+    return {name: value for name, value in sizes.items() if name != "dtype"}
+
+
+def rounds(sizes):
+    """Every epoch is a round."""
+    return sizes["epochs"]
+
+
+def steps(sizes):
+    """Batches of an epoch; the last may be smaller."""
+    return -(-sizes["images"] // sizes["batch"])
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    images, widths = sizes["images"], reference.layer_sizes(sizes)
+    inputs = {
+        "pixels": ((images, 784), "uint8"),
+        "labels": ((images,), "int64"),
+        "order": ((images,), "int64"),
+    }
+    for layer, shape in enumerate(zip(widths[:-1], widths[1:], strict=True), start=1):
+        inputs[f"w{layer}"] = (shape, sizes["dtype"])
+        inputs[f"b{layer}"] = (shape[1:], sizes["dtype"])
+    return inputs, {"loss": ((steps(sizes),), sizes["dtype"])}
+
+
+def fill(inputs, sizes, round, data):
+    """Write an epoch's order in place; before the first epoch also the images, labels and initial weights."""
+    inputs["order"][...] = reference.order(sizes, round)
+    if round == 0:
+        inputs["pixels"][...] = data.train_images[: sizes["images"]].reshape(-1, 784)
+        inputs["labels"][...] = data.train_labels[: sizes["images"]]
+        for layer, (weights, bias) in enumerate(reference.initial(sizes), start=1):
+            inputs[f"w{layer}"][...] = weights
+            inputs[f"b{layer}"][...] = bias
+
+
+def cost(sizes):
+    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it reads and writes."""
+    widths = reference.layer_sizes(sizes)
+    pairs = list(zip(widths[:-1], widths[1:], strict=True))
+    products = sum(inner * outer * (2 if layer == 0 else 3) for layer, (inner, outer) in enumerate(pairs))
+    parameters = sum((inner + 1) * outer for inner, outer in pairs) * np.dtype(sizes["dtype"]).itemsize
+    return SimpleNamespace(
+        flops=2 * sizes["images"] * products,
+        bytes=sizes["images"] * (784 + 8 + 8) + 2 * parameters,
+        precision=sizes["dtype"],
+    )
+
+
+def check(sizes, inputs, outputs, round, data, exact):
+    """Compare an epoch's losses and the weights after it with the reference; the point of the learning curve."""
+    checks, dtype = [], sizes["dtype"]
+    parameters = []
+    for layer in range(1, len(reference.layer_sizes(sizes))):
+        for name in (f"w{layer}", f"b{layer}"):
+            allowed = reference.bound(exact[f"{name}_drift"][round], dtype)
+            checks.append(compare(name, inputs[name], exact[name][round], allowed))
+        parameters.append((inputs[f"w{layer}"].astype(np.float64), inputs[f"b{layer}"].astype(np.float64)))
+    allowed = reference.bound(exact["loss_drift"][round], dtype)
+    checks.append(compare("loss", outputs["loss"], exact["loss"][round], allowed))
+    loss, due = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
+    point = {
+        "epoch": round + 1,
+        "loss": loss,
+        "reference_loss": due,
+        "loss_bound": float(allowed),
+        "accuracy": reference.accuracy(parameters, data.test_images, data.test_labels, sizes["activation"]),
+    }
+    return [*checks, Check("epoch loss", abs(loss - due), float(allowed))], point

@@ -1,0 +1,112 @@
+"""The operations of the training beside its products, each one pass over its arrays, shared among threads by rows.
+
+They are bound by memory (here mostly the L2 cache): an element is read once and written once, with what belongs together
+fused into one loop. The exponential itself is NumPy's, whose vector code is faster than a scalar call in a loop.
+"""
+
+import numba
+import numpy as np
+
+OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def gather(pixels, order, start, x):
+    """Rows `order[start:start + len(x)]` of the uint8 pixels into `x`, scaled to [0, 1]."""
+    scale = x.dtype.type(255)
+    for i in numba.prange(x.shape[0]):
+        row = order[start + i]
+        for j in range(x.shape[1]):
+            x[i, j] = x.dtype.type(pixels[row, j]) / scale
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def add_bias_negated(z, bias):
+    """z <- -(z + bias)."""
+    for i in numba.prange(z.shape[0]):
+        for j in range(z.shape[1]):
+            z[i, j] = -(z[i, j] + bias[j])
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def reciprocal_plus_one(z):
+    """z <- 1 / (1 + z)."""
+    one = z.dtype.type(1)
+    for i in numba.prange(z.shape[0]):
+        for j in range(z.shape[1]):
+            z[i, j] = one / (one + z[i, j])
+
+
+def sigmoid(z, bias):
+    """z <- sigmoid(z + bias) in place."""
+    add_bias_negated(z, bias)
+    np.exp(z, out=z)
+    reciprocal_plus_one(z)
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def relu(z, bias):
+    """z <- max(z + bias, 0) in place."""
+    for i in numba.prange(z.shape[0]):
+        for j in range(z.shape[1]):
+            z[i, j] = max(z[i, j] + bias[j], z.dtype.type(0))
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def sigmoid_slope(delta, a):
+    """delta <- delta * a (1 - a) in place, the Hadamard product with the sigmoid's derivative."""
+    one = a.dtype.type(1)
+    for i in numba.prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            delta[i, j] *= a[i, j] * (one - a[i, j])
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def relu_slope(delta, a):
+    """delta <- delta where a > 0, else 0, in place."""
+    for i in numba.prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] <= 0:
+                delta[i, j] = 0
+
+
+@numba.njit(**OPTIONS)
+def softmax_loss(z, bias, labels, order, start, loss, step):
+    """z <- derivative of the mean cross-entropy of softmax(z + bias) by the logits, in place; loss[step] <- the loss."""
+    rows, columns = z.shape
+    total = 0.0
+    for i in range(rows):
+        label = labels[order[start + i]]
+        top = z[i, 0] + bias[0]
+        for j in range(columns):
+            z[i, j] += bias[j]
+            top = max(top, z[i, j])
+        due = z[i, label] - top
+        mass = 0.0
+        for j in range(columns):
+            z[i, j] = np.exp(z[i, j] - top)
+            mass += z[i, j]
+        total += np.log(mass) - due
+        for j in range(columns):
+            z[i, j] /= mass * rows
+        z[i, label] -= z.dtype.type(1.0 / rows)
+    loss[step] = total / rows
+
+
+@numba.njit(**OPTIONS)
+def update_bias(bias, delta, rate, gradient):
+    """bias <- bias - rate * column sums of delta; `gradient` is work space of the bias's shape."""
+    gradient[:] = 0
+    for i in range(delta.shape[0]):
+        for j in range(delta.shape[1]):
+            gradient[j] += delta[i, j]
+    for j in range(bias.shape[0]):
+        bias[j] -= rate * gradient[j]
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def update_weights(weights, gradient, rate):
+    """weights <- weights - rate * gradient, in place."""
+    for i in numba.prange(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[i, j] -= rate * gradient[i, j]

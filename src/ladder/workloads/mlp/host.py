@@ -1,0 +1,64 @@
+"""MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
+
+Everything else is one fused pass per operation (`elementwise`), on the threads of the products where those are Numba's.
+Where they are the BLAS's it takes one thread: the waiting threads of one runtime would take the cores from the working
+threads of the other, which was seen to cost ten times what it gains. With small batches the products' share falls: an epoch is
+bound by the products' FLOPs plus, per batch, the traffic of reading the weights and their gradient and writing both.
+"""
+
+from functools import partial
+
+import numba
+import numpy as np
+
+from ladder import workloads
+from ladder.workloads.mlp import elementwise as each
+
+DEVICE = "host"
+USES = {"product": "gemm"}
+
+
+def setup(problem, *, product: str, threads: int):
+    """The steps of one epoch, by phase: every batch's products and elementwise operations on preallocated arrays."""
+    gemm = workloads.load_variant("gemm", product)
+    numba.set_num_threads(threads if gemm.RUNTIME == "numba" else 1)
+    multiply = {form: gemm.product(form) for form in ("nn", "tn", "nt")}
+    sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
+    widths = [int(width) for width in sizes["layers"].split("-")]
+    last = len(widths) - 1
+    weights = [None] + [getattr(problem, f"w{layer}") for layer in range(1, last + 1)]
+    biases = [None] + [getattr(problem, f"b{layer}") for layer in range(1, last + 1)]
+    make = problem.device.empty
+    values = [make((sizes["batch"], width), dtype) for width in widths]
+    deltas = [make((sizes["batch"], width), dtype) for width in widths]
+    by_weights = [None] + [make(weights[layer].shape, dtype) for layer in range(1, last + 1)]
+    by_bias = [None] + [make(biases[layer].shape, dtype) for layer in range(1, last + 1)]
+    rate = dtype.type(sizes["rate"])
+    activate, slope = {
+        "sigmoid": (each.sigmoid, each.sigmoid_slope),
+        "relu": (each.relu, each.relu_slope),
+    }[sizes["activation"]]
+
+    def batch(step, start):
+        """The steps of one batch, as (phase, function)."""
+        rows = min(sizes["batch"], sizes["images"] - start)
+        a, d = [value[:rows] for value in values], [delta[:rows] for delta in deltas]
+        d[last] = a[last]  # the loss turns the logits into their derivative in place
+        yield "gather", partial(each.gather, problem.pixels, problem.order, start, a[0])
+        for layer in range(1, last + 1):
+            yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
+            if layer < last:
+                yield "activation", partial(activate, a[layer], biases[layer])
+        loss = (problem.labels, problem.order, start, problem.loss, step)
+        yield "loss", partial(each.softmax_loss, a[last], biases[last], *loss)
+        for layer in range(last, 0, -1):
+            yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], by_weights[layer])
+            if layer > 1:
+                yield f"delta {layer - 1}", partial(multiply["nt"], d[layer], weights[layer], d[layer - 1])
+            yield "bias", partial(each.update_bias, biases[layer], d[layer], rate, by_bias[layer])
+            yield "update", partial(each.update_weights, weights[layer], by_weights[layer], rate)
+            if layer > 1:
+                yield "activation", partial(slope, d[layer - 1], a[layer - 1])
+
+    starts = range(0, sizes["images"], sizes["batch"])
+    return [one for step, start in enumerate(starts) for one in batch(step, start)]

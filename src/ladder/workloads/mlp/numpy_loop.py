@@ -1,0 +1,44 @@
+"""Peer: the same training as one would write it by hand in NumPy, products by its BLAS, temporaries as they come."""
+
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+PEER = True
+
+
+def setup(problem, *, threads: int):
+    """One epoch of mini-batch SGD."""
+    sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
+    count = len(sizes["layers"].split("-")) - 1
+    weights = [getattr(problem, f"w{layer + 1}") for layer in range(count)]
+    biases = [getattr(problem, f"b{layer + 1}") for layer in range(count)]
+    x_train = (problem.pixels / 255.0).astype(dtype)
+    rate, relu = dtype.type(sizes["rate"]), sizes["activation"] == "relu"
+
+    def run():
+        for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
+            chosen = problem.order[start : start + sizes["batch"]]
+            labels, rows = problem.labels[chosen], np.arange(len(chosen))
+            a = [x_train[chosen]]
+            for layer in range(count):
+                z = a[-1] @ weights[layer] + biases[layer]
+                if layer < count - 1:
+                    z = np.maximum(z, 0) if relu else 1 / (1 + np.exp(-z))
+                a.append(z)
+            logits = a[-1] - a[-1].max(axis=1, keepdims=True)
+            likely = np.exp(logits)
+            total = likely.sum(axis=1, keepdims=True)
+            problem.loss[step] = (np.log(total[:, 0]) - logits[rows, labels]).mean()
+            delta = likely / total
+            delta[rows, labels] -= 1
+            delta /= dtype.type(len(chosen))
+            for layer in reversed(range(count)):
+                by_weights, by_bias = a[layer].T @ delta, delta.sum(axis=0)
+                if layer:
+                    slope = a[layer] > 0 if relu else a[layer] * (1 - a[layer])
+                    delta = (delta @ weights[layer].T) * slope
+                weights[layer] -= rate * by_weights
+                biases[layer] -= rate * by_bias
+
+    return run

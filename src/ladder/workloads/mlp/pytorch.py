@@ -1,0 +1,40 @@
+"""Peer: the same training in PyTorch on the CPU, as its users write it: autograd, `cross_entropy` and `optim.SGD`."""
+
+import torch
+
+DEVICE = "host"
+RUNTIME = "torch"
+PEER = True
+REQUIRES = ("torch",)
+
+
+def setup(problem, *, threads: int):
+    """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
+    torch.set_num_threads(threads)
+    sizes, dtype = problem.sizes, getattr(torch, problem.sizes["dtype"])
+    count = len(sizes["layers"].split("-")) - 1
+    parameters = [
+        torch.from_numpy(getattr(problem, f"{letter}{layer + 1}")).requires_grad_()
+        for layer in range(count)
+        for letter in "wb"
+    ]
+    optimizer = torch.optim.SGD(parameters, lr=sizes["rate"])
+    hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[sizes["activation"]]
+    pixels = torch.from_numpy(problem.pixels).to(dtype) / 255.0
+    labels, order = torch.from_numpy(problem.labels), torch.from_numpy(problem.order)
+    losses = torch.from_numpy(problem.loss)
+
+    def run():
+        for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
+            chosen = order[start : start + sizes["batch"]]
+            z = pixels[chosen]
+            for layer in range(count):
+                z = torch.addmm(parameters[2 * layer + 1], z, parameters[2 * layer])
+                z = hidden(z) if layer < count - 1 else z
+            loss = torch.nn.functional.cross_entropy(z, labels[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses[step] = loss.detach()
+
+    return run

@@ -1,0 +1,158 @@
+"""The reference of the training: mini-batch SGD in plain float64 NumPy, and how far rounding may carry a trajectory.
+
+The bound can't be written down as for one product, since every step amplifies the errors of the steps before. So the
+training runs twice: as it is, and with noise at every place where a variant rounds, of the size that float32 rounding has
+there. The distance between the two trajectories, scaled from float32's unit roundoff to that of the variant's dtype and
+multiplied by the confidence factor of `ladder.validation`, is the bound.
+"""
+
+import numpy as np
+
+from ladder.validation import CONFIDENCE, unit_roundoff
+
+NOISE = unit_roundoff(np.float32)
+
+
+def layer_sizes(sizes):
+    """The widths of the layers, input first: 784-300-10 as [784, 300, 10]."""
+    return [int(width) for width in sizes["layers"].split("-")]
+
+
+def initial(sizes):
+    """Weights (fan_in x fan_out) and biases by layer, float64 values that float32 holds exactly.
+
+    Weights are uniform in +-sqrt(6 / (fan_in + fan_out)) after Glorot and Bengio (2010), twice that for a ReLU's
+    variance after He et al. (2015); biases are zero.
+    """
+    generator = np.random.default_rng([sizes["seed"], 0])
+    widths = layer_sizes(sizes)
+    parameters = []
+    for fan_in, fan_out in zip(widths[:-1], widths[1:], strict=True):
+        limit = np.sqrt((12.0 if sizes["activation"] == "relu" else 6.0) / (fan_in + fan_out))
+        weights = generator.uniform(-limit, limit, (fan_in, fan_out)).astype(np.float32).astype(np.float64)
+        parameters.append((weights, np.zeros(fan_out)))
+    return parameters
+
+
+def order(sizes, epoch):
+    """The order in which an epoch visits the images."""
+    return np.random.default_rng([sizes["seed"], 1, epoch]).permutation(sizes["images"])
+
+
+def activate(name, z):
+    """Sigmoid or ReLU, elementwise."""
+    return np.maximum(z, 0.0) if name == "relu" else 1.0 / (1.0 + np.exp(-z))
+
+
+def slope(name, a):
+    """The activation's derivative, from its value."""
+    return (a > 0.0).astype(np.float64) if name == "relu" else a * (1.0 - a)
+
+
+def forward(parameters, x, activation, product=np.matmul):
+    """The activations of all layers, the input first and the logits last."""
+    layers = [x]
+    for index, (weights, bias) in enumerate(parameters):
+        z = product(layers[-1], weights) + bias
+        layers.append(z if index == len(parameters) - 1 else activate(activation, z))
+    return layers
+
+
+def cross_entropy(logits, labels):
+    """The mean cross-entropy of the softmax, and its derivative by the logits."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    total = np.exp(shifted).sum(axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    loss = (np.log(total[:, 0]) - shifted[rows, labels]).mean()
+    delta = np.exp(shifted) / total
+    delta[rows, labels] -= 1.0
+    return loss, delta / len(labels)
+
+
+def gradients(parameters, x, labels, activation, product=np.matmul):
+    """The mean loss of a batch and its gradients as [(by weights, by bias), ...]."""
+    layers = forward(parameters, x, activation, product)
+    loss, delta = cross_entropy(layers[-1], labels)
+    found = []
+    for index in reversed(range(len(parameters))):
+        found.append((product(layers[index].T, delta), delta.sum(axis=0)))
+        if index:
+            delta = product(delta, parameters[index][0].T) * slope(activation, layers[index])
+    return loss, found[::-1]
+
+
+def accuracy(parameters, images, labels, activation):
+    """The share of test images that are told right."""
+    logits = forward(parameters, scaled(images), activation)[-1]
+    return float((logits.argmax(axis=1) == labels).mean())
+
+
+def scaled(images):
+    """Images as rows of pixels in [0, 1], float64."""
+    return images.reshape(len(images), -1) / 255.0
+
+
+class Noise:
+    """Random errors of the size that rounding has in float32, from a fixed seed."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng(0)
+
+    def draw(self, shape):
+        return NOISE * (2.0 * self.generator.random(shape, np.float32) - 1.0)
+
+    def product(self, a, b):
+        """A product whose sums of k terms carry errors of sqrt(k) u |a| |b|."""
+        scale = np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=0)
+        return a @ b + self.draw(scale.shape) * scale * np.sqrt(a.shape[1])
+
+    def update(self, weights):
+        """Weights rounded once more."""
+        return weights + self.draw(weights.shape) * weights
+
+
+def trajectory(sizes, dataset, noise=None):
+    """Train: per epoch the loss of every batch (epochs x steps), and the parameters after each epoch."""
+    product = noise.product if noise else np.matmul
+    images, labels = dataset.train_images[: sizes["images"]], dataset.train_labels[: sizes["images"]]
+    parameters = initial(sizes)
+    losses, after = [], []
+    for epoch in range(sizes["epochs"]):
+        visit = order(sizes, epoch)
+        losses.append([])
+        for start in range(0, sizes["images"], sizes["batch"]):
+            chosen = visit[start : start + sizes["batch"]]
+            loss, steps = gradients(
+                parameters, scaled(images[chosen]), labels[chosen], sizes["activation"], product
+            )
+            losses[-1].append(loss)
+            pairs = zip(parameters, steps, strict=True)
+            parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in pairs]
+            if noise:
+                parameters = [(noise.update(w), noise.update(b)) for w, b in parameters]
+        after.append(parameters)
+    return np.array(losses), after
+
+
+def compute(sizes, dataset):
+    """The reference and its sensitivity, as named float64 arrays for an .npz file.
+
+    `loss` (epochs x steps); `w1`, `b1`, ... (epochs x shape); `loss_drift` (epochs) and `w1_drift`, ... (epochs): the
+    largest distance between the two trajectories up to that epoch.
+    """
+    losses, parameters = trajectory(sizes, dataset)
+    shaken_losses, shaken = trajectory(sizes, dataset, Noise())
+    found = {"loss": losses, "loss_drift": np.maximum.accumulate(np.abs(losses - shaken_losses).max(axis=1))}
+    for layer in range(len(parameters[0])):
+        for part, letter in enumerate("wb"):
+            exact = np.array([epoch[layer][part] for epoch in parameters])
+            moved = np.array([epoch[layer][part] for epoch in shaken])
+            drift = np.abs(exact - moved).reshape(len(exact), -1).max(axis=1)
+            found[f"{letter}{layer + 1}"] = exact
+            found[f"{letter}{layer + 1}_drift"] = np.maximum.accumulate(drift)
+    return found
+
+
+def bound(drift, dtype):
+    """The bound that belongs to a drift measured with float32's rounding."""
+    return CONFIDENCE * drift * unit_roundoff(dtype) / NOISE

@@ -1,0 +1,75 @@
+"""STREAM: the memory bandwidth that a loop over long arrays reaches, after McCalpin's benchmark (1995); a ceiling.
+
+| kernel | does | bytes per element |
+| --- | --- | --- |
+| read | total += a | 1 load |
+| copy | out = a | 1 load, 1 store (and the load that a store of a line costs, which isn't counted) |
+| triad | out = a + 3 b | 2 loads, 1 store |
+
+Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.validation import compare, product_factor
+
+SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
+ARRAYS = ("a", "b", "out")
+STATEFUL = False
+BLOCK = 2**16
+FACTOR = 3.0
+
+
+def data_set(sizes):
+    """None: the arrays come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other inputs."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    count, dtype = sizes["elements"], sizes["dtype"]
+    inputs = {name: ((count,), dtype) for name in ("a", "b")[: 2 if sizes["kernel"] == "triad" else 1]}
+    length = -(-count // BLOCK) if sizes["kernel"] == "read" else count
+    return inputs, {"out": ((length,), dtype)}
+
+
+def fill(inputs, sizes, round, data):
+    """Write the inputs of a round in place."""
+    generator = np.random.default_rng([sizes["seed"], round])
+    for array in inputs.values():
+        generator.random(out=array, dtype=array.dtype)
+
+
+def cost(sizes):
+    """FLOPs, and bytes loaded and stored."""
+    loads, stores, flops = {"read": (1, 0, 1), "copy": (1, 1, 0), "triad": (2, 1, 2)}[sizes["kernel"]]
+    size = np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
+    return SimpleNamespace(
+        flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"]
+    )
+
+
+def check(sizes, inputs, outputs, round, data, reference):
+    """Compare every element with the same arithmetic in float64."""
+    a, out = inputs["a"].astype(np.float64), outputs["out"]
+    if sizes["kernel"] == "copy":
+        return [compare("copy", out, a, 0.0)], None
+    if sizes["kernel"] == "triad":
+        b = inputs["b"].astype(np.float64)
+        return [
+            compare("triad", out, a + FACTOR * b, product_factor(2, sizes["dtype"]) * (a + FACTOR * b))
+        ], None
+    sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK))
+    return [compare("sums", out, sums, product_factor(BLOCK, sizes["dtype"]) * sums)], None

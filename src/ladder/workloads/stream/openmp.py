@@ -1,0 +1,44 @@
+"""STREAM in Numba, blocks of the arrays shared among OpenMP threads; bound by memory bandwidth and nothing else."""
+
+import numba
+
+from ladder.workloads.stream import BLOCK, FACTOR
+
+DEVICE = "host"
+RUNTIME = "numba"
+OPTIONS = {
+    "parallel": True,
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},
+}
+
+
+@numba.njit(**OPTIONS)
+def read(a, out):
+    for block in numba.prange(len(out)):
+        total = a.dtype.type(0)
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, len(a))):
+            total += a[i]
+        out[block] = total
+
+
+@numba.njit(**OPTIONS)
+def copy(a, out):
+    for i in numba.prange(len(a)):
+        out[i] = a[i]
+
+
+@numba.njit(**OPTIONS)
+def triad(a, b, out):
+    factor = a.dtype.type(FACTOR)
+    for i in numba.prange(len(a)):
+        out[i] = a[i] + factor * b[i]
+
+
+def setup(problem, *, threads: int):
+    """One pass over the arrays."""
+    if problem.sizes["kernel"] == "triad":
+        return lambda: triad(problem.a, problem.b, problem.out)
+    kernel = {"read": read, "copy": copy}[problem.sizes["kernel"]]
+    return lambda: kernel(problem.a, problem.out)
