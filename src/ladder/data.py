@@ -6,16 +6,24 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from ladder.download import Expected, fetch, write_atomically
 from ladder.errors import LadderError
 
 SIDE, CLASSES = 28, 10
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+
+
+class Expected(NamedTuple):
+    """Size in bytes and sha256 (hexadecimal) of a decompressed file."""
+
+    size: int
+    sha256: str
+
 
 FILES = {
     TRAIN_IMAGES: Expected(47_040_016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
@@ -48,9 +56,7 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
-        raise LadderError(
-            f"{path} cannot be read: {error.strerror or error}; fetch the data set first."
-        ) from error
+        raise LadderError(f"{path} cannot be read: {error.strerror or error}; fetch the data set first.") from error
 
     def broken(what: str) -> LadderError:
         return LadderError(f"{path} is not a sound IDX file: {what}; delete it and fetch the data set again.")
@@ -84,6 +90,8 @@ def write_idx(path: str | os.PathLike, array: np.ndarray) -> None:
     Its rank is at least 1, its dtype uint8, int8, int16, int32, float32 or float64, of either byte order.
     Raises LadderError for another dtype or rank, or when the file cannot be written.
     """
+    from ladder.download import write_atomically
+
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("=")
     if dtype not in IDX_CODES:
@@ -117,6 +125,8 @@ def mnist(
     from `folder/.partial` where the server allows; a file that is there and right is left alone. Raises
     LadderError when a mirror makes no sense, no mirror has a file, or `folder` cannot be written.
     """
+    from ladder.download import fetch  # here, because measuring jobs read data sets and need not wait for `requests`
+
     for name, expected in files.items():
         used = fetch(Path(folder) / name, expected, mirrors, attempts, timeout, progress)
         mirrors = sorted(mirrors, key=lambda mirror: mirror != used)

@@ -16,7 +16,6 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -24,19 +23,13 @@ import requests
 import urllib3
 from tqdm import tqdm
 
+from ladder.data import Expected
 from ladder.errors import LadderError
 
 BLOCK = 1 << 16  # bytes
 SLOWEST = 4096  # bytes per second; a transfer that stays below it counts as stalled
 PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before the second attempt, doubled before each further one
 PASSING = {408, 425, 429, 500, 502, 503, 504}  # HTTP statuses that another attempt may cure
-
-
-class Expected(NamedTuple):
-    """Size in bytes and sha256 (hexadecimal) of a decompressed file."""
-
-    size: int
-    sha256: str
 
 
 class _Unusable(Exception):
@@ -145,9 +138,7 @@ def _from_folder(folder: Path, name: str, expected: Expected) -> bytes:
         raise _Unusable(error.strerror or str(error)) from error
 
 
-def _from_server(
-    url: str, partials: Path, expected: Expected, attempts: int, timeout: float, progress: bool
-) -> bytes:
+def _from_server(url: str, partials: Path, expected: Expected, attempts: int, timeout: float, progress: bool) -> bytes:
     """Contents of the file at `url`, in at most `attempts` attempts, the pauses between them growing."""
     # A partial file belongs to one URL: the compressed bytes of two mirrors need not agree.
     partial = partials / f"{url.rpartition('/')[2]}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
@@ -250,9 +241,7 @@ def _receive(url: str, start: int, timeout: float) -> Iterator:
         abandoned.set()
 
 
-def _send_on(
-    url: str, start: int, timeout: float, arrived: queue.SimpleQueue, abandoned: threading.Event
-) -> None:
+def _send_on(url: str, start: int, timeout: float, arrived: queue.SimpleQueue, abandoned: threading.Event) -> None:
     """Put the response to a GET, the blocks of its body and None into `arrived`, or the exception met."""
     # The bytes are wanted as the server stores them, because ranges count in those: nothing may be encoded
     # on the way, nor decoded here when a Content-Encoding names the file's own gzip. read1 returns what has
