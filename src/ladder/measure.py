@@ -45,7 +45,7 @@ class Worker:
             [sys.executable, "-m", "ladder.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **device.environment(case.threads)},
+            env={**compiled_code(case), **os.environ, **device.environment(case.threads)},
             preexec_fn=devices.load("host").die_with_parent,
             text=True,
         )
@@ -92,6 +92,11 @@ class Worker:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
+
+
+def compiled_code(case):
+    """Where Numba keeps a case's compiled code: that of other sources can't be found there, whatever their time stamps."""
+    return {"NUMBA_CACHE_DIR": str(Path("results/cache") / fingerprint(case))}
 
 
 def run_case(case, protocol, data=None, reference=None):
@@ -155,8 +160,6 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     workloads.complete(case.workload, case.sizes)
     cost = workload.cost(case.sizes)
     sources = fingerprint(case)
-    # The compiled code of other sources can't be found there, whatever their time stamps say.
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path("results/cache") / sources))
     with quiet_machine():
         started, clocks, began = datetime.now(UTC), machines.clocks(), time.monotonic()
         results = run_case(case, protocol, data, reference)
