@@ -25,9 +25,7 @@ def main(arguments=None):
 
 def parser():
     """All verbs with their arguments."""
-    top = argparse.ArgumentParser(
-        prog="ladder", description="Measure numerical kernels and write about them."
-    )
+    top = argparse.ArgumentParser(prog="ladder", description="Measure numerical kernels and write about them.")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name, run, help):
@@ -35,13 +33,15 @@ def parser():
         found.set_defaults(run=run)
         return found
 
-    one = verb(
-        "list", run_list, "print the cases of a configuration: what would run, what is left out and why"
-    )
-    one.add_argument(
-        "--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated"
-    )
+    one = verb("list", run_list, "print the cases of a configuration: what would run, what is left out and why")
+    one.add_argument("--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated")
     one.add_argument("--cores", type=int, help="plan for so many cores instead of this machine's")
+
+    one = verb("plan", run_plan, "write the plan of an experiment (JSON)")
+    one.add_argument("config", help="a configuration of that experiment alone, as JSON")
+    one.add_argument("--cores", type=int, required=True)
+    one.add_argument("--machine", required=True)
+    one.add_argument("--out", required=True)
 
     one = verb("data", run_data, "write a data set as four IDX files")
     one.add_argument("name", choices=["digits", "mnist"])
@@ -60,13 +60,25 @@ def parser():
     one.add_argument("case")
     one.add_argument("--out", required=True)
     one.add_argument("--machine", default="auto")
-    one.add_argument(
-        "--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults"
-    )
+    one.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
     one.add_argument("--data", default="results/data", help="folder of the data sets")
     one.add_argument("--reference")
     one.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     one.add_argument("--granted", type=int, help="cores that the scheduler has granted")
+
+    one = verb("ceilings", run_ceilings, "write the machine's ceilings from their records (JSON)")
+    one.add_argument("records", nargs="+")
+    one.add_argument("--margin", type=float, default=1.25)
+    one.add_argument("--out", required=True)
+
+    one = verb("collect", run_collect, "write an experiment's tables from records and published measurements")
+    one.add_argument("plan", help="the experiment's plan (JSON)")
+    one.add_argument("--published", action="append", default=[], help="folder of published measurements")
+    one.add_argument("--out", required=True, help="folder of the tables")
+
+    one = verb("table", run_table, "join the samples of all experiments into one tidy table")
+    one.add_argument("folders", nargs="+")
+    one.add_argument("--out", required=True)
 
     one = verb("describe", run_describe, "write what this machine is (JSON)")
     one.add_argument("--out", required=True)
@@ -82,6 +94,15 @@ def run_list(options):
     runs = {one.case.key for one in planned if not one.left_out}
     left = {one.case.key for one in planned if one.left_out}
     print(f"{len(runs)} cases run on {cores} cores, {len(left)} are left out.")
+
+
+def run_plan(options):
+    from ladder.record import write_atomically
+
+    config = configuration.checked(json.loads(options.config))
+    planned = plan.plan(config, options.cores)
+    (experiment,) = config["experiments"]
+    write_atomically(options.out, json.dumps(plan.document(planned, experiment, options.machine), indent=1) + "\n")
 
 
 def run_data(options):
@@ -116,6 +137,26 @@ def run_measure(options):
     protocol = configuration.protocol(json.loads(options.protocol))
     label = machine.label() if options.machine == "auto" else options.machine
     measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted)
+
+
+def run_ceilings(options):
+    from ladder import ceilings
+    from ladder.record import write_atomically
+
+    found = ceilings.summarise(options.records, options.margin)
+    write_atomically(options.out, json.dumps(found, indent=1) + "\n")
+
+
+def run_collect(options):
+    from ladder import collect
+
+    collect.collect(json.loads(Path(options.plan).read_text()), options.out, options.published)
+
+
+def run_table(options):
+    from ladder import collect
+
+    collect.join(options.folders, options.out)
 
 
 def run_describe(options):

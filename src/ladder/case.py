@@ -23,9 +23,7 @@ def to_text(value):
         raise LadderError(f"{value!r} can't be a size or a tuning: use a whole number, a number or a word.")
     text = repr(value) if isinstance(value, float) else str(value)
     if from_text(text) != value:
-        raise LadderError(
-            f"{value!r} can't be a size or a tuning: its text would be read as {from_text(text)!r}."
-        )
+        raise LadderError(f"{value!r} can't be a size or a tuning: its text would be read as {from_text(text)!r}.")
     return text
 
 
@@ -52,9 +50,7 @@ class Case:
 
     def __post_init__(self):
         if self.cache not in CACHES:
-            raise LadderError(
-                f"The cache protocol of {self.workload} is {self.cache!r}: choose cold or warm."
-            )
+            raise LadderError(f"The cache protocol of {self.workload} is {self.cache!r}: choose cold or warm.")
 
     @property
     def slug(self):
@@ -75,9 +71,7 @@ class Case:
         """The case that a slug names. Raises LadderError for a slug that `slug` would not have written."""
         for name in (workload, variant):
             if not NAME.fullmatch(name):
-                raise LadderError(
-                    f"{name!r} is no name of a workload or variant: use small letters, digits and '_'."
-                )
+                raise LadderError(f"{name!r} is no name of a workload or variant: use small letters, digits and '_'.")
         sizes, tuning, cache = {}, {}, None
         for pair in slug.split(","):
             key, equals, text = pair.partition("=")

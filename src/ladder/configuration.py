@@ -28,9 +28,7 @@ def read(path):
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
-        raise LadderError(
-            f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}."
-        ) from None
+        raise LadderError(f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}.") from None
     if not isinstance(found, dict):
         raise LadderError(f"The configuration {path} must be a mapping of keys to values.")
     return found
@@ -52,9 +50,7 @@ def checked(config):
 
     schema = json.loads(SCHEMA_FILE.read_text())
     config = copy.deepcopy(config)
-    for error in sorted(
-        Draft202012Validator(schema).iter_errors(config), key=lambda error: len(error.absolute_path)
-    ):
+    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
         raise LadderError(
             f"The configuration is wrong at {place}: {error.message}. See config/README.md for every key."

@@ -35,9 +35,7 @@ def cpu():
     found = {name: pairs.get(name, "unknown") for name in CPU_PROPERTIES}
     found |= {name: value for name, value in pairs.items() if name.endswith(" cache")}
     flags = set(pairs.get("Flags", "").split())
-    found["Vector units"] = next(
-        (unit for unit in ("avx512f", "avx2", "avx", "sse2") if unit in flags), "unknown"
-    )
+    found["Vector units"] = next((unit for unit in ("avx512f", "avx2", "avx", "sse2") if unit in flags), "unknown")
     return found
 
 

@@ -4,16 +4,15 @@ import functools
 import hashlib
 import importlib.util
 import itertools
+import json
 import random
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
-from ladder import workloads
+from ladder import sources, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
-
-# The experiment whose records give the machine's ceilings; its own samples can't be held against them.
-CEILINGS = "ceilings"
 
 
 @dataclass(frozen=True)
@@ -94,3 +93,33 @@ def shuffled(keys):
     keys = sorted(keys)
     random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
     return keys
+
+
+def only(config, experiment):
+    """The part of a configuration that the plan of one experiment depends on."""
+    return {"peers": config["peers"], "experiments": {experiment: config["experiments"][experiment]}}
+
+
+def document(planned, experiment, machine):
+    """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code."""
+    cases = [
+        {"key": one.case.key, "left_out": one.left_out, "sources": sources.fingerprint(one.case)}
+        for one in planned
+        if one.experiment == experiment
+    ]
+    return {"experiment": experiment, "machine": machine, "cases": cases}
+
+
+def digest(planned, experiment, machine):
+    """A short digest of an experiment's plan."""
+    return hashlib.sha256(json.dumps(document(planned, experiment, machine)).encode()).hexdigest()[:16]
+
+
+def published(choice, folder="results/published"):
+    """The labels of the published machines that a configuration's `published` names. Raises LadderError."""
+    there = sorted(path.parent.name for path in Path(folder).glob("*/machine.json"))
+    if choice in (["all"], ["none"]):
+        return there if choice == ["all"] else []
+    if missing := sorted(set(choice) - set(there)):
+        raise LadderError(f"Nothing is published of {', '.join(missing)}: there is {', '.join(there) or 'nothing yet'}.")
+    return choice

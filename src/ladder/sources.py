@@ -31,6 +31,11 @@ def fingerprint(case):
     return combined(tuple(files(case)))
 
 
+def reference_fingerprint(workload):
+    """A short digest of the code that a workload's reference depends on."""
+    return combined(tuple(sorted((workloads.HOME / workload).glob("reference.py"))))
+
+
 @functools.cache
 def combined(paths):
     return hashlib.sha256("".join(digest(path) for path in paths).encode()).hexdigest()[:16]
@@ -43,10 +48,7 @@ def digest(path):
     if path.suffix == ".py":
         tree = ast.parse(text)
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
-                and ast.get_docstring(node) is not None
-            ):
+            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
                 node.body = node.body[1:]
         text = ast.dump(tree)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -143,9 +143,7 @@ def compare(
     Raises `LadderError` when `paired` and the numbers of processes differ.
     """
     if not threshold >= 0:
-        raise LadderError(
-            f"The threshold of a comparison is {threshold}, but must be at least 0, such as 0.01."
-        )
+        raise LadderError(f"The threshold of a comparison is {threshold}, but must be at least 0, such as 0.01.")
     a = _log_medians(_processes(a_processes, "the first case"))
     b = _log_medians(_processes(b_processes, "the second case"))
     if paired and a.size != b.size:
@@ -182,9 +180,7 @@ def _times(samples: Sequence[float], where: str) -> np.ndarray:
     except (TypeError, ValueError):
         times = np.empty(0)
     if times.ndim != 1 or times.size == 0:
-        raise LadderError(
-            f"In {where} there should be a flat list of at least one time: measure the case again."
-        )
+        raise LadderError(f"In {where} there should be a flat list of at least one time: measure the case again.")
     wrong = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
     if wrong.size:
         raise LadderError(

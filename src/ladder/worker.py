@@ -177,10 +177,7 @@ def worst(checks):
     """Of the checks of one name, the one nearest its bound."""
     found = {}
     for check in checks:
-        if (
-            check.name not in found
-            or check.error / check.bound > found[check.name].error / found[check.name].bound
-        ):
+        if check.name not in found or check.error / check.bound > found[check.name].error / found[check.name].bound:
             found[check.name] = check
     return list(found.values())
 

@@ -87,16 +87,15 @@ def threads_found():
     from threadpoolctl import threadpool_info
 
     for pool in threadpool_info():
-        if pool["user_api"] == "blas":
-            name = f"blas-{pool['internal_api']}-{pool.get('version')}"
-            found["runtimes"][name] = pool["num_threads"]
+        name = f"{pool['user_api']}-{pool['internal_api']}-{pool.get('version') or pool['filepath']}"
+        found["runtimes"][name] = pool["num_threads"]
     if "torch" in sys.modules:
         found["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
     return found
 
 
 def require_threads(case_threads, runtime, found):
-    """Refuse a job whose `runtime` (numba, blas or torch) got other threads than its case says, or too few CPUs."""
+    """Refuse a job whose `runtime` (numba, blas, openmp or torch) got other threads than its case says, or too few CPUs."""
     if found["cpus"] < case_threads:
         raise LadderError(
             f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "
@@ -105,13 +104,9 @@ def require_threads(case_threads, runtime, found):
     counts = {name: count for name, count in found["runtimes"].items() if name.startswith(runtime)}
     if runtime == "numba" and set(counts) != {"numba-omp"}:
         layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
-        raise LadderError(
-            f"Numba's threading layer is {layer} in place of omp: install OpenMP's library (libgomp1)."
-        )
+        raise LadderError(f"Numba's threading layer is {layer} in place of omp: install OpenMP's library (libgomp1).")
     if not counts:
-        raise LadderError(
-            f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded."
-        )
+        raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
     for name, count in counts.items():
         if count != case_threads:
             raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")

@@ -66,11 +66,7 @@ def constants(workload, variant):
     except SyntaxError as error:
         raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
     for node in tree.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id.isupper()
-        ):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
             try:
                 found[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError:
@@ -118,9 +114,7 @@ def complete(workload, sizes):
             raise LadderError(f"{workload} needs a value for its size {name!r}.")
         if isinstance(kind, tuple):
             if value not in kind:
-                raise LadderError(
-                    f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}."
-                )
+                raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
         elif isinstance(kind, str):
             value = str(value)
         else:

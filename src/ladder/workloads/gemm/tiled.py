@@ -183,9 +183,7 @@ def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_st
 def _move_square(typingctx, source, source_at, source_stride, target, target_at, target_stride, transpose):
     """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; indices as in `_micro_kernel`."""
     if source.layout != "C" or source.dtype != target.dtype:
-        raise numba.TypingError(
-            f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}."
-        )
+        raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
 
     def codegen(context, builder, signature, args):
         source, source_at, source_stride, target, target_at, target_stride, transpose = args
@@ -213,10 +211,7 @@ def _transposed(vectors, rows):
         # Element j of the new upper (lower) row of a pair, counted through both old rows.
         upper = [lanes + j - half if j & half else j for j in range(lanes)]
         lower = [lanes + j if j & half else j + half for j in range(lanes)]
-        rows = [
-            vectors.shuffle(rows[i & ~half], rows[i | half], lower if i & half else upper)
-            for i in range(lanes)
-        ]
+        rows = [vectors.shuffle(rows[i & ~half], rows[i | half], lower if i & half else upper) for i in range(lanes)]
         half //= 2
     return rows
 

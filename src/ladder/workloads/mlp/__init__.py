@@ -9,6 +9,7 @@ w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run chan
 loss of every batch (steps,).
 """
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -70,7 +71,7 @@ def arrays(sizes):
         "labels": ((images,), "int64"),
         "order": ((images,), "int64"),
     }
-    for layer, shape in enumerate(zip(widths[:-1], widths[1:], strict=True), start=1):
+    for layer, shape in enumerate(itertools.pairwise(widths), start=1):
         inputs[f"w{layer}"] = (shape, sizes["dtype"])
         inputs[f"b{layer}"] = (shape[1:], sizes["dtype"])
     return inputs, {"loss": ((steps(sizes),), sizes["dtype"])}
@@ -90,7 +91,7 @@ def fill(inputs, sizes, round, data):
 def cost(sizes):
     """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it reads and writes."""
     widths = reference.layer_sizes(sizes)
-    pairs = list(zip(widths[:-1], widths[1:], strict=True))
+    pairs = list(itertools.pairwise(widths))
     products = sum(inner * outer * (2 if layer == 0 else 3) for layer, (inner, outer) in enumerate(pairs))
     parameters = sum((inner + 1) * outer for inner, outer in pairs) * np.dtype(sizes["dtype"]).itemsize
     return SimpleNamespace(

@@ -6,6 +6,8 @@ there. The distance between the two trajectories, scaled from float32's unit rou
 multiplied by the confidence factor of `ladder.validation`, is the bound.
 """
 
+import itertools
+
 import numpy as np
 
 from ladder.validation import CONFIDENCE, unit_roundoff
@@ -27,7 +29,7 @@ def initial(sizes):
     generator = np.random.default_rng([sizes["seed"], 0])
     widths = layer_sizes(sizes)
     parameters = []
-    for fan_in, fan_out in zip(widths[:-1], widths[1:], strict=True):
+    for fan_in, fan_out in itertools.pairwise(widths):
         limit = np.sqrt((12.0 if sizes["activation"] == "relu" else 6.0) / (fan_in + fan_out))
         weights = generator.uniform(-limit, limit, (fan_in, fan_out)).astype(np.float32).astype(np.float64)
         parameters.append((weights, np.zeros(fan_out)))
@@ -122,9 +124,7 @@ def trajectory(sizes, dataset, noise=None):
         losses.append([])
         for start in range(0, sizes["images"], sizes["batch"]):
             chosen = visit[start : start + sizes["batch"]]
-            loss, steps = gradients(
-                parameters, scaled(images[chosen]), labels[chosen], sizes["activation"], product
-            )
+            loss, steps = gradients(parameters, scaled(images[chosen]), labels[chosen], sizes["activation"], product)
             losses[-1].append(loss)
             pairs = zip(parameters, steps, strict=True)
             parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in pairs]

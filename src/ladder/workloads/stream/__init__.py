@@ -40,7 +40,7 @@ def rounds(sizes):
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
     count, dtype = sizes["elements"], sizes["dtype"]
-    inputs = {name: ((count,), dtype) for name in ("a", "b")[: 2 if sizes["kernel"] == "triad" else 1]}
+    inputs = dict.fromkeys(("a", "b")[: 2 if sizes["kernel"] == "triad" else 1], ((count,), dtype))
     length = -(-count // BLOCK) if sizes["kernel"] == "read" else count
     return inputs, {"out": ((length,), dtype)}
 
@@ -56,9 +56,7 @@ def cost(sizes):
     """FLOPs, and bytes loaded and stored."""
     loads, stores, flops = {"read": (1, 0, 1), "copy": (1, 1, 0), "triad": (2, 1, 2)}[sizes["kernel"]]
     size = np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
-    return SimpleNamespace(
-        flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"]
-    )
+    return SimpleNamespace(flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
 def check(sizes, inputs, outputs, round, data, reference):
@@ -68,8 +66,6 @@ def check(sizes, inputs, outputs, round, data, reference):
         return [compare("copy", out, a, 0.0)], None
     if sizes["kernel"] == "triad":
         b = inputs["b"].astype(np.float64)
-        return [
-            compare("triad", out, a + FACTOR * b, product_factor(2, sizes["dtype"]) * (a + FACTOR * b))
-        ], None
+        return [compare("triad", out, a + FACTOR * b, product_factor(2, sizes["dtype"]) * (a + FACTOR * b))], None
     sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK))
     return [compare("sums", out, sums, product_factor(BLOCK, sizes["dtype"]) * sums)], None

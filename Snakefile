@@ -1,0 +1,45 @@
+# The study, from configuration to paper. `snakemake -n` says what would run, `snakemake` runs it.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/collect.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/paper.smk"
+include: "workflow/rules/publish.smk"
+
+
+localrules:
+    all,
+    figures,
+    paper,
+    measurements,
+
+
+rule all:
+    default_target: True
+    input:
+        "results/paper.pdf",
+        "results/report.zip",
+
+
+rule paper:
+    input:
+        "results/paper.pdf",
+
+
+rule figures:
+    input:
+        FIGURE_FILES,
+
+
+rule measurements:
+    input:
+        "results/table.csv",

@@ -1,0 +1,123 @@
+"""From records and published measurements to tidy tables, one folder per experiment.
+
+| table | a row is | columns beside the case's own |
+| --- | --- | --- |
+| samples.csv | one timed call, or one phase of one pass | process, sample, phase (`total` is the headline), seconds |
+| checks.csv | one comparison with the reference | check, error, bound |
+| curves.csv | one epoch of a training | epoch, loss, reference_loss, loss_bound, accuracy |
+| missing.csv | a case of the plan without a record | why |
+
+The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache, every
+size and every tuning by its name, threads_found, flops, bytes, precision, converged.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from ladder import record
+from ladder.case import Case
+from ladder.errors import LadderError
+
+TABLES = ("samples", "checks", "curves", "missing")
+CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case"]
+
+
+def record_path(machine, key, root="results"):
+    """Where a case's record lies: `key` is workload/variant/slug."""
+    return f"{root}/records/{machine}/{key}.json"
+
+
+def collect(plan, folder, published=()):
+    """Write an experiment's tables.
+
+    `plan` is {experiment, machine, cases: [{key, left_out, sources}]}; `published` are folders of published measurements.
+    A record of other sources than the plan's is refused: it was measured with code that has changed since.
+    """
+    tables = {name: [] for name in TABLES}
+    for planned in plan["cases"]:
+        path = Path(record_path(plan["machine"], planned["key"]))
+        own = own_columns(plan["machine"], plan["experiment"], *planned["key"].split("/"))
+        if planned["left_out"]:
+            tables["missing"].append(own | {"why": planned["left_out"]})
+        elif not path.exists():
+            tables["missing"].append(own | {"why": "not measured"})
+        else:
+            found = record.read(path)
+            if found["sources"] != planned["sources"]:
+                raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
+            for name, rows in rows_of(found, own).items():
+                tables[name] += rows
+    frames = {name: pd.DataFrame(rows) for name, rows in tables.items()}
+    for name, frame in frames.items():
+        parts = [frame, *(published_rows(place, name, plan["experiment"]) for place in published)]
+        write_table(folder, name, pd.concat([part for part in parts if len(part)] or [frame]))
+
+
+def own_columns(machine, experiment, workload, variant, slug):
+    """The columns that a case has in every table."""
+    case = Case.parse(workload, variant, slug)
+    names = {"machine": machine, "experiment": experiment, "workload": workload, "variant": variant, "case": slug}
+    return names | {"cache": case.cache} | case.sizes | case.tuning
+
+
+def rows_of(found, own):
+    """The rows that a record adds to each table."""
+    facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
+    rows = {"samples": [], "checks": [], "curves": []}
+    for number, process in enumerate(found["processes"]):
+        place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        rows["samples"] += [
+            place | {"sample": index, "phase": "total", "seconds": seconds}
+            for index, seconds in enumerate(process["samples"])
+        ]
+        rows["samples"] += [
+            place | {"sample": index, "phase": phase, "seconds": seconds}
+            for index, phases in enumerate(process["phases"])
+            for phase, seconds in phases.items()
+        ]
+        rows["checks"] += [
+            own | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
+            for check in process["checks"]
+        ]
+        rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
+    return rows
+
+
+def published_rows(folder, name, experiment):
+    """An experiment's rows of a published table, the machine named as published; empty where there is no such table."""
+    path = Path(folder) / f"{name}.csv.gz"
+    if not path.exists():
+        return pd.DataFrame()
+    frame = read_csv(path)
+    frame = frame[frame["experiment"] == experiment].dropna(axis="columns", how="all")
+    return frame.assign(machine=frame["machine"] + " (published)")
+
+
+def read_csv(path):
+    """A table as written by `write_table`; an empty file is an empty table."""
+    try:
+        return pd.read_csv(path, low_memory=False, float_precision="round_trip")
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    except (OSError, ValueError) as error:
+        raise LadderError(f"The table {path} can't be read: {error}.") from None
+
+
+def write_table(folder, name, frame):
+    """Write a table as CSV; a whole number stays whole, also where other rows have none."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
+
+
+def load(folder):
+    """An experiment's tables by name."""
+    return {name: read_csv(Path(folder) / f"{name}.csv") for name in TABLES}
+
+
+def join(folders, out):
+    """The one tidy table of the study: the samples of all experiments, a row per sample."""
+    frames = [frame for frame in (read_csv(Path(folder) / "samples.csv") for folder in folders) if len(frame)]
+    if not frames:
+        raise LadderError("There is nothing to put into the table: no record was found and nothing is published.")
+    pd.concat(frames).convert_dtypes().to_csv(out, index=False)

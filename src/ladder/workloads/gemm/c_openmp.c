@@ -1,0 +1,17 @@
+/* The three nested loops of openmp.py in C, for comparison; DTYPE is double or float. */
+#define PRODUCT(name, A, B, END)                                                                       \
+    void name(const DTYPE *a, const DTYPE *b, DTYPE *out, const DTYPE *c, long m, long n, long k)      \
+    {                                                                                                  \
+        _Pragma("omp parallel for")                                                                    \
+        for (long i = 0; i < m; i++)                                                                   \
+            for (long j = 0; j < n; j++) {                                                             \
+                DTYPE total = 0;                                                                       \
+                for (long p = 0; p < k; p++)                                                           \
+                    total += a[A] * b[B];                                                              \
+                out[i * n + j] = END;                                                                  \
+            }                                                                                          \
+    }
+
+PRODUCT(nn, i * k + p, p * n + j, total)
+PRODUCT(tn, p * m + i, p * n + j, total)
+PRODUCT(nt, i * k + p, j * k + p, c ? total + c[i * n + j] : total)

@@ -1,0 +1,1 @@
+FIGURE_FILES = []
