@@ -80,9 +80,33 @@ def parser():
     one.add_argument("folders", nargs="+")
     one.add_argument("--out", required=True)
 
+    one = verb("compare", run_compare, "measure two cases side by side: is A faster or slower, or can't we tell?")
+    one.add_argument("a", help="workload/variant/case")
+    one.add_argument("b", help="workload/variant/case")
+    one.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
+    one.add_argument("--detect", type=float, default=0.05, help="measure until such changes would show (default: 0.05)")
+    one.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
+    one.add_argument("--cap", type=float, default=600, help="seconds at most (default: 600)")
+    one.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
+    one.add_argument("--data", default="results/data", help="folder of the data sets")
+    one.add_argument("--reference", help="the reference of both trainings")
+    one.add_argument("--json", help="file for the verdict and all samples")
+
     one = verb("describe", run_describe, "write what this machine is (JSON)")
     one.add_argument("--out", required=True)
     return top
+
+
+def at_least_one(text):
+    """A count, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def data_folders(folder):
+    """Where each data set lies: {name: folder}."""
+    return {name: f"{folder}/{name}" for name in ("digits", "mnist")}
 
 
 def run_list(options):
@@ -133,7 +157,7 @@ def run_measure(options):
 
     case = Case.parse(options.workload, options.variant, options.case)
     ceilings = json.loads(Path(options.ceilings).read_text()) if options.ceilings else None
-    data = {name: f"{options.data}/{name}" for name in ("digits", "mnist")}
+    data = data_folders(options.data)
     protocol = configuration.protocol(json.loads(options.protocol))
     label = machine.label() if options.machine == "auto" else options.machine
     measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted)
@@ -157,6 +181,25 @@ def run_table(options):
     from ladder import collect
 
     collect.join(options.folders, options.out)
+
+
+def run_compare(options):
+    from ladder import comparison
+
+    found = comparison.side_by_side(
+        comparison.named(options.a),
+        comparison.named(options.b),
+        samples=options.samples,
+        most_pairs=options.most_pairs,
+        detect=options.detect,
+        cap=options.cap,
+        paired=options.paired,
+        data=data_folders(options.data),
+        reference=options.reference,
+    )
+    print(comparison.report(found))
+    if options.json:
+        comparison.write(options.json, found)
 
 
 def run_describe(options):

@@ -4,26 +4,29 @@ Measuring goes on until changes of a given size would be found, or the pairs or 
 because of the word that the samples give so far, which would make false words more likely with every look.
 """
 
+import itertools
 import json
 import time
 from dataclasses import asdict, dataclass
-from math import isfinite
 
 import numpy as np
 
 from ladder import configuration, workloads
 from ladder import machine as machines
+from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.measure import Worker, quiet_machine
 from ladder.record import write_atomically
 from ladder.statistics import Verdict, compare
 
-BLOCK = "abba"  # two pairs: a drift that is steady over a block slows both cases alike
+# Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the places that
+# case a had in the first, because the first worker of a block may meet another machine than its followers.
+BLOCKS = ("abba", "baab")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was measured, in seconds: `times["a"][i]` are the samples of process i of case a, and the verdict on them."""
+    """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict."""
 
     cases: dict
     times: dict
@@ -35,25 +38,35 @@ class Comparison:
         return len(self.times["a"])
 
 
+def named(key):
+    """The case of a key, workload/variant/slug. Raises LadderError for anything else."""
+    parts = key.split("/")
+    if len(parts) != 3:
+        raise LadderError(f"{key!r} names no case: write workload/variant/case, as the verb `list` prints it.")
+    return Case.parse(*parts)
+
+
 def side_by_side(
     a, b, samples=10, pairs=10, most_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
 ):
     """The Comparison of cases a and b: at least `pairs` pairs of processes with `samples` samples each, then more.
 
-    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, `most_pairs` are reached or
-    `cap` seconds are over (which also ends it before `pairs`). Raises LadderError when a worker fails.
+    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, `most_pairs` are reached
+    or `cap` seconds are over; the last two also end it before `pairs`. Raises LadderError when a worker fails.
     """
-    if samples < 1 or not 1 <= pairs <= most_pairs:
-        raise LadderError(f"A comparison needs samples, and pairs up to their limit, not {pairs} of {most_pairs} pairs.")
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
+        if reference is None and workloads.load(case.workload).reference_sizes(case.sizes):
+            raise LadderError(
+                f"{case.key} is checked against a reference: write it with the verb `reference` and name it."
+            )
     protocol = configuration.protocol({"samples": samples, "least": samples, "most": samples, "phase_passes": 1})
     times = {"a": [], "b": []}
     with quiet_machine():
         deadline = time.monotonic() + cap
-        while True:
-            measure_block(cases, times, protocol, data, reference)
+        for block in itertools.cycle(BLOCKS):
+            measure_block(block, cases, times, protocol, data, reference)
             verdict = compare(times["a"], times["b"], paired=paired)
             done = len(times["a"])
             decided = done >= pairs and verdict.detectable <= detect
@@ -61,15 +74,15 @@ def side_by_side(
                 return Comparison(cases, times, paired, verdict)
 
 
-def measure_block(cases, times, protocol, data, reference):
-    """Add the samples of one block of workers to `times`. All start at once; then one measures while the others wait."""
+def measure_block(block, cases, times, protocol, data, reference):
+    """Add a block's samples to `times`. Its workers start together; then one measures while the others wait."""
     workers = []
     try:
-        for name in BLOCK:
+        for name in block:
             workers.append(Worker(cases[name], protocol, data, reference))
         for worker in workers:
             worker.wait_ready()
-        for name, worker in zip(BLOCK, workers, strict=True):
+        for name, worker in zip(block, workers, strict=True):
             times[name].append(worker.go()["samples"])
             worker.stop()
     finally:
@@ -84,28 +97,23 @@ def report(comparison):
         median = np.median(np.concatenate(comparison.times[name]))
         lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
     word = verdict.word if verdict.word == "can't tell" else f"A is {verdict.word} than B"
-    kind = "paired" if comparison.paired else "unpaired"
     lines.append(
-        f"{word}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to {verdict.high:.4f}, "
-        f"by {comparison.pairs} pairs of processes, {kind}."
+        f"{word}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
+        f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    if isfinite(verdict.detectable):
-        lines.append(f"Changes below {verdict.detectable:.1%} are undecidable here.")
-    else:
-        lines.append("So few pairs decide nothing: measure more.")
+    lines.append(f"Changes below {100 * verdict.detectable:.1f} % are undecidable here.")
     return "\n".join(lines)
 
 
 def write(path, comparison):
-    """The comparison with all its samples and the machine's description as JSON; a number without a bound is null."""
-    verdict = {key: None if value in (np.inf, -np.inf) else value for key, value in asdict(comparison.verdict).items()}
+    """The comparison with all its samples and the machine's description as JSON."""
     found = {
         "cases": {name: case.key for name, case in comparison.cases.items()},
-        **verdict,
+        **asdict(comparison.verdict),
         "paired": comparison.paired,
         "pairs": comparison.pairs,
         "times": comparison.times,
         "description": machines.describe(),
         "source": machines.commit(),
     }
-    write_atomically(path, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    write_atomically(path, json.dumps(found, indent=1) + "\n")

@@ -95,7 +95,7 @@ class Worker:
 
 
 def compiled_code(case):
-    """Where Numba keeps a case's compiled code: that of other sources can't be found there, whatever their time stamps."""
+    """Where Numba keeps a case's compiled code: that of other sources isn't found there, whatever its time stamps."""
     return {"NUMBA_CACHE_DIR": str(Path("results/cache") / fingerprint(case))}
 
 
