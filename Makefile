@@ -1,0 +1,45 @@
+# Set-up and the commands of every day; Snakemake does the work.
+# The Python that .venv is made with, 3.11 or newer: `make setup PYTHON=python3.12`.
+PYTHON ?= python3
+# `make lock UPGRADE=--upgrade` moves every pin to its newest version; without it, pins stay while they can.
+UPGRADE ?=
+
+SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup smoke test bench lint lock clean
+
+help: ## list these commands
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: ## install the pinned Python packages into .venv
+	@$(SETUP)
+
+smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and results/report.zip
+	@$(SETUP) latex
+	.venv/bin/snakemake --configfile config/smoke.yaml
+
+test: ## run the tests
+	@$(SETUP) latex
+	.venv/bin/pytest
+
+bench: ## run the study of config/config.yaml on this machine
+	@$(SETUP) latex
+	.venv/bin/snakemake
+
+lint: setup ## check the style of the code and of the workflow
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/snakefmt --check Snakefile workflow
+	.venv/bin/snakemake --lint --configfile config/smoke.yaml
+
+lock: ## pin what pyproject.toml asks for in requirements.txt
+	@tools=$$(mktemp -d) && trap 'rm -r "$$tools"' EXIT && "$(PYTHON)" -m venv "$$tools" && \
+	"$$tools/bin/pip" install --quiet uv && \
+	"$$tools/bin/uv" pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev \
+	    --no-header --no-annotate $(UPGRADE) pyproject.toml --output-file requirements.txt
+
+clean: ## remove .venv and caches; measurements in results/ stay
+	rm -rf .venv .pytest_cache .ruff_cache src/ladder.egg-info
+	find src tests workflow -name __pycache__ -prune -exec rm -r {} +

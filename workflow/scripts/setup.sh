@@ -1,0 +1,80 @@
+#!/bin/sh
+# Sets up what the study needs: Debian packages, then a virtual environment of pinned packages in .venv.
+# `setup.sh latex` asks for LaTeX as well. Does nothing where all is there; may be interrupted and repeated.
+set -eu
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-python3}
+stamp=.venv/.installed
+
+fail() {
+    printf 'ladder: %s\n' "$*" >&2
+    exit 1
+}
+
+# What is missing is found by using it: it may as well come from somewhere else than a Debian package.
+missing_packages() {
+    [ -f "$stamp" ] || "$python" -c 'import ensurepip' 2>/dev/null ||
+        "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
+    "$python" -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null || echo libgomp1
+    [ "${1:-}" = latex ] || return 0
+    command -v latexmk >/dev/null || echo latexmk
+    while read -r package file; do
+        kpsewhich -engine=pdftex "$file" >/dev/null 2>&1 || echo "$package"
+    done <<END
+texlive-latex-base pdflatex.fmt
+texlive-latex-recommended booktabs.sty
+texlive-fonts-recommended phvr8t.tfm
+texlive-science siunitx.sty
+lmodern lmodern.sty
+END
+}
+
+# Goes on after an installation that was killed, and waits for one that is running.
+install_packages() {
+    export DEBIAN_FRONTEND=noninteractive
+    dpkg --configure -a &&
+        apt-get update &&
+        apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+}
+
+environment() {
+    .venv/bin/python -c 'import sys; print(sys.prefix, *sys.version_info[:2])' 2>/dev/null
+}
+
+state() {
+    environment && cat requirements.txt pyproject.toml | sha256sum
+}
+
+exec 9<"workflow/scripts/setup.sh"
+flock 9 # `make smoke` and `make test` may be started together
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+    fail "Python 3.11 or newer is needed and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
+
+packages=$(missing_packages "$@" | xargs)
+if [ -n "$packages" ]; then
+    command="apt-get install --no-install-recommends $packages"
+    { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; } ||
+        fail "Some Debian packages, or their like, are missing here: install them with 'sudo $command'."
+    echo "== Debian packages: $packages"
+    # shellcheck disable=SC2086 # a list of words
+    install_packages $packages || fail "'$command' failed: see above, then run the same make command again."
+    packages=$(missing_packages "$@" | xargs)
+    [ -z "$packages" ] ||
+        fail "$packages: installed, but not found; is another TeX or Python first on the PATH ($PATH)?"
+fi
+
+if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
+    echo "== Python packages of requirements.txt, into .venv"
+    # Packages that somebody added outlive new pins, but not an unfinished, moved or foreign environment.
+    if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
+        "$python" -m venv --clear .venv
+    fi
+    rm -f "$stamp"
+    export PIP_DISABLE_PIP_VERSION_CHECK=1
+    { .venv/bin/python -m pip install --require-hashes -r requirements.txt &&
+        .venv/bin/python -m pip install --no-deps --no-build-isolation --editable .; } ||
+        fail "The Python packages could not be installed: see above, then run the same make command again."
+    state >"$stamp.new"
+    mv "$stamp.new" "$stamp"
+fi
