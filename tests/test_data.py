@@ -63,9 +63,7 @@ def test_any_byte_order_and_any_strides_are_written_alike(path, order):
     np.testing.assert_array_equal(data.read_idx(path), array.T[::-2])
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "int64", "uint16", "float16", "complex64", "U3", "object", "M8[s]"]
-)
+@pytest.mark.parametrize("dtype", ["bool", "int64", "uint16", "float16", "complex64", "U3", "object", "M8[s]"])
 def test_a_dtype_that_idx_lacks(path, dtype):
     with pytest.raises(LadderError, match="IDX has no dtype"):
         data.write_idx(path, np.zeros(3, dtype))

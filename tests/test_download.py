@@ -23,8 +23,7 @@ CONTENTS = {
     for seed, (name, size) in enumerate(zip(data.FILES, (20_011, 65, 17, 1), strict=True))
 }
 EXPECTED = {
-    name: Expected(len(contents), download.hashlib.sha256(contents).hexdigest())
-    for name, contents in CONTENTS.items()
+    name: Expected(len(contents), download.hashlib.sha256(contents).hexdigest()) for name, contents in CONTENTS.items()
 }
 PACKED = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
 FIRST = data.TRAIN_IMAGES
@@ -196,9 +195,7 @@ def failure(folder, *mirrors, **options):
 
 def assert_complete(folder, names=CONTENTS):
     """The files are right and nothing else lies beside them."""
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
-        name: CONTENTS[name] for name in names
-    }
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {name: CONTENTS[name] for name in names}
 
 
 def dead_url():
@@ -496,9 +493,7 @@ def test_resume_twice(serve, folder):
     assert [asked for _, asked in mirror.asked] == [None, f"bytes={third}-", f"bytes={third + 1}-"]
 
 
-@pytest.mark.parametrize(
-    "header", [{}, {"Content_Range": f"bytes {len(BODY) // 3}-{len(BODY) - 1}/{len(BODY)}"}]
-)
+@pytest.mark.parametrize("header", [{}, {"Content_Range": f"bytes {len(BODY) // 3}-{len(BODY) - 1}/{len(BODY)}"}])
 def test_a_server_that_ignores_ranges(serve, folder, header):
     """Status 200 means the whole file, whatever the headers say."""
     mirror = serve([cut, lambda request, body: request.reply(body, **header)])
@@ -612,9 +607,7 @@ def test_write_atomically_keeps_the_old_file(tmp_path, small_files):
 # The real files, where there are any
 
 
-@pytest.mark.skipif(
-    "LADDER_MNIST" not in os.environ, reason="LADDER_MNIST names no folder of MNIST's .gz files"
-)
+@pytest.mark.skipif("LADDER_MNIST" not in os.environ, reason="LADDER_MNIST names no folder of MNIST's .gz files")
 @pytest.mark.parametrize(
     "fault",
     [

@@ -20,9 +20,7 @@ from ladder.statistics import (
 )
 
 
-def measured(
-    rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0
-):
+def measured(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
     """Times (2, count, 10) of one kernel measured twice, in ABBA order, with a true median close to 1 s.
 
     `process`, `within`: standard deviations between and within processes; `modes`: how much slower three
@@ -168,9 +166,7 @@ def test_comparison_says_which_is_slower(count, paired):
     assert (there.word, back.word) == ("slower", "faster")
     assert there.low <= there.ratio <= there.high
     assert there.ratio == pytest.approx(2, rel=0.01)
-    assert (back.low, back.ratio, back.high) == pytest.approx(
-        (1 / there.high, 1 / there.ratio, 1 / there.low)
-    )
+    assert (back.low, back.ratio, back.high) == pytest.approx((1 / there.high, 1 / there.ratio, 1 / there.low))
 
 
 # three processes are compared by t, five by ranks; paired, three by t and eight by ranks
@@ -265,9 +261,7 @@ def test_rate_of_impossible_work_is_refused(work):
 # --- what no clock has measured ---
 
 
-@pytest.mark.parametrize(
-    "wrong", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None]
-)
+@pytest.mark.parametrize("wrong", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
 def test_impossible_times_are_refused_wherever_they_are(wrong):
     good = [[1.0] * 10] * 3
     for call in (

@@ -7,8 +7,8 @@
 | curves.csv | one epoch of a training | epoch, loss, reference_loss, loss_bound, accuracy |
 | missing.csv | a case of the plan without a record | why |
 
-The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache, every
-size and every tuning by its name, threads_found, flops, bytes, precision, converged.
+The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
+every size and every tuning by its name, threads_found, flops, bytes, precision, converged.
 """
 
 from pathlib import Path
@@ -31,8 +31,9 @@ def record_path(machine, key, root="results"):
 def collect(plan, folder, published=()):
     """Write an experiment's tables.
 
-    `plan` is {experiment, machine, cases: [{key, left_out, sources}]}; `published` are folders of published measurements.
-    A record of other sources than the plan's is refused: it was measured with code that has changed since.
+    `plan` is {experiment, machine, cases: [{key, left_out, sources}]}; `published` are folders of published
+    measurements. A record of other sources than the plan's is refused: it was measured with code that has changed
+    since.
     """
     tables = {name: [] for name in TABLES}
     for planned in plan["cases"]:

@@ -1,4 +1,4 @@
-"""The only harness: it starts fresh workers for one case, one after the other on a quiet machine, and keeps what they say.
+"""The only harness: it runs a case in fresh workers, one after the other on a quiet machine, and keeps what they say.
 
 What is timed and what is not stands in `worker.py`; how long sampling goes on, in the protocol of the configuration.
 """

@@ -121,5 +121,6 @@ def published(choice, folder="results/published"):
     if choice in (["all"], ["none"]):
         return there if choice == ["all"] else []
     if missing := sorted(set(choice) - set(there)):
-        raise LadderError(f"Nothing is published of {', '.join(missing)}: there is {', '.join(there) or 'nothing yet'}.")
+        has = ", ".join(there) or "nothing yet"
+        raise LadderError(f"Nothing is published of {', '.join(missing)}; results/published has {has}.")
     return choice

@@ -45,7 +45,7 @@ def main():
 
 
 def work(case, workload, variant, job):
-    """Set up, check, warm up, sample, check again, time the phases: the result as a JSON-able dict, times in seconds."""
+    """Set up, check, warm up, sample, check again, time the phases: the result as a dict for JSON, times in seconds."""
     began = time.perf_counter()
     device = devices.load(variant.DEVICE)
     name = workload.data_set(case.sizes)

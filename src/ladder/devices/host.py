@@ -95,7 +95,7 @@ def threads_found():
 
 
 def require_threads(case_threads, runtime, found):
-    """Refuse a job whose `runtime` (numba, blas, openmp or torch) got other threads than its case says, or too few CPUs."""
+    """Refuse a job whose `runtime` (numba, blas, openmp, torch) got other threads than its case says, or few CPUs."""
     if found["cpus"] < case_threads:
         raise LadderError(
             f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "

@@ -108,8 +108,8 @@ def cost(sizes):
 def check(sizes, inputs, outputs, round, data, reference):
     """Compare with plain float64 sums, never BLAS: every element, or sampled rows and projections of all.
 
-    The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and from
-    the left, so that every element of a large result takes part in a comparison.
+    The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and
+    from the left, so that every element of a large result takes part in a comparison.
     """
     a, b = inputs["a"], inputs["b"]
     a = a.T if sizes["form"] == "tn" else a

@@ -1,12 +1,13 @@
 """MLP: training a fully connected network on MNIST by mini-batch SGD; one run of a variant is one epoch.
 
-Softmax cross-entropy, sigmoid or ReLU in the hidden layers, inputs scaled to [0, 1]. Initial weights and the order of the
-images come from the seed, so every variant follows the same trajectory: the loss of every batch and the weights after
-every epoch are compared with the float64 reference. The timed samples repeat the first epoch from the initial weights.
+Softmax cross-entropy, sigmoid or ReLU in the hidden layers, inputs scaled to [0, 1]. Initial weights and the order of
+the images come from the seed, so every variant follows the same trajectory: the loss of every batch and the weights
+after every epoch are compared with the float64 reference. The timed samples repeat the first epoch from the initial
+weights.
 
 Row-major shapes: pixels uint8 (images, 784), labels int64 (images,), order int64 (images,), per layer l = 1, 2, ...
-w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run changes in place; the output is `loss`, the mean
-loss of every batch (steps,).
+w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run changes in place; the output is `loss`,
+the mean loss of every batch (steps,).
 """
 
 import itertools
@@ -89,7 +90,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it reads and writes."""
+    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes it reads and writes."""
     widths = reference.layer_sizes(sizes)
     pairs = list(itertools.pairwise(widths))
     products = sum(inner * outer * (2 if layer == 0 else 3) for layer, (inner, outer) in enumerate(pairs))

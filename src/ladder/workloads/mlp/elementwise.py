@@ -1,7 +1,8 @@
 """The operations of the training beside its products, each one pass over its arrays, shared among threads by rows.
 
-They are bound by memory (here mostly the L2 cache): an element is read once and written once, with what belongs together
-fused into one loop. The exponential itself is NumPy's, whose vector code is faster than a scalar call in a loop.
+They are bound by memory (here mostly the L2 cache): an element is read once and written once, with what belongs
+together fused into one loop. The exponential itself is NumPy's, whose vector code is faster than a scalar call in a
+loop.
 """
 
 import numba
@@ -72,7 +73,7 @@ def relu_slope(delta, a):
 
 @numba.njit(**OPTIONS)
 def softmax_loss(z, bias, labels, order, start, loss, step):
-    """z <- derivative of the mean cross-entropy of softmax(z + bias) by the logits, in place; loss[step] <- the loss."""
+    """z <- derivative of the mean cross-entropy of softmax(z + bias) by the logits in place; loss[step] <- the loss."""
     rows, columns = z.shape
     total = 0.0
     for i in range(rows):

@@ -1,9 +1,10 @@
 """MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
 
-Everything else is one fused pass per operation (`elementwise`), on the threads of the products where those are Numba's.
-Where they are the BLAS's it takes one thread: the waiting threads of one runtime would take the cores from the working
-threads of the other, which was seen to cost ten times what it gains. With small batches the products' share falls: an epoch is
-bound by the products' FLOPs plus, per batch, the traffic of reading the weights and their gradient and writing both.
+Everything else is one fused pass per operation (`elementwise`), on the threads of the products where those are
+Numba's. Where they are the BLAS's it takes one thread: the waiting threads of one runtime would take the cores from
+the working threads of the other, which was seen to cost ten times what it gains. With small batches the products'
+share falls: an epoch is bound by the products' FLOPs plus, per batch, the traffic of reading the weights and their
+gradient and writing both.
 """
 
 from functools import partial
