@@ -19,10 +19,17 @@ def summarise(paths, margin):
     FLOP/s by precision come from products, B/s from streams: {flops, bandwidth, cache_bytes, margin, rows}.
     """
         found = {"flops": {}, "bandwidth": 0.0, "cache_bytes": host.last_level_cache(), "margin": margin, "rows": []}
-        for path in paths: one = record.read(path) samples = [seconds for process in one["processes"] for seconds in
-        process["samples"]] streams = one["workload"] == "stream" work = one["cost"]["bytes" if streams else "flops"]
-        best, precision = work / min(samples), one["cost"]["precision"] if streams: found["bandwidth"] =
-        max(found["bandwidth"], best) else: found["flops"][precision] = max(found["flops"].get(precision, 0.0), best)
+        for path in paths:
+        one = record.read(path)
+        samples = [seconds for process in one["processes"] for seconds in process["samples"]]
+        streams, precision = one["workload"] == "stream", one["cost"]["precision"]
+        work = one["cost"]["bytes" if streams else "flops"]
+        best = work / min(samples)
+        if streams:
+            found["bandwidth"] = max(found["bandwidth"], best)
+        else:
+            found["flops"][precision] = max(found["flops"].get(precision, 0.0), best)
         row = {"workload": one["workload"], "variant": one["variant"], "case": one["case"], "best": best}
-        found["rows"].append(row | {"median": work / statistics.median(samples), "unit": "B/s" if streams else
-        "FLOP/s"}) return found
+        row |= {"median": work / statistics.median(samples), "unit": "B/s" if streams else "FLOP/s"}
+        found["rows"].append(row)
+    return found
