@@ -5,7 +5,6 @@ PYTHON ?= python3
 UPGRADE ?=
 
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
-export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup smoke test bench lint lock clean

@@ -18,8 +18,8 @@ def summarise(paths, margin):
 
     FLOP/s by precision come from products, B/s from streams: {flops, bandwidth, cache_bytes, margin, rows}.
     """
-        found = {"flops": {}, "bandwidth": 0.0, "cache_bytes": host.last_level_cache(), "margin": margin, "rows": []}
-        for path in paths:
+    found = {"flops": {}, "bandwidth": 0.0, "cache_bytes": host.last_level_cache(), "margin": margin, "rows": []}
+    for path in paths:
         one = record.read(path)
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
         streams, precision = one["workload"] == "stream", one["cost"]["precision"]
