@@ -29,11 +29,11 @@ lmodern lmodern.sty
 END
 }
 
-# Goes on after an installation that was killed, and waits for one that is running.
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
-    dpkg --configure -a &&
-        apt-get update &&
+    # Waits for an installation that is running, and ends one that was killed.
+    apt-get check -o DPkg::Lock::Timeout=300 >/dev/null || dpkg --configure -a
+    apt-get update &&
         apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
