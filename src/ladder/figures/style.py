@@ -1,0 +1,247 @@
+"""How every figure looks: one colour and marker per method, sizes for an A4 article, the same bytes for the same data."""
+
+import itertools
+import zlib
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import matplotlib
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+WIDTH = 6.3  # inches, the text width of the paper: figures are printed at their own size
+GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
+# Colours of seaborn's palette "colorblind"; grey is kept for what isn't a method.
+BLUE, ORANGE, GREEN, RED, PINK, BROWN = "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161"
+YELLOW, SKY = "#ece133", "#56b4e9"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method is shown, in every figure."""
+
+    label: str
+    colour: str
+    marker: str
+    dashes: tuple | str = "-"
+
+
+# In the order in which methods are listed: the rungs, then the peers.
+LOOKS = MappingProxyType(
+    {
+        "openmp": Look("OpenMP loops", RED, "o"),
+        "interchanged": Look("loops interchanged", ORANGE, "^", (0, (5, 1.5))),
+        "tiled": Look("tiled", GREEN, "s", (0, (3, 1, 1, 1))),
+        "blas": Look("BLAS", BLUE, "D", (0, (1, 1))),
+        "c_openmp": Look("OpenMP loops in C", BROWN, "v", (0, (4, 1, 1, 1, 1, 1))),
+        "numpy_loop": Look("NumPy by hand", PINK, "P"),
+        "pytorch": Look("PyTorch", SKY, "X"),
+    }
+)
+# Methods from outside the repository share these by their names.
+OTHERS = list(itertools.product((YELLOW, "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
+
+
+def look(method):
+    """The one look of a method, whichever others are shown beside it."""
+    colour, marker = OTHERS[zlib.crc32(method.encode()) % len(OTHERS)]
+    return LOOKS.get(method, Look(method.replace("_", " "), colour, marker))
+
+
+def ordered(methods):
+    """Methods without repetition in the order in which they are listed."""
+    known = list(LOOKS)
+    return sorted(set(methods), key=lambda method: (known.index(method) if method in LOOKS else len(known), method))
+
+
+def lighter(colour, share):
+    """A colour mixed with so much white: share 0 is the colour itself, 1 is white."""
+    return tuple(part + (1 - part) * share for part in to_rgb(colour))
+
+
+def context():
+    """Matplotlib's settings for drawing and for saving."""
+    return matplotlib.rc_context(
+        {
+            "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
+            "font.size": 7.5,
+            "axes.titlesize": 7.5,
+            "axes.labelsize": 7.5,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "figure.titlesize": 8,
+            "axes.titlelocation": "left",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.linewidth": 0.6,
+            "axes.edgecolor": DARK,
+            "axes.axisbelow": True,
+            "grid.color": "#e6e6e6",
+            "grid.linewidth": 0.5,
+            "xtick.major.width": 0.6,
+            "ytick.major.width": 0.6,
+            "xtick.major.size": 2.5,
+            "ytick.major.size": 2.5,
+            "lines.linewidth": 1.2,
+            "lines.markersize": 4,
+            "legend.frameon": False,
+            "legend.handlelength": 2.6,
+            "legend.columnspacing": 1.4,
+            "pdf.fonttype": 42,
+            "svg.hashsalt": "ladder",
+            "savefig.dpi": 200,
+        }
+    )
+
+
+def save(figure, path):
+    """Write a figure without the date, so that the same figure is the same file."""
+    suffix = str(path).rpartition(".")[2]
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    figure.savefig(path, metadata=dates.get(suffix))
+
+
+def new(height):
+    """An empty figure of the text's width; height in inches."""
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def blank(axes, sentence):
+    """Say in place of a drawing why there is none."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, sentence, ha="center", va="center", color=DARK, wrap=True, transform=axes.transAxes)
+
+
+def empty(what):
+    """A figure that says that nothing of it was measured."""
+    figure = new(1.2)
+    blank(figure.subplots(), f"No measurement of {what} is there.")
+    return figure
+
+
+def bands(figure, counts, ratios=None):
+    """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
+
+    Machines stand side by side, up to three of them, where none has more than one panel; else below each other, up to
+    three panels in a row.
+    """
+    narrow = max(counts.values()) == 1
+    columns = min(len(counts), 3) if narrow else 1
+    heights = [-(-count // 3) for count in counts.values()]
+    rows = -(-len(counts) // columns)
+    parts = figure.subfigures(rows, columns, squeeze=False, height_ratios=None if narrow else ratios or heights)
+    found = {}
+    for part, (machine, count) in zip(parts.flat, counts.items(), strict=False):
+        headline(part, machine)
+        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False)
+        found[machine] = list(grid.flat[:count])
+        for axes in grid.flat[count:]:
+            axes.set_axis_off()
+    return found
+
+
+def headline(part, machine):
+    """The machine's name above its part of a figure."""
+    part.suptitle(machine, x=0.01, ha="left", weight="bold")
+
+
+def rows_of_bands(counts):
+    """How many rows of panels `bands` makes."""
+    if max(counts.values()) == 1:
+        return -(-len(counts) // 3)
+    return sum(-(-count // 3) for count in counts.values())
+
+
+def curve(axes, x, found, method, dodge=1.0):
+    """Medians with intervals over x on a line; hollow markers where a case has not converged.
+
+    `found` has the columns median, low, high and converged; `dodge` shifts by a factor, to keep intervals apart.
+    """
+    one, x = look(method), np.asarray(x, float) * dodge
+    axes.plot(x, found["median"], color=one.colour, linestyle=one.dashes)
+    points(axes, x, found["median"], found, one)
+
+
+def points(axes, x, y, found, one, along="y"):
+    """Markers with the interval of the median along an axis."""
+    middle = x if along == "x" else y
+    # An infinite interval leaves the panel on both sides.
+    low, high = np.maximum(found["low"], 1e-300), np.minimum(found["high"], 1e300)
+    arms = {f"{along}err": [np.asarray(middle) - low, high - np.asarray(middle)]}
+    axes.errorbar(x, y, **arms, fmt="none", ecolor=one.colour, elinewidth=0.8, capsize=1.6, capthick=0.8)
+    for converged in (True, False):
+        chosen = np.asarray(found["converged"], bool) == converged
+        face = one.colour if converged else "white"
+        axes.plot(np.asarray(x)[chosen], np.asarray(y)[chosen], one.marker, color=one.colour, mfc=face, mew=0.9)
+
+
+def extent(found, reach=4.0, pad=1.25):
+    """Limits of a logarithmic axis that hold all medians, and intervals as far as a factor `reach` from them."""
+    low = np.maximum(found["low"], found["median"] / reach).min()
+    high = np.minimum(found["high"], found["median"] * reach).max()
+    return low / pad, high * pad
+
+
+def plain(value, _=None):
+    """A number without exponent or trailing zeros."""
+    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}".replace(",", "\u2009")
+
+
+def log_axis(axis, limits):
+    """A logarithmic axis with plain numbers, more of them where it is short."""
+    axis._set_axes_scale("log")
+    axis.axes.set(**{f"{axis.axis_name}lim": limits})
+    decades = np.log10(limits[1] / limits[0])
+    steps = (1, 2, 5) if decades < 2.2 else (1,)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_minor_locator(LogLocator(subs=range(1, 10)) if decades < 4 else NullLocator())
+    axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_minor_formatter("")
+
+
+def thread_axis(axis, threads):
+    """A logarithmic axis with a tick at each number of threads."""
+    ticks = sorted({int(count) for count in threads})
+    axis._set_axes_scale("log")
+    axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(plain))
+
+
+def unit(seconds):
+    """The unit in which times around this one read well, and how many of it are a second."""
+    middle = np.exp(np.mean(np.log(seconds)))
+    return ("s", 1.0) if middle >= 1 else ("ms", 1e3) if middle >= 1e-3 else ("µs", 1e6)
+
+
+def time(seconds):
+    """A time with three digits and its unit."""
+    name, per_second = unit([seconds])
+    return f"{three(seconds * per_second)} {name}"
+
+
+def three(value):
+    """A number of three digits at least, without exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else f"{value:.1g}"
+
+
+def handle(method, line=True):
+    """A method's entry in a legend."""
+    one = look(method)
+    return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.dashes if line else "", label=one.label)
+
+
+def legend(figure, handles, converged=True, beside=False):
+    """The legend of a whole figure, below it or beside it, with a note on hollow markers where there are any."""
+    if not converged:
+        note = "hollow: not converged"
+        handles = [*handles, Line2D([], [], color=DARK, marker="o", mfc="white", mew=0.9, linestyle="", label=note)]
+    if beside:
+        figure.legend(handles=handles, loc="outside right center")
+    else:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5))
