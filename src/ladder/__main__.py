@@ -80,6 +80,25 @@ def parser():
     one.add_argument("folders", nargs="+")
     one.add_argument("--out", required=True)
 
+    one = verb("figure", run_figure, "draw a figure as PDF, SVG and PNG")
+    one.add_argument("name")
+    one.add_argument("--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated")
+    one.add_argument("--ceilings", action="append", default=[], metavar="MACHINE=FILE", help="may be repeated")
+    one.add_argument("--data", help="folder of the data set")
+    one.add_argument("--out", required=True, help="path of the files without their suffix")
+
+    one = verb("compare", run_compare, "measure two cases side by side: is A faster or slower, or can't we tell?")
+    one.add_argument("a", help="workload/variant/case")
+    one.add_argument("b", help="workload/variant/case")
+    one.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
+    one.add_argument("--detect", type=float, default=0.05, help="measure until such changes would show (default: 0.05)")
+    one.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
+    one.add_argument("--cap", type=float, default=600, help="seconds at most (default: 600)")
+    one.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
+    one.add_argument("--data", default="results/data", help="folder of the data sets")
+    one.add_argument("--reference", help="the reference of both trainings")
+    one.add_argument("--json", help="file for the verdict and all samples")
+
     one = verb("compare", run_compare, "measure two cases side by side: is A faster or slower, or can't we tell?")
     one.add_argument("a", help="workload/variant/case")
     one.add_argument("b", help="workload/variant/case")
@@ -181,6 +200,43 @@ def run_table(options):
     from ladder import collect
 
     collect.join(options.folders, options.out)
+
+
+def run_figure(options):
+    from ladder import collect, data, figures
+
+    given, wants = {}, figures.constants(options.name)
+    if wants["EXPERIMENTS"]:
+        given["tables"] = {Path(folder).name: collect.load(folder) for folder in options.tables}
+        if missing := set(wants["EXPERIMENTS"]) - set(given["tables"]):
+            raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
+    if wants["USES_CEILINGS"]:
+        named = (pair.rpartition("=") for pair in options.ceilings)
+        given["ceilings"] = {name: json.loads(Path(path).read_text()) for name, _, path in named}
+    if wants["USES_DATA"]:
+        if not options.data:
+            raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
+        given["data"] = Path(options.data).name, data.load(options.data)
+    figures.write(options.name, options.out, **given)
+
+
+def run_compare(options):
+    from ladder import comparison
+
+    found = comparison.side_by_side(
+        comparison.named(options.a),
+        comparison.named(options.b),
+        samples=options.samples,
+        most_pairs=options.most_pairs,
+        detect=options.detect,
+        cap=options.cap,
+        paired=options.paired,
+        data=data_folders(options.data),
+        reference=options.reference,
+    )
+    print(comparison.report(found))
+    if options.json:
+        comparison.write(options.json, found)
 
 
 def run_compare(options):
