@@ -99,18 +99,6 @@ def parser():
     one.add_argument("--reference", help="the reference of both trainings")
     one.add_argument("--json", help="file for the verdict and all samples")
 
-    one = verb("compare", run_compare, "measure two cases side by side: is A faster or slower, or can't we tell?")
-    one.add_argument("a", help="workload/variant/case")
-    one.add_argument("b", help="workload/variant/case")
-    one.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
-    one.add_argument("--detect", type=float, default=0.05, help="measure until such changes would show (default: 0.05)")
-    one.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
-    one.add_argument("--cap", type=float, default=600, help="seconds at most (default: 600)")
-    one.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
-    one.add_argument("--data", default="results/data", help="folder of the data sets")
-    one.add_argument("--reference", help="the reference of both trainings")
-    one.add_argument("--json", help="file for the verdict and all samples")
-
     one = verb("describe", run_describe, "write what this machine is (JSON)")
     one.add_argument("--out", required=True)
     return top
@@ -218,25 +206,6 @@ def run_figure(options):
             raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
         given["data"] = Path(options.data).name, data.load(options.data)
     figures.write(options.name, options.out, **given)
-
-
-def run_compare(options):
-    from ladder import comparison
-
-    found = comparison.side_by_side(
-        comparison.named(options.a),
-        comparison.named(options.b),
-        samples=options.samples,
-        most_pairs=options.most_pairs,
-        detect=options.detect,
-        cap=options.cap,
-        paired=options.paired,
-        data=data_folders(options.data),
-        reference=options.reference,
-    )
-    print(comparison.report(found))
-    if options.json:
-        comparison.write(options.json, found)
 
 
 def run_compare(options):
