@@ -1,0 +1,116 @@
+# Numbers and tables become LaTeX, LaTeX becomes the paper, and everything becomes one report.
+from ladder import sources
+
+TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
+TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
+# What the machines are: this one where it has measured, and the published ones.
+DESCRIPTIONS = [f"results/machines/{MACHINE}.json"] if records_of(EXPERIMENTS) else []
+DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
+# The tables of `ladder.tables`, by name.
+PAPER_TABLES = expand(
+    "results/tex/{table}.tex",
+    table="machines software ceilings plan validation gemm_square mlp_threads mlp_peers compared".split(),
+)
+PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
+
+
+def code_of(*modules):
+    """The fingerprint of the modules that write about the study."""
+    shared = ["study", "latex", "statistics", "collect", "record"]
+    return sources.combined(tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared]))
+
+
+def study_arguments():
+    """The part of the command line that says what there is to write about."""
+    return [*TABLE_FOLDERS, f"--machine={MACHINE}", *(f"--description={path}" for path in DESCRIPTIONS)]
+
+
+rule numbers:
+    input:
+        tables=TABLE_FILES,
+        descriptions=DESCRIPTIONS,
+    output:
+        "results/numbers.tex",
+    params:
+        sources=code_of("numbers"),
+        study=study_arguments(),
+        protocol=json.dumps(CONFIG["protocol"]),
+        margin=CONFIG["ceiling_margin"],
+    log:
+        "results/logs/numbers.log",
+    shell:
+        ladder(
+            "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
+            " --out {output} 2> >(tee {log} >&2)"
+        )
+
+
+rule tables:
+    input:
+        tables=TABLE_FILES,
+        descriptions=DESCRIPTIONS,
+    output:
+        PAPER_TABLES,
+        html=report(
+            "results/validation.html",
+            caption="../report/validation.rst",
+            category="Validation",
+            labels={"table": "Every comparison with a reference"},
+        ),
+    params:
+        sources=code_of("tables", "numbers"),
+        study=study_arguments(),
+    log:
+        "results/logs/tables.log",
+    shell:
+        ladder("tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
+
+
+rule typeset:
+    input:
+        sources=PAPER_SOURCES,
+        numbers="results/numbers.tex",
+        tables=PAPER_TABLES,
+        figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
+    output:
+        report(
+            "results/paper.pdf",
+            caption="../report/paper.rst",
+            category="Paper",
+            labels={"paper": "The paper"},
+        ),
+    params:
+        sources=sources.combined((sources.HOME / "paper.py",)),
+    log:
+        "results/logs/paper.log",
+    shell:
+        ladder(
+            "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"
+            " --out {output} 2> >(tee {log} >&2)"
+        )
+
+
+rule configuration:
+    output:
+        "results/configuration.json",
+    params:
+        # As it came from all files and the command line, so that the report is made with the same.
+        text=json.dumps(config, indent=1),
+    shell:
+        "printf '%s\\n' {params.text:q} > {output}"
+
+
+rule report:
+    input:
+        configuration="results/configuration.json",
+        shown=["results/paper.pdf", "results/validation.html", *FIGURE_FILES],
+    output:
+        "results/report.zip",
+    params:
+        cores=workflow.cores,
+    log:
+        "results/logs/report.log",
+    shell:
+        # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
+        f"exec {sys.executable} -m snakemake --nolock --report {{output}} --configfile {{input.configuration}}"
+        " --cores {params.cores} -- {input.shown} 2> {log}"

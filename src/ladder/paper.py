@@ -1,0 +1,67 @@
+"""The paper: LaTeX run by latexmk, its errors as one sentence, and the same bytes from the same inputs."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from ladder.errors import LadderError
+
+PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
+# No clock and no path may reach the PDF: its inputs alone decide its bytes.
+EPOCH = "1700000000"
+
+
+def build(source, inputs, folder, out):
+    """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first complaint.
+
+    The generated `inputs` are copied there first, so that no stale one is seen: results/tex/plan.tex is read as
+    `tex/plan`.
+    """
+    source, folder, out = Path(source), Path(folder), Path(out)
+    if shutil.which("latexmk") is None:
+        raise LadderError(f"The paper needs LaTeX: latexmk isn't installed. On Debian: apt-get install {PACKAGES}.")
+    shutil.rmtree(folder, ignore_errors=True)  # what a failed run leaves can fail the next one
+    for path in map(Path, inputs):
+        place = folder / path.parent.name / path.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
+    home = f"{source.parent.resolve()}:{folder.resolve()}:"
+    variables = {"TEXINPUTS": home, "BIBINPUTS": home, "SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
+    # Long lines, so that a complaint isn't broken in the log.
+    variables |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
+    command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+    done = subprocess.run(
+        [*command, f"-outdir={folder}", str(source)],
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
+    log = folder / source.with_suffix(".log").name
+    said = log.read_text(errors="replace") if log.exists() else done.stdout + done.stderr
+    if done.returncode:
+        raise LadderError(
+            f"LaTeX stopped: {complaint(said) or complaint(done.stdout + done.stderr)}. All of it: {log}."
+        )
+    if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", said):
+        raise LadderError(
+            f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend the reference in {source}."
+        )
+    part = out.with_name(f".{out.name}.part")
+    shutil.copyfile(folder / source.with_suffix(".pdf").name, part)
+    part.replace(out)
+
+
+def complaint(log):
+    """The first line in which LaTeX, or latexmk, says what is wrong, and the help that follows it; or an empty text."""
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"! |\S+\.(tex|bib|bbl|sty):\d+: ", line):
+            context = next((later for later in lines[number + 1 : number + 8] if re.match(r"l\.\d+ ", later)), "")
+            missing = re.search(r"File `(\S+\.sty)' not found", line)
+            advice = f" (install it with: apt-get install {PACKAGES})" if missing else ""
+            return f"{line.removeprefix('! ').strip().rstrip('.')}{advice}{f' [{context.strip()}]' if context else ''}"
+    return next((line.strip() for line in lines if "rror" in line), "")

@@ -1,0 +1,71 @@
+"""What several tests share: a study in a folder of its own, small and quick."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
+
+
+class Study:
+    """A copy of the project with a configuration that drops the study's experiments and adds its own."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder) / "project"
+        for name in ("Snakefile", "workflow", "config", "profiles", "paper", "src", "tests/variants"):
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            copy(ROOT / name, self.folder / name)
+        shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
+        self.config = {
+            "machine": "here",
+            "cores": 2,
+            "protocol": PROTOCOL,
+            "variant_folders": ["tests/variants"],
+            "experiments": dict.fromkeys(shipped),
+        }
+
+    def add(self, name, variants, sizes=None, workload="gemm"):
+        """Add an experiment; by default on small products."""
+        sizes = sizes or {"form": "nn", "m": 17, "n": 5, "k": [1, 9]}
+        one = {"question": "?", "workload": workload, "sizes": sizes, "variants": variants}
+        self.config["experiments"][name] = one
+        return self
+
+    def command(self, *arguments):
+        """The command line of Snakemake on this study, and its environment."""
+        (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))
+        line = [sys.executable, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
+        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
+        return line, environment
+
+    def snakemake(self, *arguments):
+        """Run Snakemake; what it printed, and its exit status."""
+        line, environment = self.command(*arguments)
+        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
+        return done.stdout + done.stderr, done.returncode
+
+    def pending(self, *targets):
+        """The files that a dry plan would make or make anew."""
+        line, environment = self.command("--summary", *targets)
+        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        rows = [row.split("\t") for row in done.stdout.splitlines()]
+        return {row[0] for row in rows if row[-1] == "update pending"}
+
+    def records(self):
+        """The records that are there, by the case's key."""
+        root = self.folder / "results/records/here"
+        return {str(path.relative_to(root))[: -len(".json")]: path for path in sorted(root.rglob("*.json"))}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """An empty study in a temporary folder."""
+    return Study(tmp_path)

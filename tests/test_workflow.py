@@ -1,0 +1,167 @@
+"""The workflow itself: what is planned after which change, what a failure costs, what a kill leaves behind."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from ladder import record
+
+pytestmark = pytest.mark.workflow
+WRONG = {
+    "wrong_nothing": "NaN or infinite",
+    "wrong_nan": "NaN or infinite",
+    "wrong_unwritten": "NaN or infinite",
+    "wrong_last_tile": "The result is wrong",
+    "wrong_last_run": "The result is wrong",
+    "wrong_precision": "The result is wrong",
+    "wrong_one_element": "The result is wrong",
+    "wrong_impossible": "NaN or infinite",
+    "wrong_crash": "The variant stopped with ValueError: no such matrix",
+    "wrong_killed": "was killed by signal 9",
+}
+
+
+def two_variants(study):
+    """An experiment with two variants on two sizes, and one with the same cases of one of them."""
+    study.add("both", {"blas": {"threads": 1}, "slower_blas": {"percent": 5, "threads": 1}})
+    return study.add("one", {"blas": {"threads": 1}})
+
+
+def measured(files):
+    """The variants of the records among files."""
+    return sorted(path.split("/")[4] for path in files if path.startswith("results/records/"))
+
+
+def test_a_case_of_two_experiments_is_measured_once(study):
+    out, status = two_variants(study).snakemake("results/table.csv")
+    assert status == 0, out
+    assert len(study.records()) == 4
+    assert study.pending("results/table.csv") == set()
+
+
+def test_an_edit_reruns_what_it_can_change_and_nothing_else(study):
+    two_variants(study).snakemake("results/table.csv")
+    blas = study.folder / "src/ladder/workloads/gemm/blas.py"
+    text = blas.read_text()
+
+    blas.write_text(text.replace('DEVICE = "host"', '# A comment changes no measurement.\nDEVICE = "host"'))
+    assert study.pending("results/table.csv") == set()
+
+    assert "1.0" in text
+    blas.write_text(text.replace("1.0", "2.0 / 2"))
+    pending = study.pending("results/table.csv")
+    assert measured(pending) == ["blas", "blas"]
+    assert {"results/tables/one/samples.csv", "results/tables/both/samples.csv", "results/table.csv"} <= pending
+
+
+def test_an_edit_of_one_variant_leaves_other_experiments_alone(study):
+    two_variants(study).snakemake("results/table.csv")
+    slower = study.folder / "tests/variants/gemm/slower_blas.py"
+    slower.write_text(slower.read_text().replace("100 + percent", "100 + 2 * percent"))
+    pending = study.pending("results/table.csv")
+    assert measured(pending) == ["slower_blas", "slower_blas"]
+    assert "results/tables/one/samples.csv" not in pending
+
+
+def test_a_new_variant_runs_just_its_cases(study):
+    two_variants(study).snakemake("results/table.csv")
+    (study.folder / "src/ladder/workloads/gemm/mine.py").write_text(
+        (study.folder / "src/ladder/workloads/gemm/blas.py").read_text()
+    )
+    study.config["experiments"]["both"]["variants"]["mine"] = {"threads": 1}
+    pending = study.pending("results/table.csv")
+    assert measured(pending) == ["mine", "mine"]
+    assert "results/tables/one/samples.csv" not in pending
+
+
+def test_a_changed_protocol_measures_everything_anew(study):
+    two_variants(study).snakemake("results/table.csv")
+    study.config["protocol"] = study.config["protocol"] | {"samples": 3}
+    assert measured(study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+
+
+def test_wrong_kernels_fail_their_jobs_and_cost_no_other_its_result(study):
+    study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG}, sizes=dict(m=17, n=5, k=9))
+    out, status = study.snakemake("results/table.csv", "--logger", "rich")
+    assert status != 0
+    assert [key.split("/")[1] for key in study.records()] == ["blas"]
+    flat = " ".join(out.split())
+    assert f"{len(WRONG)} of {len(WRONG) + 1} cases have no record:" in flat
+    for name, sentence in WRONG.items():
+        (log,) = (study.folder / "results/logs/measure/here/gemm" / name).glob("*.log")
+        assert sentence in log.read_text(), (name, log.read_text())
+        assert f"gemm/{name}/" in flat
+    # The table is made without them when asked for, and says so.
+    study.config["measure"] = False
+    out, status = study.snakemake("results/table.csv")
+    assert status == 0, out
+    assert (study.folder / "results/tables/wrong/missing.csv").read_text().count("not measured") == len(WRONG)
+
+
+def test_more_threads_than_cores_are_left_out_and_named(study):
+    study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes=dict(m=17, n=5, k=9))
+    out, status = study.snakemake("results/table.csv", "--cores", "1")
+    assert status == 0, out
+    missing = (study.folder / "results/tables/threads/missing.csv").read_text()
+    assert "needs 2 cores, 1 to be had" in missing
+    assert "needs 64 cores, 1 to be had" in missing
+    assert len(study.records()) == 1
+
+
+def test_a_record_of_changed_code_is_not_collected(study):
+    two_variants(study).snakemake("results/table.csv")
+    path = next(iter(study.records().values()))
+    found = record.read(path)
+    found["sources"] = "0" * 16
+    path.write_text(json.dumps(found))
+    out, status = study.snakemake("results/table.csv")
+    assert status != 0
+    assert "was measured with code that has changed since" in " ".join(out.split())
+
+
+def test_a_bad_configuration_is_one_sentence(study):
+    study.add("typo", {"blas": {"threads": 1}})
+    study.config["experiments"]["typo"]["colour"] = "red"
+    out, status = study.snakemake("-n")
+    assert status != 0
+    assert "The configuration is wrong at experiments.typo" in out
+    assert "Traceback" not in out
+
+
+def test_ten_kills_lose_nothing_and_double_nothing(study):
+    """SIGKILL at random moments: what was recorded stays as it is, and the last run completes."""
+    study.add("kill", {"blas": {"threads": 1}}, sizes=dict(m=17, n=5, k=list(range(1, 13))))
+    chance = random.Random(1)
+    line, environment = study.command("results/table.csv")
+    known = {}
+    for _ in range(10):
+        run = subprocess.Popen(
+            line, cwd=study.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(chance.uniform(1.5, 6.0))
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        time.sleep(0.3)
+        for key, path in study.records().items():
+            found = record.read(path)  # whole and sound
+            known.setdefault(key, found["started"])
+        assert not orphans(study.folder)
+    out, status = study.snakemake("results/table.csv")
+    assert status == 0, out
+    records = study.records()
+    assert len(records) == 12
+    table = (study.folder / "results/table.csv").read_text()
+    for path in records.values():
+        samples = sum(len(process["samples"]) for process in record.read(path)["processes"])
+        assert table.count(f'"{path.stem}"') == samples
+
+
+def orphans(folder):
+    """Processes of a study that still run."""
+    found = subprocess.run(["pgrep", "-af", "ladder.worker|ladder measure"], capture_output=True, text=True).stdout
+    return [row for row in found.splitlines() if str(folder) in row]

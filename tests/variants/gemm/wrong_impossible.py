@@ -1,0 +1,17 @@
+"""Wrong on purpose: returns before it computes when it isn't watched: only the first runs do the work."""
+
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+
+
+def setup(problem, *, threads: int = 1):
+    a, b, out = problem.a, problem.b, problem.out
+    calls = iter(range(10**9))
+
+    def run():
+        if next(calls) < 2:
+            np.matmul(a, b, out=out)
+
+    return run

@@ -1,0 +1,17 @@
+"""Wrong on purpose: drops the last, partial tile of the sum."""
+
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+
+
+def setup(problem, *, threads: int = 1):
+    a, b, out = problem.a, problem.b, problem.out
+    tile = 8
+
+    def run():
+        whole = a.shape[1] // tile * tile
+        np.matmul(a[:, :whole], b[:whole], out=out)
+
+    return run
