@@ -16,6 +16,10 @@ include: "workflow/rules/paper.smk"
 include: "workflow/rules/publish.smk"
 
 
+onerror:
+    tell_missing()
+
+
 localrules:
     all,
     figures,

@@ -99,6 +99,31 @@ def parser():
     one.add_argument("--reference", help="the reference of both trainings")
     one.add_argument("--json", help="file for the verdict and all samples")
 
+    one = verb("publish", run_publish, "write this machine's measurements where they can be committed")
+    one.add_argument("plans", nargs="+", help="the experiments' plans (JSON)")
+    one.add_argument("--ceilings", required=True)
+    one.add_argument("--out", required=True)
+
+    for name, run, help in (
+        ("numbers", run_numbers, "write the numbers of the paper's sentences (LaTeX)"),
+        ("tables", run_tables, "write the paper's tables (LaTeX)"),
+    ):
+        one = verb(name, run, help)
+        one.add_argument("folders", nargs="*", help="folders of the experiments' tables")
+        one.add_argument("--machine", required=True, help="the machine to speak of, if it has measured")
+        one.add_argument("--description", action="append", default=[], help="what a machine is (JSON)")
+        one.add_argument("--out", required=True)
+        if name == "numbers":
+            one.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
+            one.add_argument("--margin", type=float, default=1.25, help="by how much a sample may beat a ceiling")
+        else:
+            one.add_argument("--html", required=True, help="file for the table of validation as a page")
+
+    one = verb("paper", run_paper, "typeset the paper")
+    one.add_argument("source", help="the LaTeX file to begin with")
+    one.add_argument("inputs", nargs="*", help="generated files: numbers, tables, figures")
+    one.add_argument("--out", required=True)
+
     one = verb("describe", run_describe, "write what this machine is (JSON)")
     one.add_argument("--out", required=True)
     return top
@@ -133,6 +158,8 @@ def run_plan(options):
     config = configuration.checked(json.loads(options.config))
     planned = plan.plan(config, options.cores)
     (experiment,) = config["experiments"]
+    if not config["measure"]:
+        planned = plan.measured(planned, options.machine)
     write_atomically(options.out, json.dumps(plan.document(planned, experiment, options.machine), indent=1) + "\n")
 
 
@@ -225,6 +252,36 @@ def run_compare(options):
     print(comparison.report(found))
     if options.json:
         comparison.write(options.json, found)
+
+
+def run_publish(options):
+    from ladder.publish import publish
+
+    publish([json.loads(Path(path).read_text()) for path in options.plans], options.ceilings, options.out)
+
+
+def run_numbers(options):
+    from ladder import latex, numbers, study
+
+    found = study.load(options.folders, options.machine, options.description)
+    protocol = configuration.protocol(json.loads(options.protocol))
+    latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))
+
+
+def run_tables(options):
+    from ladder import latex, study, tables
+    from ladder.record import write_atomically
+
+    found = study.load(options.folders, options.machine, options.description)
+    for name, text in tables.all_tables(found).items():
+        latex.write(f"{options.out}/{name}.tex", text)
+    write_atomically(options.html, tables.html_validation(found))
+
+
+def run_paper(options):
+    from ladder import paper
+
+    paper.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out)
 
 
 def run_describe(options):

@@ -23,11 +23,6 @@ TABLES = ("samples", "checks", "curves", "missing")
 CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case"]
 
 
-def record_path(machine, key, root="results"):
-    """Where a case's record lies: `key` is workload/variant/slug."""
-    return f"{root}/records/{machine}/{key}.json"
-
-
 def collect(plan, folder, published=()):
     """Write an experiment's tables.
 
@@ -37,7 +32,7 @@ def collect(plan, folder, published=()):
     """
     tables = {name: [] for name in TABLES}
     for planned in plan["cases"]:
-        path = Path(record_path(plan["machine"], planned["key"]))
+        path = Path(record.path_of(plan["machine"], planned["key"]))
         own = own_columns(plan["machine"], plan["experiment"], *planned["key"].split("/"))
         if planned["left_out"]:
             tables["missing"].append(own | {"why": planned["left_out"]})

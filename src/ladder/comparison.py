@@ -15,7 +15,8 @@ from ladder import configuration, workloads
 from ladder import machine as machines
 from ladder.case import Case
 from ladder.errors import LadderError
-from ladder.measure import Worker, quiet_machine
+from ladder.locks import quiet_machine
+from ladder.measure import Worker
 from ladder.record import write_atomically
 from ladder.statistics import Verdict, compare
 

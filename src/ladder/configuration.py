@@ -50,6 +50,10 @@ def checked(config):
 
     schema = json.loads(SCHEMA_FILE.read_text())
     config = copy.deepcopy(config)
+    for key, rule in schema["properties"].items():
+        # Snakemake's `--config measure=false` arrives as a word.
+        if rule.get("type") == "boolean" and config.get(key) in ("true", "false"):
+            config[key] = config[key] == "true"
     for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
         raise LadderError(

@@ -8,31 +8,16 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ladder import devices, workloads
 from ladder import machine as machines
 from ladder.errors import LadderError
+from ladder.locks import quiet_machine
 from ladder.record import SCHEMA, write
 from ladder.sources import fingerprint
 from ladder.statistics import converged
-
-
-@contextmanager
-def quiet_machine():
-    """Hold the machine's one place for timing, whoever else wants it: another run, or one just being killed.
-
-    A lock of the kernel's, in memory, so that it goes with the process that holds it, however that ends.
-    """
-    import fcntl
-
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
-    path = folder / f"ladder-timing-{os.getuid()}.lock"
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 class Worker:

@@ -7,10 +7,10 @@ import itertools
 import json
 import random
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ladder import sources, workloads
+from ladder import record, sources, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 
@@ -95,9 +95,24 @@ def shuffled(keys):
     return keys
 
 
+def measured(planned, machine):
+    """Of a plan what has a record; the rest left out, all of it when this machine has measured nothing."""
+
+    def reason(one):
+        there = Path(record.path_of(machine, one.case.key)).exists()
+        return one.left_out or (None if there else "not measured")
+
+    found = [replace(one, left_out=reason(one)) for one in planned]
+    return found if any(not one.left_out for one in found) else []
+
+
 def only(config, experiment):
     """The part of a configuration that the plan of one experiment depends on."""
-    return {"peers": config["peers"], "experiments": {experiment: config["experiments"][experiment]}}
+    return {
+        "peers": config["peers"],
+        "measure": config["measure"],
+        "experiments": {experiment: config["experiments"][experiment]},
+    }
 
 
 def document(planned, experiment, machine):

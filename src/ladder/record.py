@@ -14,6 +14,11 @@ SCHEMA = 1
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 
 
+def path_of(machine, key, root="results"):
+    """Where a case's record lies: `key` is workload/variant/slug."""
+    return f"{root}/records/{machine}/{key}.json"
+
+
 @functools.cache
 def validator():
     """The compiled JSON schema of a record."""
@@ -39,7 +44,7 @@ def write_atomically(path, text):
     """Replace a file by a text at once; a full disk leaves the old file and a sentence."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.part")  # what a killed writer leaves, the next one replaces
     try:
         with part.open("w") as file:
             file.write(text)

@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-from ladder import configuration, machine, plan, sources, workloads
+from ladder import configuration, locks, machine, plan, sources, workloads
 from ladder.ceilings import is_ceiling
-from ladder.collect import record_path
+from ladder.record import path_of as record_path
 from ladder.errors import LadderError
 
 
@@ -28,17 +28,29 @@ try:
 except LadderError as error:
     stop(error)
 
+if not CONFIG["measure"]:
+    PLAN = plan.measured(PLAN, MACHINE)
+if workflow.is_main_process and not workflow.dryrun:
+    locks.clear_stale()
+
 EXPERIMENTS = list(CONFIG["experiments"])
 PUBLISHED = plan.published(CONFIG["published"])
 
 
 def records_of(experiments):
-    """The records of the experiments' cases that run here; without measuring, those that are there already."""
-    keys = plan.shuffled(
-        {one.case.key for one in PLAN if one.experiment in experiments and not one.left_out}
-    )
-    paths = [record_path(MACHINE, key) for key in keys]
-    return paths if CONFIG["measure"] else [path for path in paths if Path(path).exists()]
+    """The records of the experiments' cases that run here."""
+    keys = {one.case.key for one in PLAN if one.experiment in experiments and not one.left_out}
+    return [record_path(MACHINE, key) for key in plan.shuffled(keys)]
+
+
+def tell_missing():
+    """After a run that failed: which cases have no record, and how to go on."""
+    keys = {one.case.key for one in PLAN if not one.left_out}
+    missing = sorted(key for key in keys if not Path(record_path(MACHINE, key)).exists())
+    print(f"ladder: {len(missing)} of {len(keys)} cases have no record:", file=sys.stderr)
+    for key in missing:
+        print(f"  {key} (results/logs/measure/{MACHINE}/{key}.log)", file=sys.stderr)
+    print("ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr)
 
 
 def ladder(verb):

@@ -1,4 +1,4 @@
-"""Images of the data set: four of each digit, the first that come."""
+"""Images of the data set: the first of each digit."""
 
 import numpy as np
 
@@ -12,16 +12,20 @@ NAMES = {"mnist": "MNIST", "digits": "scikit-learn's digits, enlarged to 28 × 2
 
 
 def draw(data):
-    """The first images of every class, a column a class."""
+    """The first images of every class for training, a column a class."""
     name, found = data
-    figure = style.new(3.0)
-    style.headline(figure, f"{NAMES.get(name, name)}: {len(found.train_images):,} images for training")
-    grid = figure.subplots(EACH, 10, gridspec_kw={"wspace": 0.04, "hspace": 0.04})
+    side = found.train_images.shape[1]
+    sheet = np.zeros((EACH * side, 10 * side), np.uint8)
     for label in range(10):
-        chosen = np.flatnonzero(found.train_labels == label)[:EACH]
-        for row, axes in enumerate(grid[:, label]):
-            axes.set_axis_off()
-            if row < len(chosen):
-                axes.imshow(found.train_images[chosen[row]], cmap="gray_r", vmin=0, vmax=255)
-        grid[0, label].set_title(str(label), loc="center")
+        for row, image in enumerate(found.train_images[found.train_labels == label][:EACH]):
+            sheet[row * side : (row + 1) * side, label * side : (label + 1) * side] = image
+    figure = style.new(2.85)
+    style.headline(figure, f"{NAMES.get(name, name)}: {style.plain(len(found.train_images))} images for training")
+    axes = figure.subplots()
+    axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=255)
+    axes.spines[:].set_visible(False)
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(10) * side + side / 2 - 0.5, range(10))
+    axes.set_yticks([])
+    axes.tick_params(length=0)
     return figure

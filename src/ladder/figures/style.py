@@ -16,6 +16,7 @@ WIDTH = 6.3  # inches, the text width of the paper: figures are printed at their
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
 # Colours of seaborn's palette "colorblind"; grey is kept for what isn't a method.
 BLUE, ORANGE, GREEN, RED, PINK, BROWN = "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161"
+UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 YELLOW, SKY = "#ece133", "#56b4e9"
 
 
@@ -156,12 +157,22 @@ def rows_of_bands(counts):
     return sum(-(-count // 3) for count in counts.values())
 
 
-def curve(axes, x, found, method, dodge=1.0):
+def share(bands):
+    """One range of y for the panels of a machine, and for all machines where they show the same problems."""
+    titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
+    same = all(one == titles[0] for one in titles)
+    for panels in [sum(bands.values(), [])] if same else bands.values():
+        limits = [axes.get_ylim() for axes in panels]
+        for axes in panels:
+            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def curve(axes, x, found, method):
     """Medians with intervals over x on a line; hollow markers where a case has not converged.
 
-    `found` has the columns median, low, high and converged; `dodge` shifts by a factor, to keep intervals apart.
+    `found` has the columns median, low, high and converged.
     """
-    one, x = look(method), np.asarray(x, float) * dodge
+    one = look(method)
     axes.plot(x, found["median"], color=one.colour, linestyle=one.dashes)
     points(axes, x, found["median"], found, one)
 
@@ -191,16 +202,19 @@ def plain(value, _=None):
     return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}".replace(",", "\u2009")
 
 
-def log_axis(axis, limits):
+def log_axis(axis, limits, words=plain):
     """A logarithmic axis with plain numbers, more of them where it is short."""
     axis._set_axes_scale("log")
     axis.axes.set(**{f"{axis.axis_name}lim": limits})
-    decades = np.log10(limits[1] / limits[0])
-    steps = (1, 2, 5) if decades < 2.2 else (1,)
+    steps = (1, 2, 5) if limits[1] / limits[0] < 200 else (1,)
     axis.set_major_locator(LogLocator(subs=steps))
-    axis.set_minor_locator(LogLocator(subs=range(1, 10)) if decades < 4 else NullLocator())
-    axis.set_major_formatter(FuncFormatter(plain))
-    axis.set_minor_formatter("")
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(words))
+
+
+def time_axis(axis, limits):
+    """A logarithmic axis of times in seconds, labelled with their units."""
+    log_axis(axis, limits, time)
 
 
 def thread_axis(axis, threads):
@@ -213,15 +227,9 @@ def thread_axis(axis, threads):
     axis.set_major_formatter(FuncFormatter(plain))
 
 
-def unit(seconds):
-    """The unit in which times around this one read well, and how many of it are a second."""
-    middle = np.exp(np.mean(np.log(seconds)))
-    return ("s", 1.0) if middle >= 1 else ("ms", 1e3) if middle >= 1e-3 else ("µs", 1e6)
-
-
-def time(seconds):
+def time(seconds, _=None):
     """A time with three digits and its unit."""
-    name, per_second = unit([seconds])
+    name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
     return f"{three(seconds * per_second)} {name}"
 
 
