@@ -114,7 +114,7 @@ def parser():
         one.add_argument("--description", action="append", default=[], help="what a machine is (JSON)")
         one.add_argument("--out", required=True)
         if name == "numbers":
-            one.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
+            one.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
             one.add_argument("--margin", type=float, default=1.25, help="by how much a sample may beat a ceiling")
         else:
             one.add_argument("--html", required=True, help="file for the table of validation as a page")
