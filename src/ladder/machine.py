@@ -77,7 +77,12 @@ def versions():
 
 
 def commit():
-    """The source's commit and whether it was changed since: {commit, dirty}; unknown outside a checkout."""
+    """The source's commit and whether it was changed since: {commit, dirty}.
+
+    A copy of the sources without their history is told its commit by LADDER_COMMIT.
+    """
+    if told := os.environ.get("LADDER_COMMIT"):
+        return {"commit": told.removesuffix("-dirty"), "dirty": told.endswith("-dirty")}
     here = str(Path(__file__).parent)
     found = output("git", "-C", here, "rev-parse", "HEAD").strip()
     dirty = output("git", "-C", here, "status", "--porcelain", "--untracked-files=no").strip()

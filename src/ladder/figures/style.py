@@ -1,6 +1,7 @@
 """How every figure looks: one colour and marker per method, sizes for an A4 article, the same bytes for the same data."""
 
 import itertools
+import textwrap
 import zlib
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -124,7 +125,7 @@ def empty(what):
     return figure
 
 
-def bands(figure, counts, ratios=None):
+def bands(figure, counts):
     """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
 
     Machines stand side by side, up to three of them, where none has more than one panel; else below each other, up to
@@ -132,17 +133,23 @@ def bands(figure, counts, ratios=None):
     """
     narrow = max(counts.values()) == 1
     columns = min(len(counts), 3) if narrow else 1
-    heights = [-(-count // 3) for count in counts.values()]
-    rows = -(-len(counts) // columns)
-    parts = figure.subfigures(rows, columns, squeeze=False, height_ratios=None if narrow else ratios or heights)
-    found = {}
-    for part, (machine, count) in zip(parts.flat, counts.items(), strict=False):
-        headline(part, machine)
+    heights = None if narrow else [-(-count // 3) for count in counts.values()]
+    parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
+    names, found = wrapped(counts, 84 // columns), {}
+    for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
+        headline(part, name)
         grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False)
         found[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()
     return found
+
+
+def wrapped(names, width):
+    """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
+    lines = [textwrap.fill(name, width) for name in names]
+    most = max(text.count("\n") for text in lines)
+    return [text + "\n " * (most - text.count("\n")) for text in lines]
 
 
 def headline(part, machine):
@@ -199,7 +206,7 @@ def extent(found, reach=4.0, pad=1.25):
 
 def plain(value, _=None):
     """A number without exponent or trailing zeros."""
-    return f"{value:.10f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}".replace(",", "\u2009")
+    return f"{value:,.10f}".rstrip("0").rstrip(".").replace(",", "\u2009")
 
 
 def log_axis(axis, limits, words=plain):
@@ -214,28 +221,28 @@ def log_axis(axis, limits, words=plain):
 
 def time_axis(axis, limits):
     """A logarithmic axis of times in seconds, labelled with their units."""
-    log_axis(axis, limits, time)
+    log_axis(axis, limits, lambda seconds, _: time(seconds, plain))
 
 
-def thread_axis(axis, threads):
-    """A logarithmic axis with a tick at each number of threads."""
+def thread_axis(axis, threads, more=()):
+    """A logarithmic axis that holds these numbers of threads, with a tick at each, and at `more` where they are shown."""
     ticks = sorted({int(count) for count in threads})
     axis._set_axes_scale("log")
     axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_locator(FixedLocator([*more, *ticks]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(plain))
 
 
-def time(seconds, _=None):
-    """A time with three digits and its unit."""
+def time(seconds, words=None):
+    """A time with its unit, by default with three digits."""
     name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
-    return f"{three(seconds * per_second)} {name}"
+    return f"{(words or three)(seconds * per_second)} {name}"
 
 
 def three(value):
-    """A number of three digits at least, without exponent."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}" if value >= 0.001 else f"{value:.1g}"
+    """A number with three digits, or all of those before the point."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
 
 
 def handle(method, line=True):
@@ -252,4 +259,5 @@ def legend(figure, handles, converged=True, beside=False):
     if beside:
         figure.legend(handles=handles, loc="outside right center")
     else:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5))
+        rows = -(-len(handles) // 5)
+        figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
