@@ -1,4 +1,4 @@
-"""How every figure looks: one colour and marker per method, sizes for an A4 article, the same bytes for the same data."""
+"""How every figure looks: one colour and marker per method, legible on A4, the same bytes for the same data."""
 
 import itertools
 import textwrap
@@ -101,7 +101,10 @@ def context():
 
 
 def save(figure, path):
-    """Write a figure without the date, so that the same figure is the same file."""
+    """Write a figure without the date, so that the same figure is the same file; it is laid out the first time."""
+    if figure.get_layout_engine().__class__.__name__ == "ConstrainedLayoutEngine":
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     figure.savefig(path, metadata=dates.get(suffix))
@@ -168,7 +171,7 @@ def share(bands):
     """One range of y for the panels of a machine, and for all machines where they show the same problems."""
     titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
     same = all(one == titles[0] for one in titles)
-    for panels in [sum(bands.values(), [])] if same else bands.values():
+    for panels in [list(itertools.chain(*bands.values()))] if same else bands.values():
         limits = [axes.get_ylim() for axes in panels]
         for axes in panels:
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
@@ -225,7 +228,7 @@ def time_axis(axis, limits):
 
 
 def thread_axis(axis, threads, more=()):
-    """A logarithmic axis that holds these numbers of threads, with a tick at each, and at `more` where they are shown."""
+    """A logarithmic axis of these numbers of threads, with a tick at each, and at `more` where shown."""
     ticks = sorted({int(count) for count in threads})
     axis._set_axes_scale("log")
     axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
@@ -245,6 +248,16 @@ def three(value):
     return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
 
 
+def percent(share):
+    """A share with two digits."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def threads(count):
+    """A number of threads in words."""
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
 def handle(method, line=True):
     """A method's entry in a legend."""
     one = look(method)
@@ -256,6 +269,8 @@ def legend(figure, handles, converged=True, beside=False):
     if not converged:
         note = "hollow: not converged"
         handles = [*handles, Line2D([], [], color=DARK, marker="o", mfc="white", mew=0.9, linestyle="", label=note)]
+    if not handles:
+        return
     if beside:
         figure.legend(handles=handles, loc="outside right center")
     else:

@@ -1,0 +1,89 @@
+"""What the figures over the number of threads share: times, and speed-ups against each method's own single thread."""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from ladder import statistics
+from ladder.figures import medians, style
+
+HEIGHT = 1.75  # inches of a panel
+IDEAL = {"color": style.GREY, "linewidth": 0.8}
+
+
+def times(tables, what, words, ylabel):
+    """Time over threads: a panel per machine and problem, a line per method; `words(row)` names a problem."""
+    return panels(tables, what, words, ylabel, fill_times, [])
+
+
+def speedups(tables, what, words):
+    """Speed-up over threads: a panel per machine and problem, a line per method, the ideal and the base's times."""
+    return panels(tables, what, words, "speed-up", fill_speedups, [Line2D([], [], **IDEAL, label="ideal")])
+
+
+def panels(tables, what, words, ylabel, fill, more):
+    """A figure whose every panel `fill(axes, summaries)` draws; `more` are further entries of its legend."""
+    found = medians.by_machine(medians.samples(tables), medians.machines(tables))
+    if not found:
+        return style.empty(what)
+    counts = {name: len(problems) for name, problems in found.items()}
+    lone = list(counts.values()) == [1]
+    figure = style.new(0.5 + (HEIGHT + 0.35) * style.rows_of_bands(counts))
+    bands, every = style.bands(figure, counts), []
+    for name, problems in found.items():
+        for axes, (row, rows) in zip(bands[name], problems, strict=True):
+            summaries = medians.summaries(rows)
+            fill(axes, summaries)
+            axes.set_title(words(row))
+            style.thread_axis(axes.xaxis, summaries["threads"])
+            axes.grid(axis="y")
+            axes.set_xlabel("threads")
+            every.append(summaries)
+        bands[name][0].set_ylabel(ylabel)
+    style.share(bands)
+    every = pd.concat(every)
+    style.legend(figure, [*map(style.handle, style.ordered(every["method"])), *more], every["converged"].all(), lone)
+    return figure
+
+
+def fill_times(axes, summaries):
+    """Medians with intervals, a line per method."""
+    style.time_axis(axes.yaxis, style.extent(summaries))
+    for method, dodge, found in lines(summaries):
+        style.curve(axes, found["threads"] * dodge, found, method)
+
+
+def fill_speedups(axes, summaries):
+    """Ratios to one thread's time with their intervals, the ideal line, and one thread's time in the free corner."""
+    threads = sorted(summaries["threads"].unique())
+    axes.plot(threads, threads, **IDEAL, zorder=1)
+    notes, drawn = [("one thread:", style.DARK)], []
+    for method, dodge, found in lines(summaries):
+        base = found[found["threads"] == 1]
+        if base.empty:
+            notes.append(("not measured", style.look(method).colour))
+            continue
+        notes.append((style.time(base["median"].iloc[0]), style.look(method).colour))
+        ratios = [statistics.speedup(base["processes"].iloc[0], processes) for processes in found["processes"]]
+        ratios = pd.DataFrame(ratios, columns=["median", "low", "high"], index=found.index)
+        ratios.loc[base.index, ["low", "high"]] = 1.0  # the base against itself is no measurement
+        drawn.append(ratios.assign(converged=found["converged"]))
+        style.curve(axes, found["threads"] * dodge, drawn[-1], method)
+    low, high = style.extent(pd.concat(drawn), reach=1.5) if drawn else (1, 1)
+    style.thread_axis(axes.yaxis, threads, more=(0.25, 0.5))
+    axes.set_ylim(min(low, threads[0] / 1.2), max(high, threads[-1] * 1.2))
+    for line, (text, colour) in enumerate(notes):
+        place = {
+            "xy": (0, 1),
+            "xycoords": "axes fraction",
+            "xytext": (4, -2 - 8.5 * line),
+            "textcoords": "offset points",
+        }
+        axes.annotate(text, **place, va="top", color=colour, fontsize=7)
+
+
+def lines(summaries):
+    """The methods' cases in order: (method, factor that keeps their intervals apart, rows)."""
+    methods = style.ordered(summaries["method"])
+    for number, method in enumerate(methods):
+        dodge = 1.025 ** (number - (len(methods) - 1) / 2)
+        yield method, dodge, summaries[summaries["method"] == method]

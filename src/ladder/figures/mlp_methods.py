@@ -1,0 +1,104 @@
+"""Every method's training by operation: the time of an epoch, and what share of it each operation takes."""
+
+import pandas as pd
+from matplotlib.patches import Patch
+
+from ladder.figures import medians, style
+
+TITLE = "All methods by operation"
+CATEGORY = "MLP"
+EXPERIMENTS = ("mlp_threads",)
+# Products have a colour each, lighter from layer to layer; what isn't listed is grey.
+COLOURS = {
+    "forward": style.BLUE,
+    "gradient": style.GREEN,
+    "delta": style.PINK,
+    "activation": style.ORANGE,
+    "update": style.RED,
+    "bias": style.BROWN,
+    "gather": style.YELLOW,
+    "loss": style.SKY,
+}
+LINE = 0.185  # inches of a method
+
+
+def draw(tables):
+    """A part per machine and training: left the times on a logarithmic axis, right the shares as stacked bars."""
+    tables = tables["mlp_threads"]
+    totals, passes = medians.samples(tables), medians.samples(tables, total=False)
+    found = []
+    for name in medians.machines(tables):
+        for row, rows in medians.problems(totals[totals["machine"] == name]):
+            phases = passes[(passes["machine"] == name) & passes["case"].isin(rows["case"])]
+            found.append((name, row, chosen(medians.summaries(rows)), phases))
+    if not found:
+        return style.empty("trainings")
+    heights = [LINE * len(cases) + 0.75 for _, _, cases, _ in found]
+    figure = style.new(sum(heights) + 0.55)
+    parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (name, row, cases, phases) in zip(parts, found, strict=True):
+        style.headline(part, name)
+        left, right = part.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))
+        fill_times(left, cases)
+        left.set_title(medians.training(row).replace("\n", ", ", 1))
+        fill_shares(right, cases, phases)
+    names = sorted({name for *_, phases in found for name in phases["phase"]}, key=rank)
+    handles = [Patch(facecolor=colour(name), label=name) for name in names]
+    style.legend(figure, handles, all(cases["converged"].all() for _, _, cases, _ in found))
+    return figure
+
+
+def chosen(summaries):
+    """Each method with one thread, and with the number of threads that is fastest."""
+    rows = []
+    for method in style.ordered(summaries["method"]):
+        some = summaries[summaries["method"] == method]
+        rows.append(some[(some["threads"] == 1) | (some["median"] == some["median"].min())])
+    return pd.concat(rows, ignore_index=True)
+
+
+def fill_times(axes, cases):
+    """Times of an epoch, a line each, with their numbers."""
+    low, high = style.extent(cases, pad=1.4)
+    style.time_axis(axes.xaxis, (low, high * (high / low) ** 0.35))
+    labels = [f"{style.look(case.method).label}, {style.threads(case.threads)}" for case in cases.itertuples()]
+    axes.set_yticks(range(len(cases)), labels)
+    axes.set_ylim(len(cases) - 0.4, -0.6)
+    for place, case in cases.iterrows():
+        style.points(axes, [case["median"]], [place], case.to_frame().T, style.look(case["method"]), along="x")
+        note = {"xytext": (0, 0), "textcoords": "offset points", "xycoords": ("axes fraction", "data")}
+        axes.annotate(style.time(case["median"]), (1, place), **note, ha="right", va="center", fontsize=7)
+    axes.grid(axis="x")
+    axes.set_xlabel("time of an epoch")
+
+
+def fill_shares(axes, cases, phases):
+    """Stacked bars of the phases' medians as shares of their sum, numbers in those that have room for them."""
+    for place, case in cases.iterrows():
+        own = phases[(phases["method"] == case["method"]) & (phases["threads"] == case["threads"])]
+        middle = own.groupby("phase")["seconds"].median()
+        start = 0.0
+        for name in sorted(middle.index, key=rank):
+            share = 100 * middle[name] / middle.sum()
+            axes.barh(place, share, 0.78, left=start, color=colour(name), edgecolor="white", linewidth=0.4)
+            if share >= 6:
+                axes.text(start + share / 2, place, f"{share:.0f}", ha="center", va="center", fontsize=7)
+            start += share
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("share of the operations' time (%)")
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    axes.spines["left"].set_visible(False)
+
+
+def rank(phase):
+    """Where an operation stands in a bar: products first, layer by layer."""
+    kind, _, layer = phase.partition(" ")
+    known = list(COLOURS)
+    return known.index(kind) if kind in known else len(known), layer
+
+
+def colour(phase):
+    """An operation's colour."""
+    kind, _, layer = phase.partition(" ")
+    depth = int(layer or 1) - 1
+    return style.lighter(COLOURS.get(kind, style.GREY), 0.15 + 0.85 * (1 - 0.5**depth))

@@ -1,0 +1,30 @@
+"""The ceilings that a case is held against: those measured with as many threads as it has."""
+
+from ladder.case import Case
+
+NONE = {"rows": []}  # of a machine whose ceilings weren't measured
+
+
+def flops(ceilings, dtype, threads):
+    """FLOP/s of the machine's best product of a dtype on so many threads; None where it wasn't measured."""
+    return max((rate for case, rate in cases(ceilings, "gemm") if fits(case, dtype, threads)), default=None)
+
+
+def roofs(ceilings, dtype):
+    """The roofs of a roofline, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
+    bandwidths = {}
+    for case, rate in cases(ceilings, "stream"):
+        bandwidths[case.threads] = max(rate, bandwidths.get(case.threads, 0.0))
+    found = [(threads, flops(ceilings, dtype, threads), bandwidths[threads]) for threads in sorted(bandwidths)]
+    return [roof for roof in found if roof[1]]
+
+
+def fits(case, dtype, threads):
+    return case.sizes["dtype"] == dtype and case.threads == threads
+
+
+def cases(ceilings, workload):
+    """(case, best rate) of a workload's rows."""
+    for row in ceilings["rows"]:
+        if row["workload"] == workload:
+            yield Case.parse(row["workload"], row["variant"], row["case"]), row["best"]
