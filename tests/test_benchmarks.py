@@ -45,7 +45,7 @@ def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
 def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, wrong, status):
     aa = script("aa")
     words = ["slower"] * wrong + ["can't tell"] * (100 - wrong)
-    monkeypatch.setattr(aa, "verdicts", lambda a, b, count, options: map(verdict, words if a == b else ["slower"]))
+    monkeypatch.setattr(aa, "verdicts", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"]))
     monkeypatch.setattr("sys.argv", ["aa.py"])
     with pytest.raises(SystemExit) as end:
         aa.main()
@@ -58,7 +58,7 @@ def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypat
 def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, capsys, tmp_path):
     aa = script("aa")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["aa.py", "--same", "1", "--planted", "1", "--pairs", "4", "--samples", "3"])
+    monkeypatch.setattr("sys.argv", ["aa.py", "--same", "1", "--planted", "1", "--pairs", "4"])
     with pytest.raises(SystemExit):
         aa.main()
     assert capsys.readouterr().out.count("% undecidable\n") == 2
@@ -72,8 +72,7 @@ def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
         overhead.main()
     said = capsys.readouterr().out
     assert "planning 17 cases" in said
-    job, measuring, workers, rest, overhead = (
-        float(line.split(":")[1].split("s")[0]) for line in said.splitlines()[1:]
-    )
+    parts = [float(line.split(":")[1].split("s")[0]) for line in said.splitlines()[1:]]
+    job, measuring, workers, rest, overhead = parts
     assert overhead == pytest.approx(workers + rest, abs=0.02)
     assert job == pytest.approx(measuring + overhead, abs=0.02)
