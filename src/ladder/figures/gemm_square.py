@@ -1,65 +1,13 @@
-"""FLOP/s of each rung on a square product, with its share of the machine's ceiling."""
+"""FLOP/s of each rung on a square product."""
 
-from ladder.figures import bars, medians, peaks, style
+from ladder.figures import rungs
 
 TITLE = "FLOP/s of the rungs on a square product"
 CATEGORY = "GEMM"
 EXPERIMENTS = ("gemm_square",)
 USES_CEILINGS = True
-FORMS = ("nn", "tn", "nt")
-SHADES = {"nn": 0.0, "tn": 0.35, "nt": 0.65}
-SHAPE = ["m", "n", "k", "dtype", "cache", "threads"]
 
 
 def draw(tables, ceilings):
-    """A panel per machine and shape; bars by method and form, the ceiling of as many threads as a line."""
-    frame = medians.samples(tables["gemm_square"])
-    if not len(frame):
-        return style.empty("square products")
-    found = {}
-    for name in medians.machines(tables["gemm_square"]):
-        shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
-        found[name] = [panel(rows, ceilings.get(name, peaks.NONE)) for _, rows in shapes]
-    found = {name: some for name, some in found.items() if some}
-    counts = {name: len(some) for name, some in found.items()}
-    every = [one for some in found.values() for one in some]
-    figure = style.new(0.3 + (max(bars.inches(groups) for _, groups, _ in every) + 0.75) * style.rows_of_bands(counts))
-    bands = style.bands(figure, counts)
-    for name, some in found.items():
-        for axes, (title, groups, ceiling) in zip(bands[name], some, strict=True):
-            bars.grouped(axes, groups, reach=1.03 * ceiling)
-            axes.set_title(title)
-            axes.set_xlabel("GFLOP/s")
-            if ceiling:
-                axes.axvline(ceiling, color=style.DARK, linewidth=0.9, linestyle=(0, (4, 2)))
-    style.legend(figure, [], all(bars.converged(groups) for _, groups, _ in every))
-    return figure
-
-
-def panel(rows, ceilings):
-    """The rungs on one shape: (title, groups of bars, ceiling in GFLOP/s or 0)."""
-    row, work = rows.iloc[0], rows.groupby("form")["flops"].first()
-    ceiling = (peaks.flops(ceilings, row["dtype"], row["threads"]) or 0) / 1e9
-    found = medians.summaries(rows, ("method", "form")).set_index(["method", "form"])
-    groups = []
-    for method in style.ordered(rows["method"]):
-        forms = [form for form in FORMS if (method, form) in found.index]
-        groups.append((method, [bar(form, found.loc[(method, form)], work[form] / 1e9, ceiling) for form in forms]))
-    title = f"{medians.product(row, form=False)}, {style.threads(row['threads'])}"
-    if ceiling:
-        title += f"\nceiling: {style.three(ceiling)} GFLOP/s (dashed)"
-    return title, groups, ceiling
-
-
-def bar(form, found, work, ceiling):
-    """A case as a bar of GFLOP/s."""
-    rate = work / found["median"]
-    return {
-        "name": form,
-        "value": rate,
-        "low": work / found["high"],
-        "high": work / max(found["low"], 1e-300),
-        "converged": found["converged"],
-        "shade": SHADES[form],
-        "text": f"{style.three(rate)} ({style.percent(rate / ceiling)})" if ceiling else style.three(rate),
-    }
+    """A panel per machine and shape."""
+    return rungs.figure(tables["gemm_square"], ceilings, "square products")

@@ -66,7 +66,7 @@ def product(row, form=True):
 def training(row):
     """A training in words, in three lines."""
     first = ", ".join([str(row["layers"]), row["activation"], *unusual(row)])
-    return f"{first}\n{row['images']} images of {row['source']}\nbatches of {row['batch']}"
+    return f"{first}\n{row['images']:,} images of {row['source']}\nbatches of {row['batch']:,}"
 
 
 def unusual(row):

@@ -30,8 +30,7 @@ def draw(tables):
         words = medians.training(row.replace({row["dtype"]: "float64"}))
         style.headline(part, name)
         loss, accuracy, deviation = part.subplots(1, 3)
-        loss.set_title(words.partition("\n")[0])
-        accuracy.set_title(words.partition("\n")[2].replace("\n", ", "))
+        loss.set_title(words.replace("\n", ", "))
         fill_loss(loss, rows)
         fill_accuracy(accuracy, rows)
         fill_deviation(deviation, rows)
@@ -51,13 +50,13 @@ def fill_loss(axes, rows):
     axes.plot(due.index, due, **REFERENCE)
     nested(axes, rows, "loss", 1)
     style.log_axis(axes.yaxis, (0.7 * min(due.min(), rows["loss"].min()), 1.3 * max(due.max(), rows["loss"].max())))
-    axes.set_ylabel("loss (mean of an epoch)")
+    axes.set_ylabel("mean loss")
 
 
 def fill_accuracy(axes, rows):
     """Every backend's accuracy on the test images."""
     nested(axes, rows, "accuracy", 100)
-    axes.set_ylabel("accuracy on test images (%)")
+    axes.set_ylabel("test accuracy (%)")
 
 
 def nested(axes, rows, column, scale):

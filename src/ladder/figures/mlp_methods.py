@@ -33,14 +33,14 @@ def draw(tables):
             found.append((name, row, chosen(medians.summaries(rows)), phases))
     if not found:
         return style.empty("trainings")
-    heights = [LINE * len(cases) + 0.75 for _, _, cases, _ in found]
+    heights = [LINE * len(cases) + 0.65 for _, _, cases, _ in found]
     figure = style.new(sum(heights) + 0.55)
     parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)[:, 0]
     for part, (name, row, cases, phases) in zip(parts, found, strict=True):
         style.headline(part, name)
         left, right = part.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))
         fill_times(left, cases)
-        left.set_title(medians.training(row).replace("\n", ", ", 1))
+        left.set_title(medians.training(row).replace("\n", ", "))
         fill_shares(right, cases, phases)
     names = sorted({name for *_, phases in found for name in phases["phase"]}, key=rank)
     handles = [Patch(facecolor=colour(name), label=name) for name in names]
@@ -59,8 +59,8 @@ def chosen(summaries):
 
 def fill_times(axes, cases):
     """Times of an epoch, a line each, with their numbers."""
-    low, high = style.extent(cases, pad=1.4)
-    style.time_axis(axes.xaxis, (low, high * (high / low) ** 0.35))
+    low, high = style.extent(cases)
+    style.time_axis(axes.xaxis, (low / (high / low) ** 0.05, high * (high / low) ** 0.4))
     labels = [f"{style.look(case.method).label}, {style.threads(case.threads)}" for case in cases.itertuples()]
     axes.set_yticks(range(len(cases)), labels)
     axes.set_ylim(len(cases) - 0.4, -0.6)
@@ -82,7 +82,8 @@ def fill_shares(axes, cases, phases):
             share = 100 * middle[name] / middle.sum()
             axes.barh(place, share, 0.78, left=start, color=colour(name), edgecolor="white", linewidth=0.4)
             if share >= 6:
-                axes.text(start + share / 2, place, f"{share:.0f}", ha="center", va="center", fontsize=7)
+                ink = "white" if style.is_dark(colour(name)) else "black"
+                axes.text(start + share / 2, place, f"{share:.0f}", ha="center", va="center", fontsize=7, color=ink)
             start += share
     axes.set_xlim(0, 100)
     axes.set_xlabel("share of the operations' time (%)")

@@ -81,7 +81,8 @@ def fill(axes, roofs, cases):
 def roof(axes, threads, flops, bandwidth, right):
     """One roof in GFLOP/s with its two numbers along it."""
     axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=style.DARK, linewidth=1.0)
-    words = {"color": style.DARK, "fontsize": 7, "va": "bottom", "rotation_mode": "anchor"}
-    axes.text(right, 1.04 * flops, f"{style.threads(threads)}: {style.three(flops)} GFLOP/s", ha="right", **words)
-    slope = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True}
-    axes.text(1.15 * LEFT, 1.21 * LEFT * bandwidth, f"{style.three(bandwidth)} GB/s", **slope, **words)
+    words = {"color": style.DARK, "fontsize": 7}
+    numbers = f"{style.threads(threads)}\n{style.three(flops)} GFLOP/s"
+    axes.text(1.2 * flops / bandwidth, 0.92 * flops, numbers, va="top", **words)
+    slope = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
+    axes.text(1.15 * LEFT, 1.21 * LEFT * bandwidth, f"{style.three(bandwidth)} GB/s", va="bottom", **slope, **words)

@@ -64,6 +64,11 @@ def lighter(colour, share):
     return tuple(part + (1 - part) * share for part in to_rgb(colour))
 
 
+def is_dark(colour):
+    """Whether white is easier to read on a colour than black, by its luma (ITU-R BT.601)."""
+    return np.dot(to_rgb(colour), (0.299, 0.587, 0.114)) < 0.45
+
+
 def context():
     """Matplotlib's settings for drawing and for saving."""
     return matplotlib.rc_context(
@@ -209,7 +214,7 @@ def extent(found, reach=4.0, pad=1.25):
 
 def plain(value, _=None):
     """A number without exponent or trailing zeros."""
-    return f"{value:,.10f}".rstrip("0").rstrip(".").replace(",", "\u2009")
+    return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
 def log_axis(axis, limits, words=plain):
