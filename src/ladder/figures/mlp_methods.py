@@ -60,7 +60,7 @@ def chosen(summaries):
 def fill_times(axes, cases):
     """Times of an epoch, a line each, with their numbers."""
     low, high = style.extent(cases)
-    style.time_axis(axes.xaxis, (low / (high / low) ** 0.05, high * (high / low) ** 0.4))
+    style.time_axis(axes.xaxis, (low / (high / low) ** 0.05, high * (high / low) ** 0.4), most=4)
     labels = [f"{style.look(case.method).label}, {style.threads(case.threads)}" for case in cases.itertuples()]
     axes.set_yticks(range(len(cases)), labels)
     axes.set_ylim(len(cases) - 0.4, -0.6)

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullLocator
 
 WIDTH = 6.3  # inches, the text width of the paper: figures are printed at their own size
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
@@ -217,26 +217,45 @@ def plain(value, _=None):
     return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
-def log_axis(axis, limits, words=plain):
-    """A logarithmic axis with plain numbers, more of them where it is short."""
-    axis._set_axes_scale("log")
-    axis.axes.set(**{f"{axis.axis_name}lim": limits})
-    steps = (1, 2, 5) if limits[1] / limits[0] < 200 else (1,)
-    axis.set_major_locator(LogLocator(subs=steps))
+class RoundNumbers(Locator):
+    """Round numbers on a logarithmic axis, as many as there is room for."""
+
+    STEPS = (np.arange(10, 100) / 10, np.arange(5, 50) / 5, np.arange(2, 20) / 2, range(1, 10), (1, 2, 5), (1, 3), (1,))
+
+    def __init__(self, most):
+        self.most = most
+
+    def __call__(self):
+        low, high = sorted(self.axis.get_view_interval())
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin, vmax):
+        decades = 10.0 ** np.arange(np.floor(np.log10(vmin)), np.ceil(np.log10(vmax)) + 1)
+        for steps in self.STEPS:
+            ticks = np.outer(decades, steps).ravel()
+            ticks = ticks[(ticks >= vmin) & (ticks <= vmax)]
+            if len(ticks) <= self.most:
+                return ticks
+        return ticks[:: -(-len(ticks) // self.most)]
+
+
+def log_axis(axis, limits, words=plain, most=7):
+    """A logarithmic axis with at most so many round numbers."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
+    axis.set_major_locator(RoundNumbers(most))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(words))
 
 
-def time_axis(axis, limits):
+def time_axis(axis, limits, most=7):
     """A logarithmic axis of times in seconds, labelled with their units."""
-    log_axis(axis, limits, lambda seconds, _: time(seconds, plain))
+    log_axis(axis, limits, lambda seconds, _: time(seconds, plain), most)
 
 
 def thread_axis(axis, threads, more=()):
     """A logarithmic axis of these numbers of threads, with a tick at each, and at `more` where shown."""
     ticks = sorted({int(count) for count in threads})
-    axis._set_axes_scale("log")
-    axis.axes.set(**{f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
     axis.set_major_locator(FixedLocator([*more, *ticks]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(plain))
