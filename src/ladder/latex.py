@@ -21,7 +21,7 @@ def escape(text):
 def code(text):
     """A name of the code, which may be broken after its separators."""
     found = f"\\texttt{{{escape(text)}}}"
-    for separator in (",", "/", r"\_"):
+    for separator in (",", "/", "-", r"\_"):
         found = found.replace(separator, separator + r"\allowbreak{}")
     return found
 

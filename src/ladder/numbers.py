@@ -14,6 +14,7 @@ from ladder import latex, statistics, study
 from ladder.errors import LadderError
 from ladder.latex import code, digits, listed, number, percent, rate, seconds, seconds_between
 
+EXPERIMENTS = ("gemm_square", "gemm_large", "gemm_threads", "mlp_threads", "mlp_peers", "mlp_accuracy")
 RUNGS = ("openmp", "interchanged", "tiled", "blas")
 GEMM = (*RUNGS, "c_openmp")
 FORMS = ("nn", "tn", "nt")
@@ -46,6 +47,7 @@ def numbers(found, protocol, margin):
         about(found, protocol, margin),
         ceilings(found),
         gemm_square(found),
+        gemm_large(found),
         gemm_threads(found),
         mlp_threads(found),
         mlp_peers(found),
@@ -95,7 +97,7 @@ def rate_of(frame, ceiling):
 def comparison(frame, other, name):
     """How a case does against another, as the predicate of a sentence."""
     if frame.empty or other.empty:
-        return Missing(f"was not compared with {name}, for want of a measurement")
+        return Missing(f"was not compared with {name} for want of a measurement")
     found = statistics.compare(study.processes(frame), study.processes(other))
     if found.word == "faster":
         return f"is {number(1 / found.ratio)} times as fast as {name} ({between(1 / found.high, 1 / found.low)})"
@@ -210,13 +212,14 @@ def about(found, protocol, margin):
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
     return {
-        "machine/name": code(found.subject) if found.subject else None,
+        "machine/name": code(found.subject) if found.subject else Missing("no machine"),
         "machine/cpu": latex.escape(cpu["Model name"]) if cpu else None,
         "machine/cores": f"\\num{{{description['cores']}}}" if description else None,
         "machine/memory": latex.memory(description["memory"]) if description else None,
         "machine/origin": origin(found.subject),
-        "machines/count": f"\\num{{{len(machines)}}}",
+        "machines/there": f"{'is' if len(machines) == 1 else 'are'} \\num{{{len(machines)}}}",
         "machines/named": listed(code(name) for name in machines) or None,
+        **{f"{name}/cases": cases_of(found, name) for name in EXPERIMENTS},
         "cases/measured": f"\\num{{{len(by_case)}}}",
         "cases/left-out": f"\\num{{{distinct(missing, keys) - distinct(unmeasured, keys)}}}",
         "cases/unmeasured": f"\\num{{{distinct(unmeasured, keys)}}}",
@@ -246,6 +249,12 @@ def origin(subject):
 def distinct(frame, columns):
     """How many different cases some rows speak of."""
     return len(frame[columns].drop_duplicates()) if len(frame) else 0
+
+
+def cases_of(found, experiment):
+    """The number of an experiment's cases with a measurement, or None."""
+    count = distinct(found.samples(experiment), ["variant", "case"])
+    return f"\\num{{{count}}}" if count else None
 
 
 def span(counts):
@@ -308,6 +317,23 @@ def gemm_square(found):
         moved = intensity(here)
         values[f"gemm_square/{form}/{dtype}/intensity"] = number(moved) if moved else None
         values[f"gemm_square/{form}/{dtype}/side"] = side(moved, ridge_of(found, dtype))
+    return values
+
+
+def gemm_large(found):
+    """The faster rungs on the smallest and the largest of the products beyond the caches, one thread each."""
+    frame = found.samples("gemm_large", threads=1, dtype="float64", form="nn")
+    work = study.values(frame, "flops")
+    roles = {"smallest": work[:1], "largest": work[1:][-1:]}
+    values = {"gemm_large/cache": caches(frame)}
+    for role, flops in roles.items():
+        here = study.one_size(study.where(frame, flops=flops[0] if flops else None))
+        cases = {variant: study.where(here, variant=variant) for variant in RUNGS}
+        values[f"gemm_large/{role}/shape"] = shape(here)
+        for variant, rows in cases.items():
+            rates = rate_of(rows, study.ceiling(found, "float64", 1))
+            values |= headed(f"gemm_large/{variant}/{role}", time_of(rows) | rates)
+        values |= pairs("gemm_large", cases, f"/{role}")
     return values
 
 

@@ -39,6 +39,7 @@ def all_tables(found):
         "plan": plan(found),
         "validation": latex_validation(found),
         "gemm_square": gemm_square(found),
+        "gemm_threads": gemm_threads(found),
         "mlp_threads": mlp_threads(found),
         "mlp_peers": mlp_peers(found),
         "compared": compared(found),
@@ -111,18 +112,21 @@ def giga(frame, work):
 
 
 def plan(found):
-    """Per machine and experiment, how many cases were measured and which were not, and why."""
+    """How many cases were measured and which were not, and why: the subject's by experiment, other machines' in all."""
     rows = []
+    for experiment in found.tables:
+        ran, absent = found.rows("samples", experiment), found.rows("missing", experiment)
+        if len(ran) or len(absent):
+            counts = [str(numbers.distinct(frame, CASE)) for frame in (ran, absent)]
+            rows.append([code(experiment), *counts, reasons(absent)])
     for name in found.machines():
-        rows += [None] if rows else []
-        rows.append([f"\\multicolumn{{4}}{{l}}{{{code(name)}}}"])
-        machine = found.of(name)
-        for experiment in found.tables:
-            ran, absent = machine.rows("samples", experiment), machine.rows("missing", experiment)
-            if len(ran) or len(absent):
-                counts = [str(numbers.distinct(frame, CASE)) for frame in (ran, absent)]
-                rows.append([code(experiment), *counts, reasons(absent)])
-    columns = r"lrr>{\raggedright\arraybackslash}p{0.55\linewidth}"
+        if name != found.subject:
+            frames = (study.where(found.everything(table), machine=name) for table in ("samples", "missing"))
+            rows += [
+                None,
+                [code(name), *(str(numbers.distinct(frame, CASE)) for frame in frames), "another machine, in all"],
+            ]
+    columns = r">{\raggedright}p{0.2\linewidth}rr>{\raggedright\arraybackslash}p{0.55\linewidth}"
     return latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
 
@@ -254,6 +258,29 @@ def in_order(names):
     """Variants in the order of the ladder, others behind."""
     order = [*numbers.GEMM, "numpy_loop", "pytorch"]
     return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+def gemm_threads(found):
+    """The training's products: per form and variant the time on one thread and the best, and the gain."""
+    frame = found.samples("gemm_threads", dtype="float64")
+    rows = []
+    for form in study.values(frame, "form"):
+        rows += [None] if rows else []
+        here = study.one_size(study.where(frame, form=form))
+        for variant in in_order(study.values(here, "variant")):
+            cases = numbers.by_threads(study.where(here, variant=variant))
+            best = numbers.fastest(cases)
+            ceiling = study.ceiling(found, "float64", best)
+            one = cases.get(1, numbers.NO_ROWS)
+            cells = [
+                time_and_share(one, None)[0],
+                *time_and_share(cases[best], ceiling),
+                str(best),
+                over(one, cases[best]),
+            ]
+            rows.append([code(form), code(variant), *cells])
+    head = ["Form", "Variant", "1 thread", "best", "of ceiling", "threads", "speed-up"]
+    return latex.table("llrrrrr", head, rows)
 
 
 def mlp_threads(found):

@@ -9,7 +9,7 @@ DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLI
 # The tables of `ladder.tables`, by name.
 PAPER_TABLES = expand(
     "results/tex/{table}.tex",
-    table="machines software ceilings plan validation gemm_square mlp_threads mlp_peers compared".split(),
+    table="machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared".split(),
 )
 PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
 

@@ -1,0 +1,137 @@
+"""A study with times made up by rule, so that what should be said of it is known beforehand."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from ladder.case import Case
+from ladder.study import Study
+from ladder.workloads import complete, load
+
+THREADS = (1, 2, 4, 6, 12, 24)
+SPEED = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0, "c_openmp": 1.0}
+SPEED |= {"numpy_loop": 12.0, "pytorch": 11.0}
+MACHINE = "a-machine-with-quite-a-long-name-24c"
+TRAINING = {"images": 2000, "batch": 100, "epochs": 3, "rate": 1.0}
+
+
+def gain(threads):
+    """Speed-up by threads: levels off from 4, best at 12, worse at 24."""
+    return {1: 1.0, 2: 1.9, 4: 3.7, 6: 3.8, 12: 3.9, 24: 2.0}.get(threads, 1.0)
+
+
+def case_rows(machine, experiment, case, seconds, processes=3, samples=10, spread=0.002):
+    """The rows of samples.csv of one case, around a median in seconds."""
+    cost = load(case.workload).cost(case.sizes)
+    noise = np.random.default_rng(len(case.slug)).normal(0, spread, (processes, samples))
+    own = {"machine": machine, "experiment": experiment, "workload": case.workload, "variant": case.variant}
+    own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
+    own |= {"device": "host", "converged": True} | vars(cost) | {"threads_found": case.threads}
+    rows = []
+    for process, sample in itertools.product(range(processes), range(samples)):
+        time = seconds * np.exp(noise[process, sample])
+        rows.append(own | {"process": process, "sample": sample, "phase": "total", "seconds": time})
+    return rows
+
+
+def phases(rows, share):
+    """Phases of a training in which products take this share."""
+    parts = {"gather": (1 - share) / 2, "forward 1": share / 2, "gradient 1": share / 4, "delta 1": share / 4}
+    parts["update"] = (1 - share) / 2
+    return [row | {"phase": name, "seconds": row["seconds"] * part} for row in rows for name, part in parts.items()]
+
+
+def checks(rows):
+    """One comparison per process, a tenth of its bound off."""
+    kept = ("machine", "experiment", "workload", "variant", "case", "dtype", "product", "process")
+    found = [{name: row[name] for name in kept if name in row} for row in rows if row["sample"] == 0]
+    return [row | {"check": "product", "error": 0.1, "bound": 1.0} for row in found]
+
+
+def curves(rows, sizes):
+    """A learning curve per process."""
+    points = []
+    for row, epoch in itertools.product([row for row in rows if row["sample"] == 0], range(1, sizes["epochs"] + 1)):
+        point = {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-9, "accuracy": 0.9}
+        points.append(row | point)
+    return points
+
+
+def gemm(form, dtype="float64", m=512, n=512, k=512):
+    return complete("gemm", {"form": form, "m": m, "n": n, "k": k, "dtype": dtype})
+
+
+def mlp(**changes):
+    return complete("mlp", TRAINING | {"source": "mnist"} | changes)
+
+
+def cases():
+    """(experiment, case, seconds) of a whole study."""
+    for threads in THREADS:
+        for dtype in ("float64", "float32"):
+            yield "ceiling_arithmetic", Case("gemm", "blas", gemm("nn", dtype), {"threads": threads}, "warm"), 0.004
+        for kernel in ("read", "copy", "triad"):
+            sizes = complete("stream", {"kernel": kernel, "elements": 2**22})
+            yield "ceiling_bandwidth", Case("stream", "openmp", sizes, {"threads": threads}), 0.002
+    for form, dtype in itertools.product(("nn", "tn", "nt"), ("float64", "float32")):
+        for variant in ("openmp", "interchanged", "tiled", "blas", "c_openmp"):
+            yield "gemm_square", Case("gemm", variant, gemm(form, dtype), {"threads": 1}), 0.2 / SPEED[variant]
+    for m, variant in itertools.product((1024, 2048), ("interchanged", "tiled", "blas")):
+        yield "gemm_large", Case("gemm", variant, gemm("nn", m=m), {"threads": 1}), 0.001 * m / SPEED[variant]
+    for form, variant, threads in itertools.product(("nn", "tn", "nt"), list(SPEED)[:4], THREADS):
+        case = Case("gemm", variant, gemm(form, k=300), {"threads": threads})
+        yield "gemm_threads", case, 0.1 / SPEED[variant] / gain(threads)
+    for product, threads in itertools.product(list(SPEED)[:4], THREADS):
+        case = Case("mlp", "host", mlp(), {"product": product, "threads": threads})
+        yield "mlp_threads", case, 1.0 / SPEED[product] / gain(threads)
+    for batch, threads in itertools.product((100, 1000), (1, 2)):
+        for product in ("tiled", "blas"):
+            case = Case("mlp", "host", mlp(batch=batch), {"product": product, "threads": threads})
+            yield "mlp_peers", case, 1.0 / SPEED[product] / gain(threads)
+        for peer in ("numpy_loop", "pytorch"):
+            yield (
+                "mlp_peers",
+                Case("mlp", peer, mlp(batch=batch), {"threads": threads}),
+                1.0 / SPEED[peer] / gain(threads),
+            )
+    for product, dtype in itertools.product(("tiled", "blas"), ("float64", "float32")):
+        yield "mlp_accuracy", Case("mlp", "host", mlp(dtype=dtype), {"product": product, "threads": 2}), 0.1
+
+
+def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
+    """The tables of a whole study, or of the chosen (experiment, case, seconds)."""
+    found = {}
+    for experiment, case, seconds in chosen or cases():
+        parts = found.setdefault(experiment, {"samples": [], "checks": [], "curves": [], "missing": []})
+        rows = case_rows(machine, experiment, case, seconds)
+        if case.threads > most_threads:
+            why = {"why": f"needs {case.threads} cores, {most_threads} to be had"}
+            parts["missing"].append(
+                {name: rows[0][name] for name in rows[0] if name not in ("process", "seconds")} | why
+            )
+            continue
+        parts["checks"] += checks(rows)
+        parts["samples"] += rows
+        if experiment == "mlp_threads":
+            parts["samples"] += phases(rows, share)
+        if experiment == "mlp_accuracy":
+            parts["curves"] += curves(rows, case.sizes)
+    return {name: {table: pd.DataFrame(rows) for table, rows in parts.items()} for name, parts in found.items()}
+
+
+def study(machine=MACHINE, **choices):
+    """A study of one machine with its description."""
+    cpu = {"Model name": "A CPU with 100% of a_name & more", "L2 cache": "2 MiB (2 instances)", "Vector units": "avx2"}
+    about = {"cpu": cpu, "cores": 24, "memory": 2**35, "system": "Linux 6.1.0-30-amd64", "python": "3.11.2"}
+    about["libraries"] = {"numpy": "2.4.6", "scipy": "1.17.1", "numba": "0.68.1"}
+    return Study(tables(machine, **choices), machine, {machine: about})
+
+
+def both(one, other):
+    """The study of two machines' tables."""
+    joined = {
+        name: {table: pd.concat([one.tables[name][table], other.tables[name][table]]) for table in one.tables[name]}
+        for name in one.tables
+    }
+    return Study(joined, one.subject, one.descriptions | other.descriptions)

@@ -1,0 +1,140 @@
+"""The paper: no number typed by hand, no key misspelt, the same bytes from the same inputs, and errors as sentences."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ladder import configuration, latex, numbers, paper, tables
+from ladder.errors import LadderError
+from ladder.study import Study
+from made_up import MACHINE, both, study
+
+PAPER = Path(__file__).parents[1] / "paper"
+ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
+needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
+
+
+def generated(found, folder):
+    """The generated LaTeX of a study, as the workflow writes it; the paths."""
+    values = numbers.numbers(found, configuration.protocol({}), 1.25)
+    latex.write(folder / "results/numbers.tex", numbers.text(values))
+    for name, text in tables.all_tables(found).items():
+        latex.write(folder / f"results/tex/{name}.tex", text)
+    return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
+
+
+def sources():
+    return {path.name: path.read_text() for path in sorted(PAPER.glob("*.tex"))}
+
+
+def build(found, folder):
+    """The PDF of the paper about a study, and the log of its making."""
+    paper.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf")
+    return folder / "paper.pdf", (folder / "build/ladder.log").read_text(errors="replace")
+
+
+def text_of(pdf):
+    return subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_key_of_the_text_is_one_of_the_numbers():
+    keys = set(numbers.numbers(Study({}, None), configuration.protocol({}), 1.25))
+    asked = {key for name, text in sources().items() if name != "macros.tex" for key in ASKED.findall(text)}
+    assert len(asked) > 100
+    assert asked <= keys
+
+
+def test_every_table_of_the_text_is_written():
+    asked = set(re.findall(r"\\studytable\{(\w+)\}", sources()["results.tex"]))
+    assert asked == set(tables.all_tables(Study({}, None)))
+
+
+@pytest.mark.parametrize("name", ["results.tex", "introduction.tex"])
+def test_no_measured_number_is_typed_by_hand(name):
+    text = re.sub(r"(?m)%.*$", "", sources()[name])
+    text = re.sub(r"\\(?:result|ifmeasured|ref|label|cite[a-z]*)\{[^{}]*\}", "", text)
+    # The pixels of an image, the level of an interval, BLAS's level, and words of figures' and types' names.
+    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3", "", text)
+    assert re.findall(r"[^\n]*\d[^\n]*", text) == []
+
+
+def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
+    groups = [group for text in sources().values() for group in re.findall(r"\\cite\w*\{([^}]*)\}", text)]
+    cited = {key for group in groups for key in group.split(",")}
+    assert cited == set(re.findall(r"@\w+\{(\w+),", (PAPER / "references.bib").read_text()))
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    "found",
+    [Study({}, None), study(), study(most_threads=1), both(study(), study("another (published)", most_threads=6))],
+    ids=["nothing", "one machine", "one thread", "two machines"],
+)
+def test_the_paper_fits_the_page_whatever_was_measured(found, tmp_path):
+    pdf, log = build(found, tmp_path)
+    assert re.findall(r"Overfull \\[hv]box \((?:[2-9]|\d\d+)\.?\d*pt.*", log) == []
+    assert "undefined" not in log
+    assert pdf.read_bytes()[:4] == b"%PDF"
+
+
+@needs_latex
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext isn't installed")
+def test_the_text_tells_what_was_not_measured(tmp_path):
+    text = text_of(build(Study({}, None), tmp_path)[0])
+    assert "Nothing was measured" in text
+    assert "This figure can" in text
+    assert "not tested" in text
+    whole = text_of(build(study(), tmp_path / "whole")[0])
+    assert "no measurement" not in whole
+    assert "20.0 times as fast as" in " ".join(whole.split())
+    assert MACHINE in whole
+
+
+@needs_latex
+def test_the_same_inputs_give_the_same_bytes(tmp_path):
+    first, second = (build(study(), tmp_path / name)[0].read_bytes() for name in ("one", "another"))
+    assert first == second
+
+
+def tiny(folder, text):
+    """A paper of its own with the project's macros and no results but one."""
+    shutil.copy(PAPER / "macros.tex", folder)
+    head = (
+        r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\defineresult{known/key}{1}\begin{document}"
+    )
+    (folder / "tiny.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
+    return folder / "tiny.tex"
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (r"\result{known/kee}", "There is no result `known/kee'"),
+        (r"\ifmeasured{unheard/of}{yes}{no}", "There is no result `unheard/of'"),
+        (r"\nonsense", "Undefined control sequence"),
+        (r"See \ref{nowhere}.", "nowhere"),
+        (r"\usepackage{nosuchpackage}", "Can be used only in preamble"),
+    ],
+)
+def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, names):
+    with pytest.raises(LadderError, match=re.escape(names)):
+        paper.build(tiny(tmp_path, text), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    assert not (tmp_path / "tiny.pdf").exists()
+
+
+@needs_latex
+def test_a_broken_build_does_not_spoil_the_next(tmp_path):
+    with pytest.raises(LadderError):
+        paper.build(tiny(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    paper.build(tiny(tmp_path, r"\result{known/key}"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    assert (tmp_path / "tiny.pdf").exists()
+
+
+def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LadderError, match="apt-get install latexmk"):
+        paper.build(PAPER / "ladder.tex", [], tmp_path / "build", tmp_path / "paper.pdf")
