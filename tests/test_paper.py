@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder import configuration, latex, numbers, paper, tables
+from ladder import configuration, figures, latex, numbers, paper, tables
 from ladder.errors import LadderError
 from ladder.study import Study
 from made_up import MACHINE, both, study
@@ -50,6 +50,10 @@ def test_every_key_of_the_text_is_one_of_the_numbers():
 def test_every_table_of_the_text_is_written():
     asked = set(re.findall(r"\\studytable\{(\w+)\}", sources()["results.tex"]))
     assert asked == set(tables.all_tables(Study({}, None)))
+
+
+def test_every_figure_is_in_the_text():
+    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", sources()["results.tex"])) == figures.names()
 
 
 @pytest.mark.parametrize("name", ["results.tex", "introduction.tex"])

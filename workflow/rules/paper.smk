@@ -90,6 +90,12 @@ rule typeset:
         )
 
 
+# Where Snakemake itself runs: the report reads what it has noted about its jobs.
+localrules:
+    configuration,
+    report,
+
+
 rule configuration:
     output:
         "results/configuration.json",
