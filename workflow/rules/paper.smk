@@ -11,18 +11,26 @@ PAPER_TABLES = expand(
     "results/tex/{table}.tex",
     table="machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared".split(),
 )
-PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
+PAPER_SOURCES = sorted(
+    map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")])
+)
 
 
 def code_of(*modules):
     """The fingerprint of the modules that write about the study."""
     shared = ["study", "latex", "statistics", "collect", "record"]
-    return sources.combined(tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared]))
+    return sources.combined(
+        tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared])
+    )
 
 
 def study_arguments():
     """The part of the command line that says what there is to write about."""
-    return [*TABLE_FOLDERS, f"--machine={MACHINE}", *(f"--description={path}" for path in DESCRIPTIONS)]
+    return [
+        *TABLE_FOLDERS,
+        f"--machine={MACHINE}",
+        *(f"--description={path}" for path in DESCRIPTIONS),
+    ]
 
 
 rule numbers:
@@ -31,13 +39,13 @@ rule numbers:
         descriptions=DESCRIPTIONS,
     output:
         "results/numbers.tex",
+    log:
+        "results/logs/numbers.log",
     params:
         sources=code_of("numbers"),
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
-    log:
-        "results/logs/numbers.log",
     shell:
         ladder(
             "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
@@ -57,13 +65,15 @@ rule tables:
             category="Validation",
             labels={"table": "Every comparison with a reference"},
         ),
+    log:
+        "results/logs/tables.log",
     params:
         sources=code_of("tables", "numbers"),
         study=study_arguments(),
-    log:
-        "results/logs/tables.log",
     shell:
-        ladder("tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
+        ladder(
+            "tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)"
+        )
 
 
 rule typeset:
@@ -79,10 +89,10 @@ rule typeset:
             category="Paper",
             labels={"paper": "The paper"},
         ),
-    params:
-        sources=sources.combined((sources.HOME / "paper.py",)),
     log:
         "results/logs/paper.log",
+    params:
+        sources=sources.combined((sources.HOME / "paper.py",)),
     shell:
         ladder(
             "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"
@@ -112,10 +122,10 @@ rule report:
         shown=["results/paper.pdf", "results/validation.html", *FIGURE_FILES],
     output:
         "results/report.zip",
-    params:
-        cores=workflow.cores,
     log:
         "results/logs/report.log",
+    params:
+        cores=workflow.cores,
     shell:
         # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
         f"exec {sys.executable} -m snakemake --nolock --report {{output}} --configfile {{input.configuration}}"
