@@ -19,6 +19,7 @@ from ladder import sources
 from ladder.errors import LadderError
 
 FOLDER = Path(__file__).parent
+CONSTANTS = {"TITLE", "CATEGORY", "EXPERIMENTS", "USES_CEILINGS", "USES_DATA"}
 FORMATS = ("pdf", "svg", "png")
 
 
@@ -27,8 +28,8 @@ def constants(name):
     """A figure's constants, read without importing it. Raises LadderError when there is no such figure."""
     path, found = FOLDER / f"{name}.py", {"EXPERIMENTS": (), "USES_CEILINGS": False, "USES_DATA": False}
     for node in ast.parse(path.read_text()).body if path.is_file() else ():
-        if isinstance(node, ast.Assign) and node.targets[0].id in {*found, "TITLE", "CATEGORY"}:
-            found[node.targets[0].id] = ast.literal_eval(node.value)
+        given = [target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)]
+        found |= {name: ast.literal_eval(node.value) for name in given if name in CONSTANTS}
     if "TITLE" not in found:
         raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(names())}.")
     return found
@@ -69,12 +70,17 @@ def imported(path):
             yield from filter(Path.is_file, candidates)
 
 
+def module(name):
+    """The module of a figure."""
+    constants(name)
+    return importlib.import_module(f"ladder.figures.{name}")
+
+
 def write(name, out, **given):
     """Draw a figure from what its constants ask for, and write `out`.pdf, .svg and .png; same input, same bytes."""
-    constants(name)
     from ladder.figures import style  # here, because planning need not wait for matplotlib
 
     with style.context():
-        figure = importlib.import_module(f"ladder.figures.{name}").draw(**given)
+        figure = module(name).draw(**given)
         for suffix in FORMATS:
             style.save(figure, f"{out}.{suffix}")

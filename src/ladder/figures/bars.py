@@ -2,8 +2,8 @@
 
 from ladder.figures import style
 
-INCHES = 0.125  # height of a bar
-GAP = 0.5  # between groups, in bars
+INCHES = 0.106  # height of a bar
+GAP = 0.4  # between groups, in bars
 
 
 def grouped(axes, groups, reach=0.0):
@@ -38,7 +38,7 @@ def one(axes, place, bar, colour):
         return
     fill = style.lighter(colour, bar["shade"]) if bar["converged"] else "white"
     axes.barh(place, bar["value"], 0.78, color=fill, edgecolor=colour, linewidth=0.7)
-    axes.plot([bar["low"], min(bar["high"], 1e300)], [place, place], color=style.DARK, linewidth=0.8)
+    axes.plot([bar["low"], min(bar["high"], style.FAR)], [place, place], color=style.DARK, linewidth=0.8)
     axes.annotate(bar["text"], (1, place), (3, 0), **BESIDE, xycoords=("axes fraction", "data"))
 
 

@@ -51,7 +51,7 @@ def fastest(tables, machine):
         if first["dtype"] == DTYPE:
             found = medians.summaries(problem).sort_values("median").drop_duplicates("method")
             work = first["flops"] / 1e9
-            rates = {"low": work / found["high"], "high": work / np.maximum(found["low"], 1e-300)}
+            rates = {"low": work / found["high"], "high": work / np.maximum(found["low"], 1 / style.FAR)}
             rows.append(found.assign(intensity=first["flops"] / first["bytes"], median=work / found["median"], **rates))
     return pd.concat(rows) if rows else pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])
 

@@ -19,7 +19,7 @@ def figure(tables, ceilings, what):
     found = {name: some for name, some in found.items() if some}
     counts = {name: len(some) for name, some in found.items()}
     every = [one for some in found.values() for one in some]
-    drawn = style.new(0.3 + (max(bars.inches(groups) for _, groups, _ in every) + 0.75) * style.rows_of_bands(counts))
+    drawn = style.new(0.3 + (max(bars.inches(groups) for _, groups, _ in every) + 0.72) * style.rows_of_bands(counts))
     bands = style.bands(drawn, counts)
     for name, some in found.items():
         for axes, (title, groups, ceiling) in zip(bands[name], some, strict=True):
@@ -54,7 +54,7 @@ def bar(form, found, work, ceiling):
         "name": form,
         "value": rate,
         "low": work / found["high"],
-        "high": work / max(found["low"], 1e-300),
+        "high": work / max(found["low"], 1 / style.FAR),
         "converged": found["converged"],
         "shade": SHADES[form],
         "text": f"{style.three(rate)} ({style.percent(rate / ceiling)})" if ceiling else style.three(rate),

@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullLocator
 
-WIDTH = 6.3  # inches, the text width of the paper: figures are printed at their own size
+WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
 # Colours of seaborn's palette "colorblind"; grey is kept for what isn't a method.
 BLUE, ORANGE, GREEN, RED, PINK, BROWN = "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161"
+FAR = 1e30  # beyond every axis
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 YELLOW, SKY = "#ece133", "#56b4e9"
 
@@ -196,7 +197,7 @@ def points(axes, x, y, found, one, along="y"):
     """Markers with the interval of the median along an axis."""
     middle = x if along == "x" else y
     # An infinite interval leaves the panel on both sides.
-    low, high = np.maximum(found["low"], 1e-300), np.minimum(found["high"], 1e300)
+    low, high = np.maximum(found["low"], 1 / FAR), np.minimum(found["high"], FAR)
     arms = {f"{along}err": [np.asarray(middle) - low, high - np.asarray(middle)]}
     axes.errorbar(x, y, **arms, fmt="none", ecolor=one.colour, elinewidth=0.8, capsize=1.6, capthick=0.8)
     for converged in (True, False):

@@ -1,0 +1,312 @@
+"""Figures, drawn from the tables that the study's own plan would give, with synthetic times."""
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from ladder import collect, configuration, data, figures, plan
+from ladder.__main__ import main
+from ladder.errors import LadderError
+from ladder.figures import medians, peaks, style
+
+ROOT = Path(__file__).parents[1]
+MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
+DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
+PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
+RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
+
+
+def seconds(case, flops, process, sample):
+    """A time that falls with the threads and differs a little between processes and samples."""
+    rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.threads**0.8
+    return flops / rate * (1 + 0.01 * process + 0.001 * sample)
+
+
+def record(case, processes=3, converged=True):
+    """A record as a measurement would have left it, as far as tables need it."""
+    flops = 2e8
+
+    def one(process):
+        times = [seconds(case, flops, process, sample) for sample in range(10)]
+        phases = [{name: times[0] / len(PHASES) for name in PHASES}] * 3 if case.workload == "mlp" else []
+        curve = [
+            {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
+            for epoch in (1, 2, 3)
+        ]
+        return {
+            "threads": {"runtimes": {"numba": case.threads}},
+            "samples": times,
+            "phases": phases,
+            "checks": [],
+            "curve": curve if case.workload == "mlp" else [],
+        }
+
+    cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
+    return {"device": "host", "converged": converged, "cost": cost, "processes": [*map(one, range(processes))]}
+
+
+@functools.cache
+def planned():
+    """The cases of the study's own configuration, by experiment."""
+    config = configuration.load([ROOT / "config" / "config.yaml"])
+    found = {}
+    for one in plan.plan(config, 24):
+        found.setdefault(one.experiment, []).append(one.case)
+    return found
+
+
+def tables(machines=MACHINES[:1], drop=(), **facts):
+    """Every experiment's tables; the cases of the variants in `drop` are missing."""
+    found = {}
+    for experiment, cases in planned().items():
+        rows = {name: [] for name in collect.TABLES}
+        for machine in machines:
+            for case in cases:
+                own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
+                if case.variant in drop:
+                    rows["missing"].append(own | {"why": "it is not installed"})
+                    continue
+                for name, some in collect.rows_of(record(case, **facts), own).items():
+                    rows[name] += some
+        found[experiment] = {name: pd.DataFrame(some) for name, some in rows.items()}
+    return found
+
+
+def empty():
+    return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in planned()}
+
+
+def ceilings(machines=MACHINES):
+    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s a thread."""
+    gemm = "form=nn,m=2048,n=2048,k=2048,dtype={},source=random,seed=1,cache=warm,threads={}"
+    stream = "kernel=read,elements=16777216,dtype=float64,seed=1,cache=cold,threads={}"
+    rows = []
+    for threads in (1, 24):
+        for dtype in ("float64", "float32"):
+            row = {"workload": "gemm", "variant": "blas", "case": gemm.format(dtype, threads), "best": 50e9 * threads}
+            rows.append(row)
+        rows.append({"workload": "stream", "variant": "openmp", "case": stream.format(threads), "best": 20e9 * threads})
+    return {machine: {"rows": rows} for machine in machines}
+
+
+def draw(name, found, known=None):
+    """A figure as the verb would draw it, laid out."""
+    wants, given = figures.constants(name), {}
+    given["tables"] = {experiment: found[experiment] for experiment in wants["EXPERIMENTS"]}
+    if wants["USES_CEILINGS"]:
+        given["ceilings"] = ceilings() if known is None else known
+    with style.context():
+        figure = figures.module(name).draw(**given)
+        figure.draw_without_rendering()
+    return figure
+
+
+def words(figure):
+    """All that is written in a figure."""
+    return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_machine_is_named_and_nothing_is_small_or_cut_off(name, count):
+    figure = draw(name, tables(MACHINES[:count]))
+    shown = " ".join(" ".join(words(figure)).split())
+    for machine in MACHINES[:count]:
+        assert machine in shown or machine.replace("-", "- ") in shown
+    assert figure.get_figwidth() == style.WIDTH
+    assert figure.get_figheight() <= 9.5
+    assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= 7
+    box = figure.get_tightbbox()
+    assert box.x0 >= -0.02
+    assert box.y0 >= -0.02
+    assert box.x1 <= figure.get_figwidth() + 0.02
+    assert box.y1 <= figure.get_figheight() + 0.02
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_without_measurements_a_figure_says_so(name):
+    assert any("No measurement of" in text for text in words(draw(name, empty(), known={})))
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWN if name != "mlp_learning"])
+def test_cases_that_have_not_converged_are_marked(name):
+    note = "hollow: not converged"
+    assert note not in words(draw(name, tables()))
+    assert note in words(draw(name, tables(converged=False)))
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWN if name != "mlp_learning"])
+def test_one_process_has_no_interval_but_a_figure(name):
+    figure = draw(name, tables(processes=1))
+    for axes in figure.axes:
+        assert np.isfinite([*axes.get_xlim(), *axes.get_ylim()]).all()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_method_has_one_colour_everywhere(name):
+    looks = {look.label: look.colour for look in style.LOOKS.values()}
+    for legend in draw(name, tables()).legends:
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            if text.get_text() in looks:
+                assert handle.get_color() == looks[text.get_text()]
+
+
+def test_looks_differ_by_more_than_the_colour():
+    known = list(style.LOOKS.values())
+    assert len({look.colour for look in known}) == len({look.marker for look in known}) == len(known)
+    other = style.look("my_kernel")
+    assert other == style.look("my_kernel")
+    assert other.colour not in {look.colour for look in known}
+
+
+def test_speedups_are_against_the_methods_own_single_thread():
+    found = tables()["gemm_threads"]
+    samples = found["samples"]
+    samples["seconds"] = 8e-3 / samples["threads"]
+    figure = draw("gemm_speedup", {"gemm_threads": found})
+    assert len(figure.axes) == 3
+    assert words(figure).count("8.00 ms") == 12
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
+    assert len(lines) == 5
+    for line in lines:
+        np.testing.assert_allclose(line.get_ydata(), [1, 2, 4, 6, 12, 24])
+
+
+def test_a_method_without_a_single_thread_has_no_speedup():
+    found = tables()["gemm_threads"]
+    samples = found["samples"]
+    found["samples"] = samples[(samples["variant"] != "blas") | (samples["threads"] > 1)]
+    shown = words(draw("gemm_speedup", {"gemm_threads": found}))
+    assert shown.count("not measured") == 3
+
+
+def test_rungs_are_held_against_the_ceiling_of_as_many_threads():
+    found = tables()["gemm_square"]
+    found["samples"]["seconds"] = found["samples"]["flops"] / 25e9
+    assert "25.0 (50 %)" in words(draw("gemm_square", {"gemm_square": found}))
+    without = words(draw("gemm_square", {"gemm_square": found}, known={}))
+    assert "25.0" in without
+    assert not any("%" in text for text in without)
+
+
+def test_roofs_are_those_of_one_kind_of_threads():
+    one, most = peaks.roofs(ceilings()[MACHINES[0]], "float64")
+    assert one == (1, 50e9, 20e9)
+    assert most == (24, 1200e9, 480e9)
+    assert peaks.roofs({"rows": []}, "float64") == []
+
+
+def test_shares_of_operations_add_up():
+    figure = draw("mlp_methods", tables())
+    bars = [patch for patch in figure.axes[1].patches if patch.get_width()]
+    assert len(bars) == 8 * len(PHASES)
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(8 * 100)
+
+
+def test_a_missing_peer_has_its_reason():
+    assert "it is not installed" in words(draw("mlp_peers", tables(drop=("pytorch",))))
+
+
+def test_machines_measured_here_come_first():
+    one = {"samples": pd.DataFrame({"machine": ["a (published)", "b"]}), "missing": pd.DataFrame({"machine": ["c"]})}
+    assert medians.machines(one) == ["b", "c", "a (published)"]
+
+
+@pytest.mark.parametrize(("limits", "ticks"), [((2.1, 4.9), 5), ((0.9, 1200), 7), ((1e-6, 1e3), 5), ((30, 31), 2)])
+def test_logarithmic_axes_have_some_round_numbers_but_not_too_many(limits, ticks):
+    assert len(style.RoundNumbers(7).tick_values(*limits)) == ticks
+
+
+def test_numbers_in_words():
+    assert [style.time(value) for value in (2.0, 0.9996, 0.01234, 1e-4, 5e-10)] == [
+        "2.00 s",
+        "1.00 s",
+        "12.3 ms",
+        "100 µs",
+        "0.500 ns",
+    ]
+    assert [style.plain(value) for value in (0.25, 24, 1500)] == ["0.25", "24", "1,500"]
+    assert [style.percent(value) for value in (0.004, 0.0994, 0.5)] == ["0.4 %", "9.9 %", "50 %"]
+
+
+def test_same_tables_same_bytes(tmp_path):
+    for name in ("gemm_time", "mlp_methods", "roofline"):
+        for experiment in figures.constants(name)["EXPERIMENTS"]:
+            for table, frame in tables()[experiment].items():
+                collect.write_table(tmp_path / experiment, table, frame)
+    (tmp_path / "ceilings.json").write_text(json.dumps(ceilings()[MACHINES[0]]))
+    for seed in ("1", "2"):
+        (tmp_path / seed).mkdir()
+        for name in ("gemm_time", "mlp_methods", "roofline"):
+            wants = figures.constants(name)
+            command = [sys.executable, "-m", "ladder", "figure", name, "--out", str(tmp_path / seed / name)]
+            command += [f"--tables={tmp_path / experiment}" for experiment in wants["EXPERIMENTS"]]
+            command += [f"--ceilings={MACHINES[0]}={tmp_path}/ceilings.json"] * wants["USES_CEILINGS"]
+            subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
+    drawn = sorted((tmp_path / "1").iterdir())
+    assert len(drawn) == 9
+    for path in drawn:
+        assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
+        if path.suffix == ".pdf":
+            assert b"/Subtype /Type3" not in path.read_bytes()
+
+
+def test_sample_digits_are_those_of_the_data_set(tmp_path):
+    labels = np.array([3, 3, 7], np.uint8)
+    images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
+    with style.context():
+        figure = figures.module("sample_digits").draw(data=("mnist", data.Dataset(images, labels, images, labels)))
+    sheet = figure.axes[0].images[0].get_array()
+    assert [sheet[0, 28 * 3], sheet[28, 28 * 3], sheet[0, 28 * 7], sheet[28, 28 * 7]] == [10, 20, 30, 0]
+    assert any("MNIST: 3 images" in text for text in words(figure))
+
+
+def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
+    for name in figures.names():
+        assert (ROOT / "workflow" / "report" / f"{name}.rst").read_text().strip()
+    assert figures.drawable(planned()) == figures.names()
+    assert figures.drawable(["gemm_threads"]) == ["gemm_speedup", "gemm_time", "sample_digits"]
+    assert figures.drawable([], data=False) == []
+
+
+def test_only_a_change_of_code_draws_anew_and_only_what_it_concerns(tmp_path, monkeypatch):
+    def fingerprints(change, path="figures/gemm_time.py"):
+        home = tmp_path / str(len(list(tmp_path.iterdir()))) / "ladder"
+        shutil.copytree(ROOT / "src" / "ladder", home, ignore=shutil.ignore_patterns("__pycache__"))
+        (home / path).write_text(change((home / path).read_text()))
+        monkeypatch.setattr(figures, "FOLDER", home / "figures")
+        return {name: figures.fingerprint(name) for name in DRAWN}
+
+    before = fingerprints(str)
+    assert fingerprints(lambda text: text.replace('"""Time', '"""The time') + "# a remark\n") == before
+
+    def changed(*arguments):
+        after = fingerprints(*arguments)
+        return {name for name in DRAWN if after[name] != before[name]}
+
+    assert changed(lambda text: text + "MORE = 1\n") == {"gemm_time"}
+    assert changed(lambda text: text + "MORE = 1\n", "figures/rungs.py") == {"gemm_large", "gemm_square"}
+    assert changed(lambda text: text + "MORE = 1\n", "figures/style.py") == set(DRAWN)
+    assert changed(lambda text: text + "MORE = 1\n", "measure.py") == set()
+
+
+def test_a_figure_that_is_not_there_is_a_sentence(capsys):
+    with pytest.raises(LadderError, match=r"no figure 'gemm_tim'.*gemm_time"):
+        figures.constants("gemm_tim")
+    with pytest.raises(LadderError, match="no figure 'style'"):
+        figures.constants("style")
+    with pytest.raises(SystemExit):
+        main(["figure", "gemm_time", "--out", "x"])
+    assert "needs --tables of gemm_threads" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["figure", "sample_digits", "--out", "x"])
+    assert "needs --data" in capsys.readouterr().err
