@@ -16,6 +16,7 @@ USES_CEILINGS = True
 DTYPE = "float64"
 GROUPS = {"gemm_square": "square product", "gemm_threads": "training's products"}
 LEFT = 0.1  # FLOP per byte
+BESIDE = 2  # machines
 
 
 def draw(tables, ceilings):
@@ -28,13 +29,12 @@ def draw(tables, ceilings):
     if not found:
         return style.empty("ceilings")
     counts = dict.fromkeys(found, 1)
-    figure = style.new(0.3 + 2.5 * style.rows_of_bands(counts))
-    bands, every = style.bands(figure, counts), []
+    figure = style.new(0.3 + 2.5 * style.rows_of_bands(counts, BESIDE))
+    bands, every = style.bands(figure, counts, BESIDE), []
     for name, roofs in found.items():
         every.append(pd.concat([fastest(tables[group], name).assign(group=group) for group in GROUPS]))
         fill(bands[name][0], roofs, every[-1])
-        bands[name][0].set_title(DTYPE)
-    bands[next(iter(found))][0].set_ylabel("GFLOP/s")
+        bands[name][0].set(title=DTYPE, ylabel="GFLOP/s")
     style.share(bands)
     every = pd.concat(every)
     handles = [style.handle(method, line=False) for method in style.ordered(every["method"])]
@@ -59,7 +59,7 @@ def fastest(tables, machine):
 def fill(axes, roofs, cases):
     """A machine's roofs and the cases under them."""
     top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
-    right = max([10 * top / bandwidth, *(2.5 * cases["intensity"])])
+    right = max([10 * top / bandwidth, *(9 * cases["intensity"])])
     low = min([LEFT * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
     style.log_axis(axes.xaxis, (LEFT, right))
     style.log_axis(axes.yaxis, (low / 1.3, 2 * top))
@@ -79,10 +79,10 @@ def fill(axes, roofs, cases):
 
 
 def roof(axes, threads, flops, bandwidth, right):
-    """One roof in GFLOP/s with its two numbers along it."""
+    """One roof in GFLOP/s and GB/s, with its numbers along it."""
     axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=style.DARK, linewidth=1.0)
     words = {"color": style.DARK, "fontsize": 7}
-    numbers = f"{style.threads(threads)}\n{style.three(flops)} GFLOP/s"
-    axes.text(1.2 * flops / bandwidth, 0.92 * flops, numbers, va="top", **words)
+    axes.text(right, 1.04 * flops, f"{style.three(flops)} GFLOP/s", ha="right", va="bottom", **words)
     slope = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
-    axes.text(1.15 * LEFT, 1.21 * LEFT * bandwidth, f"{style.three(bandwidth)} GB/s", va="bottom", **slope, **words)
+    numbers = f"{style.threads(threads)}: {style.three(bandwidth)} GB/s"
+    axes.text(1.15 * LEFT, 1.21 * LEFT * bandwidth, numbers, va="bottom", **slope, **words)

@@ -134,14 +134,14 @@ def empty(what):
     return figure
 
 
-def bands(figure, counts):
+def bands(figure, counts, beside=3):
     """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
 
-    Machines stand side by side, up to three of them, where none has more than one panel; else below each other, up to
-    three panels in a row.
+    Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
+    to three panels in a row.
     """
     narrow = max(counts.values()) == 1
-    columns = min(len(counts), 3) if narrow else 1
+    columns = min(len(counts), beside) if narrow else 1
     heights = None if narrow else [-(-count // 3) for count in counts.values()]
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
     names, found = wrapped(counts, 84 // columns), {}
@@ -166,10 +166,10 @@ def headline(part, machine):
     part.suptitle(machine, x=0.01, ha="left", weight="bold")
 
 
-def rows_of_bands(counts):
+def rows_of_bands(counts, beside=3):
     """How many rows of panels `bands` makes."""
     if max(counts.values()) == 1:
-        return -(-len(counts) // 3)
+        return -(-len(counts) // beside)
     return sum(-(-count // 3) for count in counts.values())
 
 
