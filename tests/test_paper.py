@@ -3,14 +3,15 @@
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import made_up
 from ladder import configuration, figures, latex, numbers, paper, tables
 from ladder.errors import LadderError
 from ladder.study import Study
-from made_up import MACHINE, both, study
 
 PAPER = Path(__file__).parents[1] / "paper"
 ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
@@ -74,7 +75,12 @@ def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
 @needs_latex
 @pytest.mark.parametrize(
     "found",
-    [Study({}, None), study(), study(most_threads=1), both(study(), study("another (published)", most_threads=6))],
+    [
+        Study({}, None),
+        made_up.study(),
+        made_up.study(most_threads=1),
+        made_up.both(made_up.study(), made_up.study("another (published)", most_threads=6)),
+    ],
     ids=["nothing", "one machine", "one thread", "two machines"],
 )
 def test_the_paper_fits_the_page_whatever_was_measured(found, tmp_path):
@@ -91,15 +97,15 @@ def test_the_text_tells_what_was_not_measured(tmp_path):
     assert "Nothing was measured" in text
     assert "This figure can" in text
     assert "not tested" in text
-    whole = text_of(build(study(), tmp_path / "whole")[0])
+    whole = text_of(build(made_up.study(), tmp_path / "whole")[0])
     assert "no measurement" not in whole
     assert "20.0 times as fast as" in " ".join(whole.split())
-    assert MACHINE in whole
+    assert made_up.MACHINE in whole
 
 
 @needs_latex
 def test_the_same_inputs_give_the_same_bytes(tmp_path):
-    first, second = (build(study(), tmp_path / name)[0].read_bytes() for name in ("one", "another"))
+    first, second = (build(made_up.study(), tmp_path / name)[0].read_bytes() for name in ("one", "another"))
     assert first == second
 
 
@@ -142,3 +148,19 @@ def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match="apt-get install latexmk"):
         paper.build(PAPER / "ladder.tex", [], tmp_path / "build", tmp_path / "paper.pdf")
+
+
+@needs_latex
+@pytest.mark.workflow
+def test_the_report_is_made_inside_the_workflow_and_once(study):
+    study.add("gemm_square", {"openmp": {"threads": 1}}, {"form": "nn", "m": 17, "n": 5, "k": 9})
+    said, status = study.snakemake("--cores", "2")
+    assert status == 0, said
+    with zipfile.ZipFile(study.folder / "results/report.zip") as report:
+        names = {Path(name).name for name in report.namelist()}
+        page = report.read("report/report.html").decode()
+    assert {"paper.pdf", "validation.html", "gemm_square.svg", "report.html"} <= names
+    assert "came nearest to its" in page  # the caption of the validation
+    said, status = study.snakemake("--cores", "2")
+    assert "Nothing to be done" in said
+    assert status == 0
