@@ -148,6 +148,8 @@ def test_digits(value, text):
 def test_a_time_reads_in_its_own_unit():
     assert latex.seconds(0.0123) == r"\qty{12.3}{\milli\second}"
     assert latex.seconds(2e-10) == r"\qty{0.200}{\nano\second}"
+    assert latex.seconds_between(0.012, 0.0234) == r"\qtyrange{12.0}{23.4}{\milli\second}"
+    assert latex.seconds_between(2e-4, 3.0) == r"\qty{200}{\micro\second}--\qty{3.00}{\second}"
     assert latex.seconds_between(0, float("inf")) == "no interval from so few processes"
 
 

@@ -144,6 +144,12 @@ def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     assert (tmp_path / "tiny.pdf").exists()
 
 
+def test_a_missing_package_is_named_with_what_to_install():
+    log = "This is pdfTeX\n./paper/ladder.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
+    assert "siunitx.sty" in paper.complaint(log)
+    assert "texlive-science" in paper.complaint(log)
+
+
 def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match="apt-get install latexmk"):

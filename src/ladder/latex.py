@@ -62,9 +62,11 @@ def seconds(value):
 
 
 def seconds_between(low, high):
-    """An interval of times in the unit of its lower end; words where there is none."""
+    """An interval of times, in one unit unless its ends lie far apart; words where there is none."""
     if not math.isfinite(high) or low <= 0:
         return "no interval from so few processes"
+    if high >= 1000 * low:
+        return f"{seconds(low)}--{seconds(high)}"
     scale, unit = scaled(low, TIMES)
     return f"\\qtyrange{{{digits(low / scale)}}}{{{digits(high / scale)}}}{{{unit}}}"
 

@@ -264,7 +264,7 @@ def gemm_threads(found):
     """The training's products: per form and variant the time on one thread and the best, and the gain."""
     frame = found.samples("gemm_threads", dtype="float64")
     rows = []
-    for form in study.values(frame, "form"):
+    for form in sorted(study.values(frame, "form"), key=numbers.FORMS.index):
         rows += [None] if rows else []
         here = study.one_size(study.where(frame, form=form))
         for variant in in_order(study.values(here, "variant")):
