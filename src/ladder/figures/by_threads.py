@@ -7,6 +7,7 @@ from ladder import statistics
 from ladder.figures import medians, style
 
 HEIGHT = 1.75  # inches of a panel
+SPACING = 8.5  # points from line to line of a note
 IDEAL = {"color": style.GREY, "linewidth": 0.8}
 
 
@@ -70,12 +71,14 @@ def fill_speedups(axes, summaries):
         style.curve(axes, found["threads"] * dodge, drawn[-1], method)
     low, high = style.extent(pd.concat(drawn), reach=1.5) if drawn else (1, 1)
     style.thread_axis(axes.yaxis, threads, more=(0.25, 0.5))
-    axes.set_ylim(min(low, threads[0] / 1.2), max(high, threads[-1] * 1.2))
+    bottom, taken = min(low, threads[0] / 1.2), SPACING * len(notes) / (72 * HEIGHT)
+    # The base's times stay above a speed-up of 1, also where more threads are slower.
+    axes.set_ylim(bottom, max(high, threads[-1] * 1.2, bottom ** (-taken / (1 - taken))))
     for line, (text, colour) in enumerate(notes):
         place = {
             "xy": (0, 1),
             "xycoords": "axes fraction",
-            "xytext": (4, -2 - 8.5 * line),
+            "xytext": (4, -2 - SPACING * line),
             "textcoords": "offset points",
         }
         axes.annotate(text, **place, va="top", color=colour, fontsize=7)
