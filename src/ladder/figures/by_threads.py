@@ -70,10 +70,14 @@ def fill_speedups(axes, summaries):
         drawn.append(ratios.assign(converged=found["converged"]))
         style.curve(axes, found["threads"] * dodge, drawn[-1], method)
     low, high = style.extent(pd.concat(drawn), reach=1.5) if drawn else (1, 1)
-    style.thread_axis(axes.yaxis, threads, more=(0.25, 0.5))
     bottom, taken = min(low, threads[0] / 1.2), min(SPACING * len(notes) / 72, 0.8)
     # The base's times stay above a speed-up of 1, also where more threads are slower and a panel is an inch high.
-    axes.set_ylim(bottom, max(high, threads[-1] * 1.2, bottom ** (-taken / (1 - taken))))
+    limits = bottom, max(high, threads[-1] * 1.2, bottom ** (-taken / (1 - taken)))
+    if bottom < 0.4:
+        style.log_axis(axes.yaxis, limits)
+    else:
+        style.thread_axis(axes.yaxis, threads, more=(0.5,))
+        axes.set_ylim(limits)
     for line, (text, colour) in enumerate(notes):
         place = {
             "xy": (0, 1),
