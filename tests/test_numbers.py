@@ -1,5 +1,7 @@
 """The numbers of the paper's sentences: the same keys whatever was measured, and words that the samples bear out."""
 
+import json
+
 import pytest
 
 from ladder import configuration, latex, numbers
@@ -125,6 +127,15 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
     assert load(folders, "published-one").subject == "published-one (published)"
     assert load(folders, "published-one (published)").subject == "published-one (published)"
     assert load([], "anything").subject is None
+
+
+def test_a_machine_is_described_alike_here_and_published(tmp_path):
+    about = study().descriptions[MACHINE]
+    own, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
+    published.parent.mkdir()
+    own.write_text(json.dumps(about))
+    published.write_text(json.dumps({"label": "there", "description": about}))
+    assert load([], MACHINE, [own, published]).descriptions == {MACHINE: about, "there (published)": about}
 
 
 def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):

@@ -63,9 +63,10 @@ def described_name(path):
 
 
 def read_description(path):
-    """A machine's description as `ladder describe` writes it."""
+    """A machine's description as `ladder describe` writes it, or as it lies in what was published."""
     try:
-        return json.loads(Path(path).read_text())
+        found = json.loads(Path(path).read_text())
+        return found.get("description", found)
     except (OSError, ValueError) as error:
         raise LadderError(f"The description {path} of a machine can't be read: {error}.") from None
 
