@@ -86,6 +86,8 @@ def published_rows(folder, name, experiment):
     if not path.exists():
         return pd.DataFrame()
     frame = read_csv(path)
+    if frame.empty or not (frame["experiment"] == experiment).any():
+        return pd.DataFrame()
     frame = frame[frame["experiment"] == experiment].dropna(axis="columns", how="all")
     return frame.assign(machine=frame["machine"] + " (published)")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ladder import collect, machine
+from ladder import collect, record
 from ladder.errors import LadderError
 from ladder.record import write_atomically
 
@@ -20,6 +20,8 @@ def publish(plans, ceilings, folder):
     Raises LadderError when no record is there.
     """
     tables = {name: [] for name in collect.TABLES}
+    keys = [(plan["machine"], case["key"]) for plan in plans for case in plan["cases"] if not case["left_out"]]
+    paths = [path for path in (Path(record.path_of(*key)) for key in keys) if path.exists()]
     with tempfile.TemporaryDirectory() as place:
         for plan in plans:
             collect.collect(plan, place)
@@ -35,12 +37,13 @@ def publish(plans, ceilings, folder):
         with (folder / f"{name}.csv.gz").open("wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
             packed.write(frame.convert_dtypes().to_csv(index=False).encode())
     shutil.copyfile(ceilings, folder / "ceilings.json")
+    newest = max((record.read(path) for path in paths), key=lambda found: found["started"])
     about = {
         "machine": plans[0]["machine"],
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": machine.commit(),
+        "source": newest["source"],
         "cases": len(frames["samples"][["workload", "variant", "case"]].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
-        "description": machine.describe(),
+        "description": newest["description"],
     }
     write_atomically(folder / "machine.json", json.dumps(about, indent=1) + "\n")

@@ -17,9 +17,11 @@ OPTIONS = {
 @numba.njit(**OPTIONS)
 def read(a, out):
     for block in numba.prange(len(out)):
+        # A slice, whose indices are seen to be in range: otherwise the loop isn't vectorised and reads at a quarter.
+        part = a[block * BLOCK : (block + 1) * BLOCK]
         total = a.dtype.type(0)
-        for i in range(block * BLOCK, min((block + 1) * BLOCK, len(a))):
-            total += a[i]
+        for i in range(len(part)):
+            total += part[i]
         out[block] = total
 
 
