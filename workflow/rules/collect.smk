@@ -5,12 +5,14 @@ from ladder.collect import TABLES
 rule plan:
     output:
         "results/plans/{experiment}.json",
+    log:
+        "results/logs/plan/{experiment}.log",
+    conda:
+        ENVIRONMENT
     params:
         # A digest, so that the tables are made anew when the plan changes; the verb plans again by itself.
         plan=lambda wildcards: plan.digest(PLAN, wildcards.experiment, MACHINE),
         config=lambda wildcards: json.dumps(plan.only(CONFIG, wildcards.experiment)),
-    log:
-        "results/logs/plan/{experiment}.log",
     shell:
         ladder(f"plan {{params.config:q}} --cores {CORES} --machine {MACHINE} --out {{output}} 2> {{log}}")
 
@@ -22,15 +24,14 @@ rule collect:
         published=expand("results/published/{machine}/{table}.csv.gz", machine=PUBLISHED, table=TABLES),
     output:
         expand("results/tables/{{experiment}}/{table}.csv", table=TABLES),
-    params:
-        published=[f"--published=results/published/{name}" for name in PUBLISHED],
     log:
         "results/logs/collect/{experiment}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        published=[f"--published=results/published/{name}" for name in PUBLISHED],
     shell:
-        ladder(
-            "collect {input.plan} --out results/tables/{wildcards.experiment}"
-            " {params.published:q} 2> {log}"
-        )
+        ladder("collect {input.plan} --out results/tables/{wildcards.experiment}" " {params.published:q} 2> {log}")
 
 
 rule table:
@@ -38,9 +39,11 @@ rule table:
         expand("results/tables/{experiment}/samples.csv", experiment=EXPERIMENTS),
     output:
         "results/table.csv",
-    params:
-        folders=[f"results/tables/{name}" for name in EXPERIMENTS],
     log:
         "results/logs/table.log",
+    conda:
+        ENVIRONMENT
+    params:
+        folders=[f"results/tables/{name}" for name in EXPERIMENTS],
     shell:
         ladder("table {params.folders} --out {output} 2> {log}")

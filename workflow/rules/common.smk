@@ -1,6 +1,5 @@
 # The plan: which cases there are on this machine. Everything else follows from it.
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -17,7 +16,7 @@ def stop(error):
 
 try:
     CONFIG = configuration.checked(config)
-    os.environ["LADDER_VARIANTS"] = ":".join(str(Path(folder).resolve()) for folder in CONFIG["variant_folders"])
+    workloads.look_in(CONFIG["variant_folders"])
     MACHINE = machine.label() if CONFIG["machine"] == "auto" else CONFIG["machine"]
     # Cores that Snakemake may not use are not there.
     CORES = min(
@@ -33,14 +32,13 @@ if not CONFIG["measure"]:
 if workflow.is_main_process and not workflow.dryrun:
     locks.clear_stale()
 
+# The rules run in the environment of Snakemake itself, unless it was told to make one for them.
+ENVIRONMENT = "../envs/ladder.yaml"
+OWN = not workflow.deployment_settings.deployment_method
+PYTHON = sys.executable if OWN else f"env PYTHONPATH={workflow.basedir}/src python"
+
 EXPERIMENTS = list(CONFIG["experiments"])
 PUBLISHED = plan.published(CONFIG["published"])
-
-
-def records_of(experiments):
-    """The records of the experiments' cases that run here."""
-    keys = {one.case.key for one in PLAN if one.experiment in experiments and not one.left_out}
-    return [record_path(MACHINE, key) for key in plan.shuffled(keys)]
 
 
 def tell_missing():
@@ -50,9 +48,6 @@ def tell_missing():
     print(f"ladder: {len(missing)} of {len(keys)} cases have no record:", file=sys.stderr)
     for key in missing:
         print(f"  {key} (results/logs/measure/{MACHINE}/{key}.log)", file=sys.stderr)
-    print("ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr)
-
-
-def ladder(verb):
-    """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
-    return f"exec {sys.executable} -m ladder {verb} "
+    print(
+        "ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr
+    )

@@ -1,38 +1,4 @@
 # Every case is a job of its own. A timed job takes all cores, so that nothing runs beside it.
-from ladder.case import Case
-
-
-def case_of(wildcards):
-    return Case.parse(wildcards.workload, wildcards.variant, wildcards.case)
-
-
-def reference_case(wildcards):
-    return Case.parse(wildcards.workload, "reference", wildcards.sizes + ",cache=cold")
-
-
-def data_of(case):
-    """The files of the data set that a case reads."""
-    name = workloads.load(case.workload).data_set(case.sizes)
-    return expand("results/data/{name}/{file}", name=name, file=data.FILES) if name else []
-
-
-def reference_of(case):
-    """The file of the reference that a case is checked against, where it isn't computed inside the job."""
-    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
-    if sizes is None:
-        return []
-    slug = Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
-    return f"results/references/{case.workload}/{slug}.npz"
-
-
-CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
-CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
-
-
-def ceilings_of(case):
-    """The machine's ceilings, for the cases that don't measure them. Newer ceilings make no measurement old."""
-    known = CEILING_EXPERIMENTS and case.key not in CEILING_CASES
-    return ancient(f"results/ceilings/{MACHINE}.json") if known else []
 
 
 if CONFIG["measure"]:
@@ -44,20 +10,20 @@ if CONFIG["measure"]:
             ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
         output:
             f"results/records/{MACHINE}/{{workload}}/{{variant}}/{{case}}.json",
-        params:
-            sources=lambda wildcards: sources.fingerprint(case_of(wildcards)),
-            protocol=json.dumps(CONFIG["protocol"]),
-            reference=lambda wildcards, input: (
-                f"--reference={input.reference}" if input.reference else ""
-            ),
-            ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
         log:
             f"results/logs/measure/{MACHINE}/{{workload}}/{{variant}}/{{case}}.log",
+        conda:
+            ENVIRONMENT
         threads: CORES
         resources:
             timing=1,
             runtime=30,
             mem_mb=8000,
+        params:
+            sources=lambda wildcards: sources.fingerprint(case_of(wildcards)),
+            protocol=json.dumps(CONFIG["protocol"]),
+            reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
+            ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
         shell:
             ladder(
                 "measure {wildcards.workload} {wildcards.variant} {wildcards.case:q}"
@@ -72,10 +38,12 @@ rule ceilings:
         records=records_of(CEILING_EXPERIMENTS),
     output:
         f"results/ceilings/{MACHINE}.json",
-    params:
-        margin=CONFIG["ceiling_margin"],
     log:
         f"results/logs/ceilings/{MACHINE}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        margin=CONFIG["ceiling_margin"],
     shell:
         ladder("ceilings {input.records:q} --margin {params.margin} --out {output} 2> {log}")
 
@@ -85,5 +53,7 @@ rule machine:
         f"results/machines/{MACHINE}.json",
     log:
         f"results/logs/machines/{MACHINE}.log",
+    conda:
+        ENVIRONMENT
     shell:
         ladder("describe --out {output} 2> {log}")

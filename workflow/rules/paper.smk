@@ -1,5 +1,4 @@
 # Numbers and tables become LaTeX, LaTeX becomes the paper, and everything becomes one report.
-from ladder import sources
 
 TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
 TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
@@ -11,26 +10,7 @@ PAPER_TABLES = expand(
     "results/tex/{table}.tex",
     table="machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared".split(),
 )
-PAPER_SOURCES = sorted(
-    map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")])
-)
-
-
-def code_of(*modules):
-    """The fingerprint of the modules that write about the study."""
-    shared = ["study", "latex", "statistics", "collect", "record"]
-    return sources.combined(
-        tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared])
-    )
-
-
-def study_arguments():
-    """The part of the command line that says what there is to write about."""
-    return [
-        *TABLE_FOLDERS,
-        f"--machine={MACHINE}",
-        *(f"--description={path}" for path in DESCRIPTIONS),
-    ]
+PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
 
 
 rule numbers:
@@ -41,6 +21,8 @@ rule numbers:
         "results/numbers.tex",
     log:
         "results/logs/numbers.log",
+    conda:
+        ENVIRONMENT
     params:
         sources=code_of("numbers"),
         study=study_arguments(),
@@ -67,13 +49,13 @@ rule tables:
         ),
     log:
         "results/logs/tables.log",
+    conda:
+        ENVIRONMENT
     params:
         sources=code_of("tables", "numbers"),
         study=study_arguments(),
     shell:
-        ladder(
-            "tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)"
-        )
+        ladder("tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
 
 
 rule typeset:
@@ -91,6 +73,8 @@ rule typeset:
         ),
     log:
         "results/logs/paper.log",
+    conda:
+        ENVIRONMENT
     params:
         sources=sources.combined((sources.HOME / "paper.py",)),
     shell:
@@ -109,11 +93,15 @@ localrules:
 rule configuration:
     output:
         "results/configuration.json",
+    log:
+        "results/logs/configuration.log",
+    conda:
+        ENVIRONMENT
     params:
         # As it came from all files and the command line, so that the report is made with the same.
         text=json.dumps(config, indent=1),
     shell:
-        "printf '%s\\n' {params.text:q} > {output}"
+        "printf '%s\\n' {params.text:q} > {output} 2> {log}"
 
 
 rule report:
@@ -124,9 +112,11 @@ rule report:
         "results/report.zip",
     log:
         "results/logs/report.log",
+    conda:
+        ENVIRONMENT
     params:
         cores=workflow.cores,
     shell:
         # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
-        f"exec {sys.executable} -m snakemake --nolock --report {{output}} --configfile {{input.configuration}}"
+        f"exec {PYTHON} -m snakemake --nolock --report {{output}} --configfile {{input.configuration}}"
         " --cores {params.cores} -- {input.shown} 2> {log}"

@@ -6,9 +6,11 @@ rule publish:
         plans=expand("results/plans/{experiment}.json", experiment=EXPERIMENTS),
         records=records_of(EXPERIMENTS),
         ceilings=f"results/ceilings/{MACHINE}.json",
-    params:
-        folder=f"results/published/{MACHINE}",
     log:
         "results/logs/publish.log",
+    conda:
+        ENVIRONMENT
+    params:
+        folder=f"results/published/{MACHINE}",
     shell:
         ladder("publish {input.plans} --ceilings {input.ceilings} --out {params.folder} 2> >(tee {log} >&2)")

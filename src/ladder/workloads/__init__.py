@@ -23,6 +23,11 @@ def folders(workload):
     return [HOME / workload, *(Path(folder).expanduser() / workload for folder in extra)]
 
 
+def look_in(extra):
+    """Look for variants in these folders too, in this process and those that it starts."""
+    os.environ["LADDER_VARIANTS"] = ":".join(str(Path(folder).expanduser().resolve()) for folder in extra)
+
+
 def names():
     """The names of all workloads."""
     return sorted(path.parent.name for path in HOME.glob("*/__init__.py"))

@@ -1,0 +1,79 @@
+# What the rules read and run, as functions of their wildcards.
+from ladder import data
+from ladder import figures as drawings
+from ladder.case import Case
+
+CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
+CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
+
+
+def records_of(experiments):
+    """The records of the experiments' cases that run here."""
+    keys = {one.case.key for one in PLAN if one.experiment in experiments and not one.left_out}
+    return [record_path(MACHINE, key) for key in plan.shuffled(keys)]
+
+
+def ladder(verb):
+    """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
+    return f"exec {PYTHON} -m ladder {verb} "
+
+
+def case_of(wildcards):
+    return Case.parse(wildcards.workload, wildcards.variant, wildcards.case)
+
+
+def reference_case(wildcards):
+    return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
+
+
+def data_of(case):
+    """The files of the data set that a case reads."""
+    name = workloads.load(case.workload).data_set(case.sizes)
+    return expand("results/data/{name}/{file}", name=name, file=data.FILES) if name else []
+
+
+def reference_of(case):
+    """The file of the reference that a case is checked against, where it isn't computed inside the job."""
+    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
+    if sizes is None:
+        return []
+    slug = Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
+    return f"results/references/{case.workload}/{slug}.npz"
+
+
+def ceilings_of(case):
+    """The machine's ceilings, for the cases that don't measure them. Newer ceilings make no measurement old."""
+    known = CEILING_EXPERIMENTS and case.key not in CEILING_CASES
+    return ancient(f"results/ceilings/{MACHINE}.json") if known else []
+
+
+def tables_of(figure):
+    """The folders of the tables that a figure reads."""
+    return expand(
+        "results/tables/{experiment}",
+        experiment=drawings.constants(figure)["EXPERIMENTS"],
+    )
+
+
+def ceilings_for(figure):
+    """The files of ceilings that a figure reads: {machine: path}, published machines named as in the tables."""
+    if not drawings.constants(figure)["USES_CEILINGS"]:
+        return {}
+    own = {MACHINE: f"results/ceilings/{MACHINE}.json"} if records_of(CEILING_EXPERIMENTS) else {}
+    others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}
+    return own | {name: path for name, path in others.items() if Path(path).exists()}
+
+
+def code_of(*modules):
+    """The fingerprint of the modules that write about the study."""
+    shared = ["study", "latex", "statistics", "collect", "record"]
+    return sources.combined(tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared]))
+
+
+def study_arguments():
+    """The part of the command line that says what there is to write about."""
+    return [
+        *TABLE_FOLDERS,
+        f"--machine={MACHINE}",
+        *(f"--description={path}" for path in DESCRIPTIONS),
+    ]
