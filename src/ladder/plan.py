@@ -41,9 +41,11 @@ def cases(name, experiment):
         for variant, tunings in experiment["variants"].items():
             if tunings is None:
                 continue  # dropped by an overlaid configuration
-            workloads.variant_path(workload, variant)
+            every_tuning = list(grid(tunings))
+            for tuning in every_tuning:
+                workloads.require_tuning(workload, variant, tuning)
             for sizes, cache, tuning in itertools.product(
-                every_size, listed(experiment.get("cache", "cold")), list(grid(tunings))
+                every_size, listed(experiment.get("cache", "cold")), every_tuning
             ):
                 case = Case(workload, variant, sizes, tuning, cache)
                 for other in workloads.used(case):

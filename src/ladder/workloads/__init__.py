@@ -8,6 +8,7 @@ import ast
 import functools
 import importlib
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from ladder.errors import LadderError
@@ -15,6 +16,8 @@ from ladder.errors import LadderError
 HOME = Path(__file__).parent
 # Modules of a workload's folder that are no variants.
 SUPPORT = {"__init__", "reference", "elementwise", "microkernel"}
+# What a tuning's annotation asks of its value.
+KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
 
 def folders(workload):
@@ -62,15 +65,20 @@ def variants(workload):
 
 
 @functools.cache
+def statements(path):
+    """The statements of a variant's file, parsed without importing it."""
+    try:
+        return ast.parse(path.read_text()).body
+    except SyntaxError as error:
+        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+
+
+@functools.cache
 def constants(workload, variant):
     """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
     path = variant_path(workload, variant)
     found = {"REQUIRES": ()}
-    try:
-        tree = ast.parse(path.read_text())
-    except SyntaxError as error:
-        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
-    for node in tree.body:
+    for node in statements(path):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
             try:
                 found[node.targets[0].id] = ast.literal_eval(node.value)
@@ -78,7 +86,50 @@ def constants(workload, variant):
                 continue
     if "DEVICE" not in found:
         raise LadderError(f'{path} doesn\'t say where its arrays live: add DEVICE = "host".')
+    if not {"RUNTIME", "USES"} & set(found):
+        raise LadderError(f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or "openmp".')
     return found
+
+
+@functools.cache
+def tunings(workload, variant):
+    """The keyword-only arguments of a variant's `setup`, read without importing it: {name: (kind, is required)}.
+
+    `kind` is the annotation's text.
+    """
+    path = variant_path(workload, variant)
+    for node in statements(path):
+        if isinstance(node, ast.FunctionDef) and node.name == "setup":
+            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            return {
+                one.arg: (one.annotation and ast.unparse(one.annotation), default is None) for one, default in pairs
+            }
+    raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
+
+
+def require_tuning(workload, variant, tuning):
+    """Refuse a tuning that the variant's `setup` would not take."""
+    takes, name = tunings(workload, variant), f"{workload}/{variant}"
+    if unknown := sorted(set(tuning) - set(takes)):
+        raise LadderError(f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}.")
+    for key, (kind, is_required) in takes.items():
+        if key not in tuning:
+            if is_required:
+                raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
+            continue
+        types, need = KINDS.get(kind, (object, "anything"))
+        if not isinstance(tuning[key], types) or (key == "threads" and tuning[key] < 1):
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key == 'threads')}.")
+
+
+def require_sound(case):
+    """Refuse a case that no plan would have: of unknown or incomplete sizes or tuning."""
+    full = replace(case, sizes=complete(case.workload, case.sizes)).slug
+    if full != case.slug:
+        raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
+    require_tuning(case.workload, case.variant, case.tuning)
+    for other in used(case):
+        variant_path(*other)
 
 
 def used(case):
