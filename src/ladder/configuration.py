@@ -29,6 +29,8 @@ def read(path):
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
         raise LadderError(f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}.") from None
+    except ValueError as error:  # bytes that are no text; a date that is none, such as 1000-20-10
+        raise LadderError(f"The configuration {path} can't be read: {error}.") from None
     if not isinstance(found, dict):
         raise LadderError(f"The configuration {path} must be a mapping of keys to values.")
     return found
@@ -47,6 +49,7 @@ def merge(under, over):
 def checked(config):
     """A copy with defaults filled in and dropped experiments left out. Raises LadderError naming a wrong key."""
     from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
     schema = json.loads(SCHEMA_FILE.read_text())
     config = copy.deepcopy(config)
@@ -54,7 +57,10 @@ def checked(config):
         # Snakemake's `--config measure=false` arrives as a word.
         if rule.get("type") == "boolean" and config.get(key) in ("true", "false"):
             config[key] = config[key] == "true"
-    for error in sorted(Draft202012Validator(schema).iter_errors(config), key=lambda error: len(error.absolute_path)):
+    # JSON's 3.0 is a whole number; nobody can start 3.0 processes.
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    errors = extend(Draft202012Validator, type_checker=whole)(schema).iter_errors(config)
+    for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
         raise LadderError(
             f"The configuration is wrong at {place}: {error.message}. See config/README.md for every key."
