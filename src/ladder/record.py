@@ -3,6 +3,7 @@
 Written once, whole, by renaming a finished file into place; read back only if it fits the schema.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -43,16 +44,17 @@ def write(path, record):
 def write_atomically(path, text):
     """Replace a file by a text at once; a full disk leaves the old file and a sentence."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")  # what a killed writer leaves, the next one replaces
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         raise LadderError(
             f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
         ) from None
@@ -60,13 +62,19 @@ def write_atomically(path, text):
 
 def read(path):
     """The record in a file. Raises LadderError when it isn't there, isn't JSON or doesn't fit the schema."""
-    try:
-        record = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
-    except json.JSONDecodeError as error:
-        raise LadderError(
-            f"{path} is not JSON ({error.msg}, line {error.lineno}). Delete it and measure again."
-        ) from None
+    record = read_json(path)
     require_valid(record, path)
     return record
+
+
+def read_json(path, *keys):
+    """What is in a JSON file that the project has written, an object with the `keys`. Raises LadderError."""
+    try:
+        found = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
+    except ValueError as error:  # torn JSON, or bytes that are no text
+        raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
+    if not isinstance(found, dict) or not set(keys) <= set(found):
+        raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")
+    return found
