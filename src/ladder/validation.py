@@ -55,10 +55,10 @@ def compare(name, found, expected, bound):
     """The Check of `found` against the float64 array `expected`, elementwise within `bound`.
 
     Scaled so that the bound is 1: `error` is the largest |found - expected| / bound. A shape that differs, a NaN or an
-    infinity gives an infinite error. Elements whose bound is 0 must match exactly.
+    infinity, also in what is expected, gives an infinite error. Elements whose bound is 0 must match exactly.
     """
     found, expected, bound = np.asarray(found), np.asarray(expected), np.asarray(bound, dtype=np.float64)
-    if found.shape != expected.shape or not np.isfinite(found).all():
+    if found.shape != expected.shape or not all(np.isfinite(each).all() for each in (found, expected, bound)):
         return Check(name, float("inf"), 1.0)
     difference = np.abs(found.astype(np.float64) - expected)
     excess = np.divide(difference, bound, out=np.where(difference > 0, np.inf, 0.0), where=bound > 0)
