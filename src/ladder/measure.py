@@ -3,6 +3,7 @@
 What is timed and what is not stands in `worker.py`; how long sampling goes on, in the protocol of the configuration.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -75,7 +76,8 @@ class Worker:
     def stop(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # what it was told after it had died
+            self.process.stdin.close()
         self.process.stdout.close()
 
 
@@ -123,7 +125,7 @@ def require_possible(case, results, cost, ceilings):
     fastest = min(min(result["samples"]) for result in results)
     rate = ceilings["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / rate if rate else 0.0}
-    if case.cache == "cold":
+    if case.cache == "cold" and ceilings["bandwidth"]:
         floors["memory traffic"] = (cost.bytes - ceilings["cache_bytes"]) / ceilings["bandwidth"]
     for what, floor in floors.items():
         if fastest < floor / ceilings["margin"]:
@@ -140,9 +142,11 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             f"The case asks for {case.threads} threads, but Snakemake grants {granted} cores: raise --cores, "
             "or lower `cores` in the configuration so that the case is left out."
         )
-    devices.load("host").die_with_parent()
+    workloads.require_sound(case)
     workload = workloads.load(case.workload)
-    workloads.complete(case.workload, case.sizes)
+    if reference is None and workload.reference_sizes(case.sizes):
+        raise LadderError(f"{case.key} is checked against a reference: write it with the verb `reference` and name it.")
+    devices.load("host").die_with_parent()
     cost = workload.cost(case.sizes)
     sources = fingerprint(case)
     with quiet_machine():
