@@ -11,6 +11,7 @@ The case's own columns: machine (with " (published)" where it is), experiment, w
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged.
 """
 
+import zlib
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ from ladder.case import Case
 from ladder.errors import LadderError
 
 TABLES = ("samples", "checks", "curves", "missing")
-CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case"]
+KEY = ["workload", "variant", "case"]
 
 
 def collect(plan, folder, published=()):
@@ -44,10 +45,11 @@ def collect(plan, folder, published=()):
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
             for name, rows in rows_of(found, own).items():
                 tables[name] += rows
-    frames = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    for name, frame in frames.items():
-        parts = [frame, *(published_rows(place, name, plan["experiment"]) for place in published)]
-        write_table(folder, name, pd.concat([part for part in parts if len(part)] or [frame]))
+    for name, rows in tables.items():
+        # What was measured here needs no publication of the same machine beside it.
+        here = {key_of(row) for row in [*rows, *tables["samples"]]}
+        parts = [published_rows(place, name, plan["experiment"], plan["machine"], here) for place in published]
+        write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
 
 
 def own_columns(machine, experiment, workload, variant, slug):
@@ -80,16 +82,28 @@ def rows_of(found, own):
     return rows
 
 
-def published_rows(folder, name, experiment):
-    """An experiment's rows of a published table, the machine named as published; empty where there is no such table."""
+def key_of(row):
+    """What names a case within a machine."""
+    return tuple(row[name] for name in KEY)
+
+
+def published_rows(folder, name, experiment, machine, here):
+    """An experiment's rows of a published table, the machine named as published; empty where there is no such table.
+
+    Of `machine` without the cases of the keys in `here`.
+    """
     path = Path(folder) / f"{name}.csv.gz"
-    if not path.exists():
-        return pd.DataFrame()
-    frame = read_csv(path)
-    if frame.empty or not (frame["experiment"] == experiment).any():
-        return pd.DataFrame()
-    frame = frame[frame["experiment"] == experiment].dropna(axis="columns", how="all")
-    return frame.assign(machine=frame["machine"] + " (published)")
+    frame = read_csv(path) if path.exists() else pd.DataFrame()
+    if frame.empty:
+        return frame
+    twice = (frame["machine"] == machine) & frame[KEY].apply(tuple, axis="columns").isin(here)
+    frame = frame[(frame["experiment"] == experiment) & ~twice].dropna(axis="columns", how="all")
+    return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
+
+
+def concatenated(frames):
+    """The rows of all frames; empty ones bring no columns."""
+    return pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame()])
 
 
 def read_csv(path):
@@ -98,7 +112,7 @@ def read_csv(path):
         return pd.read_csv(path, low_memory=False, float_precision="round_trip")
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
         raise LadderError(f"The table {path} can't be read: {error}.") from None
 
 

@@ -27,7 +27,7 @@ def publish(plans, ceilings, folder):
             collect.collect(plan, place)
             for name, frame in collect.load(place).items():
                 tables[name].append(frame)
-    frames = {name: pd.concat([one for one in parts if len(one)] or parts[:1]) for name, parts in tables.items()}
+    frames = {name: collect.concatenated(parts) for name, parts in tables.items()}
     if frames["samples"].empty:
         raise LadderError("There is nothing to publish: no record was found on this machine. Run `snakemake` first.")
     folder = Path(folder)
