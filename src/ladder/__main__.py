@@ -8,6 +8,7 @@ from pathlib import Path
 from ladder import configuration, machine, plan
 from ladder.case import Case
 from ladder.errors import LadderError
+from ladder.record import read_json
 
 
 def main(arguments=None):
@@ -20,6 +21,9 @@ def main(arguments=None):
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        print(f"ladder {options.verb}: {error.filename or 'A file'} can't be used: {error.strerror}.", file=sys.stderr)
         sys.exit(1)
 
 
@@ -35,11 +39,11 @@ def parser():
 
     one = verb("list", run_list, "print the cases of a configuration: what would run, what is left out and why")
     one.add_argument("--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated")
-    one.add_argument("--cores", type=int, help="plan for so many cores instead of this machine's")
+    one.add_argument("--cores", type=at_least_one, help="plan for so many cores instead of this machine's")
 
     one = verb("plan", run_plan, "write the plan of an experiment (JSON)")
     one.add_argument("config", help="a configuration of that experiment alone, as JSON")
-    one.add_argument("--cores", type=int, required=True)
+    one.add_argument("--cores", type=at_least_one, required=True)
     one.add_argument("--machine", required=True)
     one.add_argument("--out", required=True)
 
@@ -136,6 +140,24 @@ def at_least_one(text):
     return int(text)
 
 
+def parsed(text, option):
+    """What a JSON argument says. Raises LadderError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise LadderError(f"{option} isn't JSON: {error}.") from None
+
+
+def read_plan(path):
+    """A plan as the verb `plan` writes it."""
+    return read_json(path, "experiment", "machine", "cases")
+
+
+def read_ceilings(path):
+    """Ceilings as the verb `ceilings` writes them."""
+    return read_json(path, "flops", "bandwidth", "cache_bytes", "margin", "rows")
+
+
 def data_folders(folder):
     """Where each data set lies: {name: folder}."""
     return {name: f"{folder}/{name}" for name in ("digits", "mnist")}
@@ -155,9 +177,11 @@ def run_list(options):
 def run_plan(options):
     from ladder.record import write_atomically
 
-    config = configuration.checked(json.loads(options.config))
-    planned = plan.plan(config, options.cores)
+    config = configuration.checked(parsed(options.config, "The configuration"))
+    if len(config["experiments"]) != 1:
+        raise LadderError(f"A plan is of one experiment, but the configuration has {len(config['experiments'])}.")
     (experiment,) = config["experiments"]
+    planned = plan.plan(config, options.cores)
     if not config["measure"]:
         planned = plan.measured(planned, options.machine)
     write_atomically(options.out, json.dumps(plan.document(planned, experiment, options.machine), indent=1) + "\n")
@@ -178,9 +202,13 @@ def run_reference(options):
     from ladder import data, workloads
 
     workload = workloads.load(options.workload)
-    sizes = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
+    given = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
+    sizes = workload.reference_sizes(workloads.complete(options.workload, given))
+    if sizes is None:
+        raise LadderError(f"{options.workload} needs no reference beforehand: its results are checked inside the job.")
     found = workload.reference.compute(sizes, data.load(options.data))
     out = Path(options.out)
+    out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".part.npz")
     np.savez(part, **found)
     part.replace(out)
@@ -190,9 +218,9 @@ def run_measure(options):
     from ladder.measure import measure
 
     case = Case.parse(options.workload, options.variant, options.case)
-    ceilings = json.loads(Path(options.ceilings).read_text()) if options.ceilings else None
+    ceilings = read_ceilings(options.ceilings) if options.ceilings else None
     data = data_folders(options.data)
-    protocol = configuration.protocol(json.loads(options.protocol))
+    protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
     label = machine.label() if options.machine == "auto" else options.machine
     measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted)
 
@@ -208,7 +236,7 @@ def run_ceilings(options):
 def run_collect(options):
     from ladder import collect
 
-    collect.collect(json.loads(Path(options.plan).read_text()), options.out, options.published)
+    collect.collect(read_plan(options.plan), options.out, options.published)
 
 
 def run_table(options):
@@ -227,7 +255,7 @@ def run_figure(options):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if wants["USES_CEILINGS"]:
         named = (pair.rpartition("=") for pair in options.ceilings)
-        given["ceilings"] = {name: json.loads(Path(path).read_text()) for name, _, path in named}
+        given["ceilings"] = {name: read_ceilings(path) for name, _, path in named}
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
@@ -257,14 +285,15 @@ def run_compare(options):
 def run_publish(options):
     from ladder.publish import publish
 
-    publish([json.loads(Path(path).read_text()) for path in options.plans], options.ceilings, options.out)
+    read_ceilings(options.ceilings)
+    publish([read_plan(path) for path in options.plans], options.ceilings, options.out)
 
 
 def run_numbers(options):
     from ladder import latex, numbers, study
 
     found = study.load(options.folders, options.machine, options.description)
-    protocol = configuration.protocol(json.loads(options.protocol))
+    protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
     latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))
 
 
