@@ -7,7 +7,6 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-
 from ladder import collect, record
 from ladder.errors import LadderError
 from ladder.record import write_atomically
