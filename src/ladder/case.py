@@ -11,8 +11,8 @@ from ladder.errors import LadderError
 
 CACHES = ("cold", "warm")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-WORD = re.compile(r"[A-Za-z][A-Za-z0-9.:-]*")
-INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*")
+INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 LIST = re.compile(r"[0-9]+(-[0-9]+)+")
 REAL = re.compile(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?|-?[0-9]+e-?[0-9]+")
 
@@ -35,7 +35,7 @@ def from_text(text):
         return float(text)
     if WORD.fullmatch(text) or LIST.fullmatch(text):
         return text
-    raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '.', ':' and '-'.")
+    raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '_', '.', ':' and '-'.")
 
 
 @dataclass(frozen=True)
