@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import configuration, machine, plan
+from ladder import configuration, machine, plan, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.record import read_json
@@ -165,6 +165,7 @@ def data_folders(folder):
 
 def run_list(options):
     config = configuration.load(["config/config.yaml", *options.configfile])
+    workloads.look_in(config["variant_folders"])
     cores = options.cores or (machine.cores() if config["cores"] == "auto" else config["cores"])
     planned = plan.plan(config, cores)
     for one in planned:

@@ -3,6 +3,7 @@
 import statistics
 
 from ladder import record
+from ladder.case import Case
 from ladder.devices import host
 
 PREFIX = "ceiling"
@@ -16,7 +17,9 @@ def is_ceiling(experiment):
 def summarise(paths, margin):
     """The best rates ever sampled, which no other sample may beat by more than `margin`, and a row per record.
 
-    FLOP/s by precision come from products, B/s from streams: {flops, bandwidth, cache_bytes, margin, rows}.
+    {flops, bandwidth, cache_bytes, margin, rows}: `flops` is FLOP/s of one core by precision, from products on any
+    number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all cores,
+    from streams.
     """
     found = {"flops": {}, "bandwidth": 0.0, "cache_bytes": host.last_level_cache(), "margin": margin, "rows": []}
     for path in paths:
@@ -28,7 +31,8 @@ def summarise(paths, margin):
         if streams:
             found["bandwidth"] = max(found["bandwidth"], best)
         else:
-            found["flops"][precision] = max(found["flops"].get(precision, 0.0), best)
+            threads = Case.parse(one["workload"], one["variant"], one["case"]).threads
+            found["flops"][precision] = max(found["flops"].get(precision, 0.0), best / threads)
         row = {"workload": one["workload"], "variant": one["variant"], "case": one["case"], "best": best}
         row |= {"median": work / statistics.median(samples), "unit": "B/s" if streams else "FLOP/s"}
         found["rows"].append(row)

@@ -119,12 +119,12 @@ def is_converged(results, protocol):
 def require_possible(case, results, cost, ceilings):
     """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
 
-    `ceilings` holds FLOP/s by precision and B/s of reading, the best ever seen on this machine with all its cores, and
-    the `margin` by which a quieter moment may exceed them.
+    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, and the
+    `margin` by which a quieter moment may exceed them.
     """
     fastest = min(min(result["samples"]) for result in results)
     rate = ceilings["flops"].get(cost.precision)
-    floors = {"arithmetic": cost.flops / rate if rate else 0.0}
+    floors = {"arithmetic": cost.flops / (rate * case.threads) if rate else 0.0}
     if case.cache == "cold" and ceilings["bandwidth"]:
         floors["memory traffic"] = (cost.bytes - ceilings["cache_bytes"]) / ceilings["bandwidth"]
     for what, floor in floors.items():

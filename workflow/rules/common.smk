@@ -24,6 +24,7 @@ try:
         workflow.cores or sys.maxsize,
     )
     PLAN = plan.plan(CONFIG, CORES)
+    PUBLISHED = plan.published(CONFIG["published"])
 except LadderError as error:
     stop(error)
 
@@ -38,7 +39,6 @@ OWN = not workflow.deployment_settings.deployment_method
 PYTHON = sys.executable if OWN else f"env PYTHONPATH={workflow.basedir}/src python"
 
 EXPERIMENTS = list(CONFIG["experiments"])
-PUBLISHED = plan.published(CONFIG["published"])
 
 
 def tell_missing():

@@ -32,7 +32,7 @@ rule digits:
 
 rule reference:
     input:
-        lambda wildcards: data_of(reference_case(wildcards)),
+        lambda wildcards: ancient(data_of(reference_case(wildcards))),
     output:
         "results/references/{workload}/{sizes}.npz",
     log:

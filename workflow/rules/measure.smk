@@ -5,7 +5,7 @@ if CONFIG["measure"]:
 
     rule measure:
         input:
-            data=lambda wildcards: data_of(case_of(wildcards)),
+            data=lambda wildcards: ancient(data_of(case_of(wildcards))),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
         output:

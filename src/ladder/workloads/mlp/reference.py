@@ -155,4 +155,4 @@ def compute(sizes, dataset):
 
 def bound(drift, dtype):
     """The bound that belongs to a drift measured with float32's rounding."""
-    return CONFIDENCE * drift * unit_roundoff(dtype) / NOISE
+    return CONFIDENCE * drift * (unit_roundoff(dtype) + unit_roundoff(np.float64)) / NOISE
