@@ -7,7 +7,7 @@ UPGRADE ?=
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke test bench lint lock clean
+.PHONY: help setup smoke study test bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,9 +23,12 @@ test: ## run the tests
 	@$(SETUP) latex
 	.venv/bin/pytest
 
-bench: ## run the study of config/config.yaml on this machine
+study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex
 	.venv/bin/snakemake
+
+bench: setup ## measure what the pipeline itself costs: planning, and a job beyond its measurement
+	.venv/bin/python benchmarks/overhead.py
 
 lint: setup ## check the style of the code and of the workflow
 	.venv/bin/ruff check
