@@ -216,8 +216,10 @@ def run_reference(options):
 
 
 def run_measure(options):
+    from ladder.devices import host
     from ladder.measure import measure
 
+    host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None
     data = data_folders(options.data)
