@@ -54,7 +54,7 @@ def describe():
     import psutil
 
     return {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "python": platform.python_version(),
         "cpu": cpu(),
         "cores": cores(),
