@@ -1,0 +1,261 @@
+"""Tables from records and from what is published."""
+
+import copy
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conftest import PROTOCOL
+from ladder import collect, configuration, measure, publish, record, workloads
+from ladder.case import Case
+from ladder.errors import LadderError
+
+OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
+SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """A real record."""
+    folder = tmp_path_factory.mktemp("one")
+    case = case_of(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here")
+        return record.read("record.json")
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def case_of(threads, **sizes):
+    return Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes), {"threads": threads})
+
+
+class Machine:
+    """Records and plans of a machine, copies of a real one with some values changed."""
+
+    def __init__(self, one, name="here"):
+        self.one, self.name = one, name
+        self.cases = []
+
+    def plan(self, experiment="small"):
+        return {"experiment": experiment, "machine": self.name, "cases": self.cases}
+
+    def add(self, case, left_out=None, recorded=True, **process):
+        """Plan a case, with a record of other times if it runs."""
+        self.cases.append({"key": case.key, "left_out": left_out, "sources": self.one["sources"]})
+        if recorded and not left_out:
+            found = copy.deepcopy(self.one) | {"machine": self.name, "variant": case.variant, "case": case.slug}
+            found["processes"][0] |= process
+            record.write(record.path_of(self.name, case.key), found)
+        return self
+
+    def publish(self, *experiments):
+        Path("ceilings.json").write_text("{}")
+        publish.publish(
+            [self.plan(name) for name in experiments or ["small"]], "ceilings.json", f"published/{self.name}"
+        )
+        return f"published/{self.name}"
+
+    def forget(self):
+        """Remove the records."""
+        for path in Path("results/records").rglob("*.json"):
+            path.unlink()
+
+
+@pytest.fixture
+def here(one):
+    return Machine(one)
+
+
+@pytest.fixture
+def there(one):
+    return Machine(one, "there")
+
+
+def tables(plan, *published):
+    collect.collect(plan, "tables", published)
+    return collect.load("tables")
+
+
+def lines(name):
+    return Path(f"tables/{name}.csv").read_text().splitlines()
+
+
+def test_the_columns_of_the_tables(here, one):
+    samples = [0.25, 0.1 + 0.2, 1e-7]
+    curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
+    here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve)
+    here.add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    here.add(case_of(2), recorded=False)
+    found = tables(here.plan())
+    facts = ["device", "converged", "flops", "bytes", "precision", "process", "threads_found"]
+    assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds"]
+    assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
+    assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
+    assert list(found["missing"]) == [*OWN, *SIZES, "why"]
+    assert found["samples"].query("phase == 'total'")["seconds"].tolist() == samples
+    assert found["samples"].query("phase != 'total'")[["phase", "seconds"]].values.tolist() == [
+        ["gather", 0.5],
+        ["loss", 0.125],
+    ]
+    assert found["checks"]["error"].tolist() == [check["error"] for check in one["processes"][0]["checks"]]
+    assert found["missing"][["threads", "why"]].values.tolist() == [
+        [64, "needs 64 cores, 2 to be had"],
+        [2, "not measured"],
+    ]
+    assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
+
+
+def test_a_record_of_other_code_is_refused(here):
+    here.add(case_of(1))
+    here.cases[0]["sources"] = "0" * 16
+    with pytest.raises(LadderError, match="was measured with code that has changed since: delete it"):
+        tables(here.plan())
+
+
+def test_a_torn_record_is_refused(here):
+    here.add(case_of(1))
+    path = Path(record.path_of("here", here.cases[0]["key"]))
+    path.write_text(path.read_text()[:-100])
+    with pytest.raises(LadderError, match="is not JSON"):
+        tables(here.plan())
+
+
+def test_whole_numbers_stay_whole_beside_rows_without_them(here, one):
+    here.add(case_of(16))
+    training = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
+    here.add(case)
+    found = tables(here.plan())
+    _, *rows = lines("samples")
+    assert ".0," not in "".join(rows)
+    assert found["samples"]["threads"].unique().tolist() == [16]
+    assert {str(kind) for kind in found["samples"][["m", "images"]].dtypes} == {"float64"}, "empty cells on both sides"
+    assert ",16," in rows[0]
+    assert ",16," in rows[-1]
+
+
+def test_the_same_records_give_the_same_bytes(here, there):
+    for machine in (here, there):
+        machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
+    tables(here.plan(), "published/there")
+    once = {path: path.read_bytes() for path in [*Path("tables").iterdir(), *Path("published").rglob("*.csv.gz")]}
+    assert len(once) == 4 + 2 * 4
+    there.publish()
+    here.publish()
+    tables(here.plan(), "published/there")
+    assert all(path.read_bytes() == bytes for path, bytes in once.items())
+
+
+def test_published_rows_are_labelled_and_beside_the_own(here, there):
+    there.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 to be had").publish()
+    here.add(case_of(1), samples=[1.0])
+    found = tables(here.plan(), "published/there")
+    assert found["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
+    assert found["missing"]["machine"].unique().tolist() == ["there (published)"]
+    assert sorted(found["samples"]["threads"].unique()) == [1, 16]
+    assert any(",16," in line for line in lines("samples"))
+
+
+def test_publishing_and_collecting_gives_the_same_tables(here):
+    here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7]).add(case_of(4), recorded=False)
+    before = tables(here.plan())
+    folder = here.publish("other", "small")
+    here.forget()
+    nothing = {"experiment": "small", "machine": "elsewhere", "cases": []}
+    after = tables(nothing, folder)
+    for name, frame in before.items():
+        expected = frame.assign(machine="here (published)") if len(frame) else frame
+        pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
+    assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
+
+
+def test_what_is_published_of_this_machine_is_not_shown_twice(here):
+    here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
+    here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    folder = here.publish()
+    # Since then: one case was measured anew, another was lost.
+    here.add(case_of(1), samples=[3.0])
+    Path(record.path_of("here", case_of(2).key)).unlink()
+    here.cases = here.cases[:4]
+    found = tables(here.plan(), folder)
+    assert found["samples"][["machine", "threads", "seconds"]].values.tolist() == [
+        ["here", 1, 3.0],
+        ["here (published)", 2, 2.0],
+    ]
+    assert found["checks"][["machine", "threads"]].values.tolist() == [["here", 1], ["here (published)", 2]]
+    missing = found["missing"][["machine", "threads"]].values.tolist()
+    assert sorted(missing) == [["here", 2], ["here", 4], ["here", 64]]
+
+
+def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(here):
+    here.add(case_of(1)).add(case_of(2), recorded=False)
+    folder = here.publish()
+    here.cases = here.cases[:1]
+    here.add(case_of(2))
+    assert tables(here.plan(), folder)["missing"].empty
+
+
+def test_the_same_case_of_another_machine_or_variant_stays(here, there):
+    there.add(case_of(1)).publish()
+    other = Case("gemm", "tiled", case_of(1).sizes, {"threads": 1})
+    here.add(other)
+    here.publish()
+    here.cases = []
+    here.add(case_of(1))
+    found = tables(here.plan(), "published/there", "published/here")["samples"]
+    assert found[["machine", "variant"]].drop_duplicates().values.tolist() == [
+        ["here", "blas"],
+        ["there (published)", "blas"],
+        ["here (published)", "tiled"],
+    ]
+
+
+def test_nothing_at_all_gives_empty_tables():
+    found = tables({"experiment": "small", "machine": "here", "cases": []})
+    assert all(frame.empty for frame in found.values())
+
+
+@pytest.mark.parametrize("text", [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]])
+def test_a_torn_publication_is_a_sentence(here, text):
+    here.add(case_of(1)).publish()
+    Path("published/here/samples.csv.gz").write_bytes(text)
+    with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
+        tables(here.plan(), "published/here")
+
+
+def test_one_table_of_all_experiments(here):
+    here.add(case_of(1), samples=[1.0])
+    for name in ("small", "other", "empty"):
+        collect.collect(here.plan(name) if name != "empty" else {**here.plan(name), "cases": []}, name)
+    collect.join(["small", "other", "empty"], "table.csv")
+    assert collect.read_csv("table.csv")["experiment"].tolist() == ["small", "other"]
+    with pytest.raises(LadderError, match="nothing to put into the table"):
+        collect.join(["empty"], "table.csv")
+    with pytest.raises(LadderError, match="can't be read"):
+        collect.join(["nowhere"], "table.csv")
+
+
+def test_a_publication_says_what_it_is(here, one):
+    here.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
+    about = json.loads(Path(here.publish(), "machine.json").read_text())
+    assert (about["machine"], about["cases"], about["samples"]) == ("here", 1, 2)
+    assert about["description"] == one["description"]
+    files = {path.name for path in Path("published/here").iterdir()}
+    assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
+
+
+def test_without_records_nothing_is_published(here):
+    here.add(case_of(1), recorded=False)
+    with pytest.raises(LadderError, match="There is nothing to publish"):
+        here.publish()
+    assert not Path("published").exists()
