@@ -141,11 +141,14 @@ def at_least_one(text):
 
 
 def parsed(text, option):
-    """What a JSON argument says. Raises LadderError."""
+    """The object that a JSON argument holds. Raises LadderError."""
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except ValueError as error:
         raise LadderError(f"{option} isn't JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise LadderError(f"{option} must be a JSON object of keys and values, not {text!r}.")
+    return found
 
 
 def read_plan(path):
