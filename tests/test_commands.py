@@ -1,0 +1,120 @@
+"""The command line: bad input ends every verb with status 1 and one sentence, never a traceback."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ladder import __main__ as commands
+from ladder.devices import host
+
+SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
+ONE = {"question": "?", "workload": "gemm", "sizes": {"m": 1, "n": 1, "k": 1}, "variants": {"blas": {"threads": 1}}}
+PLAN = ["--cores", "2", "--machine", "here", "--out", "plan.json"]
+MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
+SENTENCES = [
+    (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
+    (["list", "--configfile", "config.yaml"], "can't be read"),
+    (["plan", "{", *PLAN], "The configuration isn't JSON: "),
+    (["plan", "[]", *PLAN], "The configuration must be a JSON object"),
+    (["plan", '{"experiments": {}}', *PLAN], "A plan is of one experiment, but the configuration has 0."),
+    (["plan", json.dumps({"experiments": {"a": ONE | {"workload": "x"}}}), *PLAN], "There is no workload 'x'"),
+    (
+        ["plan", json.dumps({"experiments": {"a": ONE}}), *PLAN[:-1], "file/plan.json"],
+        "file/plan.json can't be written",
+    ),
+    (["data", "digits", "--out", "file/digits"], "can"),
+    (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
+    (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
+    (["reference", "mlp", "images", "--data", "digits", "--out", "x.npz"], "isn't of the form key=value"),
+    (["reference", "gemm", "m=1,n=1,k=1", "--data", "digits", "--out", "x.npz"], "gemm needs no reference beforehand"),
+    (["reference", "x", "m=1", "--data", "digits", "--out", "x.npz"], "There is no workload 'x'"),
+    (
+        ["reference", "mlp", "images=10,batch=5,epochs=1,rate=0.5", "--data", "nowhere", "--out", "x.npz"],
+        "nowhere/train-images-idx3-ubyte cannot be read",
+    ),
+    (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
+    (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
+    (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "doesn't say which cache protocol it means"),
+    (["measure", "gemm", "blas", "m=1,n=1,k=1,cache=cold,threads=1", "--out", "x.json"], "isn't written in full"),
+    ([*MEASURE, "--protocol", "{"], "--protocol isn't JSON"),
+    ([*MEASURE, "--protocol", '{"x": 1}'], "The configuration is wrong at protocol"),
+    ([*MEASURE, "--ceilings", "nowhere.json"], "nowhere.json can't be read: No such file or directory."),
+    ([*MEASURE, "--ceilings", "torn.json"], "torn.json is not JSON"),
+    ([*MEASURE, "--ceilings", "empty.json"], "empty.json isn't what is needed here"),
+    ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
+    (["ceilings", "nowhere.json", "--out", "x.json"], "nowhere.json can't be read"),
+    (["ceilings", "empty.json", "--out", "x.json"], "empty.json is not a sound record"),
+    (["collect", "nowhere.json", "--out", "tables"], "nowhere.json can't be read"),
+    (["collect", "torn.json", "--out", "tables"], "torn.json is not JSON"),
+    (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, machine, cases"),
+    (["collect", "plan.json", "--out", "file"], "file can't be used: File exists."),
+    (["table", "nowhere", "--out", "table.csv"], "The table nowhere/samples.csv can't be read"),
+    (["figure", "nothing", "--out", "figure"], "There is no figure 'nothing'"),
+    (["figure", "gemm_square", "--out", "figure"], "The figure gemm_square needs --tables of gemm_square."),
+    (["figure", "gemm_square", "--tables", "gemm_square", "--out", "figure"], "gemm_square/samples.csv can't be read"),
+    (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
+    (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
+    (["publish", "nowhere.json", "--ceilings", "nowhere.json", "--out", "published"], "nowhere.json can't be read"),
+    (["publish", "plan.json", "--ceilings", "torn.json", "--out", "published"], "torn.json is not JSON"),
+    (["publish", "plan.json", "--ceilings", "ceilings.json", "--out", "published"], "There is nothing to publish"),
+    (["numbers", "nowhere", "--machine", "here", "--out", "x.tex"], "nowhere/samples.csv can't be read"),
+    (["numbers", "--machine", "here", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
+    (["tables", "nowhere", "--machine", "here", "--out", "x", "--html", "x.html"], "nowhere/samples.csv can't be read"),
+    (["tables", "--machine", "here", "--description", "torn.json", "--out", "x", "--html", "x.html"], "torn.json"),
+    (["paper", "nowhere.tex", "--out", "paper.pdf"], "LaTeX"),
+    (["describe", "--out", "file/machine.json"], "file/machine.json can't be written: "),
+]
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A folder with files that are of no use."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(host, "die_with_parent", lambda: None)  # it would bind the tests' own process
+    Path("file").touch()
+    Path("torn.json").write_text('{"a": [1')
+    Path("empty.json").write_text("{}")
+    Path("plan.json").write_text('{"experiment": "a", "machine": "here", "cases": []}')
+    ceilings = {"flops": {}, "bandwidth": 0, "cache_bytes": 0, "margin": 1, "rows": []}
+    Path("ceilings.json").write_text(json.dumps(ceilings))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), SENTENCES, ids=[f"{number}-{case[0][0]}" for number, case in enumerate(SENTENCES)]
+)
+def test_bad_input_is_one_sentence(arguments, sentence, capsys):
+    with pytest.raises(SystemExit) as end:
+        commands.main(arguments)
+    assert end.value.code == 1
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.startswith(f"ladder {arguments[0]}: ")
+    assert sentence in said
+    assert said.endswith((".", ".)"))
+
+
+def test_every_verb_is_tried():
+    tried = {arguments[0] for arguments, _ in SENTENCES}
+    (verbs,) = (action.choices for action in commands.parser()._actions if action.dest == "verb")
+    assert tried == set(verbs)
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nothing"], ["list", "--cores", "0"], ["plan", "{}", *PLAN[2:]], ["data", "x"]]
+)
+def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        commands.main(arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: ladder")
+
+
+def test_as_a_process_it_ends_alike():
+    done = subprocess.run([sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("ladder measure: The case asks for 1 threads")
+    assert done.stderr.count("\n") == 1
