@@ -261,7 +261,7 @@ def run_figure(options):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if wants["USES_CEILINGS"]:
         named = (pair.rpartition("=") for pair in options.ceilings)
-        given["ceilings"] = {name: read_ceilings(path) for name, _, path in named}
+        given["ceilings"] = {name: read_json(path, "rows") for name, _, path in named}
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
