@@ -4,6 +4,8 @@ PYTHON ?= python3
 # `make lock UPGRADE=--upgrade` moves every pin to its newest version; without it, pins stay while they can.
 UPGRADE ?=
 
+# A bar of progress needs a terminal; elsewhere Snakemake's plain log tells of every job.
+SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
@@ -17,7 +19,7 @@ setup: ## install the pinned Python packages into .venv
 
 smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and results/report.zip
 	@$(SETUP) latex
-	.venv/bin/snakemake --configfile config/smoke.yaml
+	$(SNAKEMAKE) --configfile config/smoke.yaml
 
 test: ## run the tests
 	@$(SETUP) latex
@@ -25,7 +27,7 @@ test: ## run the tests
 
 study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex
-	.venv/bin/snakemake
+	$(SNAKEMAKE)
 
 bench: setup ## measure what the pipeline itself costs: planning, and a job beyond its measurement
 	.venv/bin/python benchmarks/overhead.py

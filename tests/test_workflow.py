@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import psutil
 import pytest
 
 from ladder import record
@@ -86,7 +87,9 @@ def test_a_changed_protocol_measures_everything_anew(study):
 
 
 def test_wrong_kernels_fail_their_jobs_and_cost_no_other_its_result(study):
-    study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG}, sizes=dict(m=17, n=5, k=9))
+    study.add(
+        "wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG}, sizes={"m": 17, "n": 5, "k": 9}
+    )
     out, status = study.snakemake("results/table.csv", "--logger", "rich")
     assert status != 0
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
@@ -104,7 +107,7 @@ def test_wrong_kernels_fail_their_jobs_and_cost_no_other_its_result(study):
 
 
 def test_more_threads_than_cores_are_left_out_and_named(study):
-    study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes=dict(m=17, n=5, k=9))
+    study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes={"m": 17, "n": 5, "k": 9})
     out, status = study.snakemake("results/table.csv", "--cores", "1")
     assert status == 0, out
     missing = (study.folder / "results/tables/threads/missing.csv").read_text()
@@ -135,7 +138,7 @@ def test_a_bad_configuration_is_one_sentence(study):
 
 def test_ten_kills_lose_nothing_and_double_nothing(study):
     """SIGKILL at random moments: what was recorded stays as it is, and the last run completes."""
-    study.add("kill", {"blas": {"threads": 1}}, sizes=dict(m=17, n=5, k=list(range(1, 13))))
+    study.add("kill", {"blas": {"threads": 1}}, sizes={"m": 17, "n": 5, "k": list(range(1, 13))})
     chance = random.Random(1)
     line, environment = study.command("results/table.csv")
     known = {}
@@ -163,5 +166,8 @@ def test_ten_kills_lose_nothing_and_double_nothing(study):
 
 def orphans(folder):
     """Processes of a study that still run."""
-    found = subprocess.run(["pgrep", "-af", "ladder.worker|ladder measure"], capture_output=True, text=True).stdout
-    return [row for row in found.splitlines() if str(folder) in row]
+    found = []
+    for process in psutil.process_iter(["pid", "cwd", "cmdline"]):
+        if process.info["cwd"] == str(folder) and "ladder" in " ".join(process.info["cmdline"] or []):
+            found.append(process.info)
+    return found

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from ladder import devices, workloads
@@ -32,7 +33,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**compiled_code(case), **os.environ, **device.environment(case.threads)},
-            preexec_fn=devices.load("host").die_with_parent,
+            preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             text=True,
         )
         self.job = {

@@ -15,7 +15,7 @@ def records_of(experiments):
 
 def ladder(verb):
     """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
-    return f"exec {PYTHON} -m ladder {verb} "
+    return f"LADDER_PARENT=$PPID exec {PYTHON} -m ladder {verb} "
 
 
 def case_of(wildcards):

@@ -112,10 +112,13 @@ def require_threads(case_threads, runtime, found):
             raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
 
 
-def die_with_parent():
-    """Ask Linux to end this process when its parent dies, so that a killed run leaves no measurement behind."""
+def die_with_parent(parent=None):
+    """Ask Linux to end this process when its parent dies, so that a killed run leaves no measurement behind.
+
+    `parent` is the process id that the parent had; it may have died before this process could ask.
+    """
+    parent = parent or int(os.environ.pop("LADDER_PARENT", os.getppid()))
     if sys.platform == "linux":
-        parent = os.getppid()
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
         if os.getppid() != parent:
             os._exit(1)
