@@ -1,6 +1,7 @@
 """Peer: the loops of `openmp` in C, compiled by `gcc -O3 -march=native -fopenmp`; the same floor, another compiler."""
 
 import ctypes
+import functools
 import subprocess
 import tempfile
 from pathlib import Path
@@ -16,8 +17,9 @@ PROGRAMS = ("gcc",)
 SOURCE = Path(__file__).with_suffix(".c")
 
 
+@functools.cache
 def compiled(dtype):
-    """The loaded library for arrays of a dtype."""
+    """The loaded library for arrays of a dtype. Raises LadderError when gcc fails."""
     with tempfile.TemporaryDirectory() as folder:
         library = f"{folder}/c_openmp.so"
         command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
@@ -28,14 +30,20 @@ def compiled(dtype):
         return ctypes.CDLL(library)
 
 
+def product(form):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`. Compiled at its first call."""
+
+    def multiply(a, b, out, c=None):
+        kernel = getattr(compiled(out.dtype), form)
+        pointers = [None if x is None else ctypes.c_void_p(x.ctypes.data) for x in (a, b, out, c)]
+        sizes = (*out.shape, a.shape[0 if form == "tn" else 1])
+        kernel(*pointers, *map(ctypes.c_long, sizes))
+
+    return multiply
+
+
 def setup(problem, *, threads: int):
     """The timed product, on as many threads as the harness has set."""
-    kernel = getattr(compiled(problem.out.dtype), problem.sizes["form"])
-    arrays = [None if x is None else x.ctypes.data_as(ctypes.c_void_p) for x in problem_arrays(problem)]
-    sizes = [ctypes.c_long(problem.sizes[name]) for name in "mnk"]
-    return lambda: kernel(*arrays, *sizes)
-
-
-def problem_arrays(problem):
-    """The operands in the order in which C takes them; the addend may be None."""
-    return problem.a, problem.b, problem.out, problem.c
+    compiled(problem.out.dtype)
+    multiply = product(problem.sizes["form"])
+    return lambda: multiply(problem.a, problem.b, problem.out, problem.c)
