@@ -109,7 +109,7 @@ def concatenated(frames):
 def read_csv(path):
     """A table as written by `write_table`; an empty file is an empty table."""
     try:
-        return pd.read_csv(path, low_memory=False, float_precision="round_trip")
+        return pd.read_csv(path, low_memory=False)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
