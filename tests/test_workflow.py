@@ -171,3 +171,14 @@ def orphans(folder):
         if process.info["cwd"] == str(folder) and "ladder" in " ".join(process.info["cmdline"] or []):
             found.append(process.info)
     return found
+
+
+def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
+    study.add("gemm_threads", {"blas": {"threads": 1}})
+    targets = [f"results/figures/{name}.svg" for name in ("gemm_time", "gemm_speedup")]
+    out, status = study.snakemake(*targets)
+    assert status == 0, out
+    module = study.folder / "src/ladder/figures/gemm_speedup.py"
+    module.write_text(module.read_text() + "\nEDITED = True\n")
+    pending = study.pending(*targets)
+    assert {path.rsplit(".", 1)[0] for path in pending} == {"results/figures/gemm_speedup"}

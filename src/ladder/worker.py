@@ -1,7 +1,7 @@
 """The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
 
-It says `ready` once everything is imported, waits for one line with the deadline of its sampling, and answers with one
-line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
+It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `go`, and
+answers with one line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
 """
 
 import gc
