@@ -1,8 +1,7 @@
 """MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
 
-Everything else is one fused pass per operation (`elementwise`), on the threads of the products where those are
-Numba's. Where they are the BLAS's it takes one thread: the waiting threads of one runtime would take the cores from
-the working threads of the other, which was seen to cost ten times what it gains. With small batches the products'
+Everything else is one fused pass per operation (`elementwise`), on the same threads as the products: an OpenBLAS works
+on Numba's here (`blas_threads`); beside any other BLAS it takes one thread. With small batches the products'
 share falls: an epoch is bound by the products' FLOPs plus, per batch, the traffic of reading the weights and their
 gradient and writing both.
 """
@@ -13,6 +12,7 @@ import numba
 import numpy as np
 
 from ladder import workloads
+from ladder.workloads.mlp import blas_threads
 from ladder.workloads.mlp import elementwise as each
 
 DEVICE = "host"
@@ -22,7 +22,8 @@ USES = {"product": "gemm"}
 def setup(problem, *, product: str, threads: int):
     """The steps of one epoch, by phase: every batch's products and elementwise operations on preallocated arrays."""
     gemm = workloads.load_variant("gemm", product)
-    numba.set_num_threads(threads if gemm.RUNTIME == "numba" else 1)
+    is_shared = gemm.RUNTIME == "numba" or blas_threads.share(threads)
+    numba.set_num_threads(threads if is_shared else 1)
     multiply = {form: gemm.product(form) for form in ("nn", "tn", "nt")}
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     widths = [int(width) for width in sizes["layers"].split("-")]
