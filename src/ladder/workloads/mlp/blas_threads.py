@@ -33,7 +33,7 @@ def call_job(context, job, index, data, buffer):
     return types.void(types.intp, types.int32, types.intp, types.int32), generate
 
 
-# Its signature makes Numba load it from the cache as the module is imported; the callback's cached code alone would not.
+# The signature makes Numba load it from the cache as the module is imported; the callback alone would not.
 @numba.njit(types.void(types.intp, types.intp, types.intp, types.intp, types.int32), parallel=True, cache=True)
 def run_jobs(job, count, size, jobs, buffer):
     """Run `count` jobs at once, each on a thread of its own: they wait for each other."""
