@@ -250,8 +250,15 @@ def test_a_publication_says_what_it_is(here, one):
     about = json.loads(Path(here.publish(), "machine.json").read_text())
     assert (about["machine"], about["cases"], about["samples"]) == ("here", 1, 2)
     assert about["description"] == one["description"]
+    assert about["sources"] == [one["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
+
+
+def test_a_publication_names_every_commit_of_its_records(one):
+    a, b = {"commit": "a", "dirty": False}, {"commit": "b", "dirty": False}
+    records = [one | {"source": source} for source in (a, b, a)]
+    assert publish.sources(records) == [a | {"cases": 2}, b | {"cases": 1}]
 
 
 def test_without_records_nothing_is_published(here):

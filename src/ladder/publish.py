@@ -4,6 +4,7 @@ import gzip
 import json
 import shutil
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,13 +36,19 @@ def publish(plans, ceilings, folder):
         with (folder / f"{name}.csv.gz").open("wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
             packed.write(frame.convert_dtypes().to_csv(index=False).encode())
     shutil.copyfile(ceilings, folder / "ceilings.json")
-    newest = max((record.read(path) for path in paths), key=lambda found: found["started"])
+    records = sorted((record.read(path) for path in paths), key=lambda found: found["started"])
     about = {
         "machine": plans[0]["machine"],
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": newest["source"],
+        "sources": sources(records),
         "cases": len(frames["samples"][["workload", "variant", "case"]].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
-        "description": newest["description"],
+        "description": records[-1]["description"],
     }
     write_atomically(folder / "machine.json", json.dumps(about, indent=1) + "\n")
+
+
+def sources(records):
+    """The commits that the records were measured with, each with its number of cases, the first one first."""
+    found = Counter((one["source"]["commit"], one["source"]["dirty"]) for one in records)
+    return [{"commit": commit, "dirty": dirty, "cases": cases} for (commit, dirty), cases in found.items()]
