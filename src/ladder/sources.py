@@ -13,7 +13,7 @@ from ladder import workloads
 
 HOME = Path(__file__).parent
 # What every measurement goes through.
-HARNESS = ("worker.py", "measure.py", "validation.py", "devices/host.py")
+HARNESS = ("worker.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
 
 
 def files(case):
