@@ -10,6 +10,7 @@ configfile: "config/config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/inputs.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/build.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/collect.smk"
 include: "workflow/rules/figures.smk"
@@ -23,9 +24,16 @@ onerror:
 
 localrules:
     all,
+    kernels,
+    stamp,
     figures,
     paper,
     measurements,
+
+
+rule kernels:
+    input:
+        BINARIES,
 
 
 rule all:

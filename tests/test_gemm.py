@@ -42,7 +42,7 @@ def solve(problem, accurate=np.float64):
 
 def checked(problem):
     """The checks of what is in the problem's output, by name."""
-    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None)
+    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"])
     assert point is None
     return {check.name: check for check in found}
 

@@ -68,7 +68,9 @@ class Training:
 
     def failed(self, round, exact):
         """The names of the checks that fail after an epoch."""
-        found, point = mlp.check(self.sizes, self.problem.inputs, self.problem.outputs, round, self.digits, exact)
+        found, point = mlp.check(
+            self.sizes, self.problem.inputs, self.problem.outputs, round, self.digits, exact, self.sizes["dtype"]
+        )
         assert point["epoch"] == round + 1
         assert 0 <= point["accuracy"] <= 1
         return {check.name for check in found if not check.passed}

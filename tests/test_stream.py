@@ -26,7 +26,7 @@ def run(kernel, elements, dtype):
 
 
 def is_right(problem):
-    checks, _ = stream.check(problem.sizes, problem.inputs, problem.outputs, 1, None, None)
+    checks, _ = stream.check(problem.sizes, problem.inputs, problem.outputs, 1, None, None, problem.sizes["dtype"])
     return all(check.passed for check in checks)
 
 

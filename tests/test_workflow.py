@@ -60,6 +60,21 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(study):
     assert {"results/tables/one/samples.csv", "results/tables/both/samples.csv", "results/table.csv"} <= pending
 
 
+def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(study):
+    """Where ceilings are measured anew as well, Snakemake doesn't look at the parameters of what waits for them."""
+    study.add("ceiling_products", {"blas": {"threads": 1}}, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
+    out, status = two_variants(study).snakemake("results/table.csv")
+    assert status == 0, out
+    worker = study.folder / "src/ladder/worker.py"
+    text = worker.read_text()
+    worker.write_text(text + "UNUSED = 1\n")
+    assert measured(study.pending("results/table.csv")) == ["blas"] * 3 + ["slower_blas"] * 2
+    worker.write_text(text)
+    assert study.pending("results/table.csv") == set()
+    study.config["protocol"] = study.config["protocol"] | {"samples": 3}
+    assert measured(study.pending("results/table.csv")) == ["blas"] * 3 + ["slower_blas"] * 2
+
+
 def test_an_edit_of_one_variant_leaves_other_experiments_alone(study):
     two_variants(study).snakemake("results/table.csv")
     slower = study.folder / "tests/variants/gemm/slower_blas.py"

@@ -40,10 +40,12 @@ def parser():
     one = verb("list", run_list, "print the cases of a configuration: what would run, what is left out and why")
     one.add_argument("--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated")
     one.add_argument("--cores", type=at_least_one, help="plan for so many cores instead of this machine's")
+    one.add_argument("--gpus", type=int, help="plan for so many GPUs instead of this machine's")
 
     one = verb("plan", run_plan, "write the plan of an experiment (JSON)")
     one.add_argument("config", help="a configuration of that experiment alone, as JSON")
     one.add_argument("--cores", type=at_least_one, required=True)
+    one.add_argument("--gpus", type=int, required=True)
     one.add_argument("--machine", required=True)
     one.add_argument("--out", required=True)
 
@@ -57,6 +59,12 @@ def parser():
     one.add_argument("sizes", help="the sizes as in a case, without dtype and tuning")
     one.add_argument("--data", required=True, help="folder of the data set")
     one.add_argument("--out", required=True)
+
+    one = verb("build", run_build, "compile the CUDA source of a variant to a binary, with a report beside it")
+    one.add_argument("architecture", help="as in sm_90")
+    one.add_argument("workload")
+    one.add_argument("variant")
+    one.add_argument("constants", help="as in dtype=float64,block=16")
 
     one = verb("measure", run_measure, "measure one case and write its record")
     one.add_argument("workload")
@@ -122,6 +130,7 @@ def parser():
             one.add_argument("--margin", type=float, default=1.25, help="by how much a sample may beat a ceiling")
         else:
             one.add_argument("--html", required=True, help="file for the table of validation as a page")
+            one.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")
 
     one = verb("paper", run_paper, "typeset the paper")
     one.add_argument("source", help="the LaTeX file to begin with")
@@ -170,7 +179,8 @@ def run_list(options):
     config = configuration.load(["config/config.yaml", *options.configfile])
     workloads.look_in(config["variant_folders"])
     cores = options.cores or (machine.cores() if config["cores"] == "auto" else config["cores"])
-    planned = plan.plan(config, cores)
+    gpus = len(machine.gpus()) if config["gpus"] == "auto" else config["gpus"]
+    planned = plan.plan(config, cores, gpus if options.gpus is None else options.gpus)
     for one in planned:
         print(f"{one.experiment}\t{one.case.key}\t{'left out: ' + one.left_out if one.left_out else 'runs'}")
     runs = {one.case.key for one in planned if not one.left_out}
@@ -185,7 +195,7 @@ def run_plan(options):
     if len(config["experiments"]) != 1:
         raise LadderError(f"A plan is of one experiment, but the configuration has {len(config['experiments'])}.")
     (experiment,) = config["experiments"]
-    planned = plan.plan(config, options.cores)
+    planned = plan.plan(config, options.cores, options.gpus)
     if not config["measure"]:
         planned = plan.measured(planned, options.machine)
     write_atomically(options.out, json.dumps(plan.document(planned, experiment, options.machine), indent=1) + "\n")
@@ -216,6 +226,12 @@ def run_reference(options):
     part = out.with_suffix(".part.npz")
     np.savez(part, **found)
     part.replace(out)
+
+
+def run_build(options):
+    from ladder import build
+
+    print(build.ensure(options.architecture, options.workload, options.variant, options.constants))
 
 
 def run_measure(options):
@@ -296,19 +312,20 @@ def run_publish(options):
 
 
 def run_numbers(options):
-    from ladder import latex, numbers, study
+    from ladder import gpu, latex, numbers, study
 
     found = study.load(options.folders, options.machine, options.description)
     protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
-    latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))
+    values = numbers.numbers(found, protocol, options.margin) | numbers.filled(gpu.numbers(found))
+    latex.write(options.out, numbers.text(values))
 
 
 def run_tables(options):
-    from ladder import latex, study, tables
+    from ladder import gpu, latex, study, tables
     from ladder.record import write_atomically
 
     found = study.load(options.folders, options.machine, options.description)
-    for name, text in tables.all_tables(found).items():
+    for name, text in (tables.all_tables(found) | gpu.tables(found, options.kernel)).items():
         latex.write(f"{options.out}/{name}.tex", text)
     write_atomically(options.html, tables.html_validation(found))
 

@@ -17,23 +17,31 @@ def is_ceiling(experiment):
 def summarise(paths, margin):
     """The best rates ever sampled, which no other sample may beat by more than `margin`, and a row per record.
 
-    {flops, bandwidth, cache_bytes, margin, rows}: `flops` is FLOP/s of one core by precision, from products on any
-    number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all cores,
-    from streams.
+    {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
+    any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
+    cores, from streams. `cuda` holds the same of a card, where one was measured.
     """
-    found = {"flops": {}, "bandwidth": 0.0, "cache_bytes": host.last_level_cache(), "margin": margin, "rows": []}
+    found = {**of_a_device(host.last_level_cache()), "margin": margin, "rows": []}
     for path in paths:
         one = record.read(path)
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
         streams, precision = one["workload"] == "stream", one["cost"]["precision"]
         work = one["cost"]["bytes" if streams else "flops"]
         best = work / min(samples)
+        own = found
+        if one["device"] == "cuda":
+            own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
         if streams:
-            found["bandwidth"] = max(found["bandwidth"], best)
+            own["bandwidth"] = max(own["bandwidth"], best)
         else:
             threads = Case.parse(one["workload"], one["variant"], one["case"]).threads
-            found["flops"][precision] = max(found["flops"].get(precision, 0.0), best / threads)
-        row = {"workload": one["workload"], "variant": one["variant"], "case": one["case"], "best": best}
+            own["flops"][precision] = max(own["flops"].get(precision, 0.0), best / threads)
+        row = {name: one[name] for name in ("workload", "variant", "case", "device")} | {"best": best}
         row |= {"median": work / statistics.median(samples), "unit": "B/s" if streams else "FLOP/s"}
         found["rows"].append(row)
     return found
+
+
+def of_a_device(cache_bytes):
+    """The ceilings of a device of which nothing has been seen yet."""
+    return {"flops": {}, "bandwidth": 0.0, "cache_bytes": cache_bytes}

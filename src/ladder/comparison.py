@@ -15,8 +15,7 @@ from ladder import configuration, workloads
 from ladder import machine as machines
 from ladder.case import Case
 from ladder.errors import LadderError
-from ladder.locks import quiet_machine
-from ladder.measure import Worker
+from ladder.measure import Worker, quiet_place
 from ladder.record import write_atomically
 from ladder.statistics import Verdict, compare
 
@@ -64,10 +63,10 @@ def side_by_side(
             )
     protocol = configuration.protocol({"samples": samples, "least": samples, "most": samples, "phase_passes": 1})
     times = {"a": [], "b": []}
-    with quiet_machine():
+    with quiet_place(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
-            measure_block(block, cases, times, protocol, data, reference)
+            measure_block(block, cases, times, protocol, data, reference, variables)
             verdict = compare(times["a"], times["b"], paired=paired)
             done = len(times["a"])
             decided = done >= pairs and verdict.detectable <= detect
@@ -75,12 +74,12 @@ def side_by_side(
                 return Comparison(cases, times, paired, verdict)
 
 
-def measure_block(block, cases, times, protocol, data, reference):
+def measure_block(block, cases, times, protocol, data, reference, variables=None):
     """Add a block's samples to `times`. Its workers start together; then one measures while the others wait."""
     workers = []
     try:
         for name in block:
-            workers.append(Worker(cases[name], protocol, data, reference))
+            workers.append(Worker(cases[name], protocol, data, reference, variables))
         for worker in workers:
             worker.wait_ready()
         for name, worker in zip(block, workers, strict=True):

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -9,13 +10,36 @@ from pathlib import Path
 held = []
 
 
-@contextmanager
-def quiet_machine():
-    """Hold the machine's one place for timing, whoever else wants it: another run, or one that is just being killed."""
+def opened(name):
+    """The file of a lock that all runs of this user on this machine share."""
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
-    with (folder / f"ladder-timing-{os.getuid()}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    return (folder / f"ladder-{name}-{os.getuid()}.lock").open("w")
+
+
+@contextmanager
+def quiet_machine(shared=False):
+    """Hold the machine's one place for timing, whoever else wants it: another run, or one that is just being killed.
+
+    Those that work on a card of their own hold it together.
+    """
+    with opened("timing") as file:
+        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def first_free(names):
+    """Hold the first of these things, cards for example, that nobody else holds; its name. Waits while all are held."""
+    while True:
+        for name in names:
+            with opened(name) as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                yield name
+                return
+        time.sleep(0.1)
 
 
 def clear_stale(folder=".snakemake"):

@@ -7,7 +7,15 @@ import subprocess
 from pathlib import Path
 
 CPU_PROPERTIES = ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)")
-LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "snakemake", "torch")
+GPU_PROPERTIES = {
+    "name": "name",
+    "uuid": "uuid",
+    "memory": "memory.total",
+    "driver": "driver_version",
+    "capability": "compute_cap",
+}
+GPU_STATE = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "clocks_event_reasons.active")
+LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "snakemake", "torch", "cupy-cuda13x")
 
 
 def cores():
@@ -49,6 +57,23 @@ def clocks():
     return {"lowest": min(found), "highest": max(found)} if found else {}
 
 
+def gpus():
+    """The cards that this process may use: [{name, uuid, memory, driver, capability}]; none where there are none."""
+    text = output("nvidia-smi", f"--query-gpu=index,{','.join(GPU_PROPERTIES.values())}", "--format=csv,noheader")
+    rows = [[value.strip() for value in line.split(",")] for line in text.splitlines() if line.count(",") >= 5]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        rows = [row for row in rows if {row[0], row[2]} & set(visible.split(","))]
+    return [dict(zip(GPU_PROPERTIES, row[1:], strict=True)) for row in rows]
+
+
+def gpu_state():
+    """The clocks in MHz, temperature, power and throttling of each visible card now, as nvidia-smi tells them."""
+    text = output("nvidia-smi", f"--query-gpu=uuid,{','.join(GPU_STATE)}", "--format=csv,noheader,nounits")
+    rows = [[value.strip() for value in line.split(",")] for line in text.splitlines()]
+    return {row[0]: dict(zip(GPU_STATE, row[1:], strict=True)) for row in rows if len(row) == len(GPU_STATE) + 1}
+
+
 def describe():
     """The machine and its software: system, CPU, memory in bytes, library versions."""
     import psutil
@@ -59,6 +84,7 @@ def describe():
         "cpu": cpu(),
         "cores": cores(),
         "memory": psutil.virtual_memory().total,
+        "gpus": gpus(),
         "libraries": versions(),
     }
 

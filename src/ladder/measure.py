@@ -25,14 +25,14 @@ from ladder.statistics import converged
 class Worker:
     """A started worker process and its pipes."""
 
-    def __init__(self, case, protocol, data=None, reference=None):
+    def __init__(self, case, protocol, data=None, reference=None, variables=None):
         device = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"])
         self.case = case
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ladder.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**compiled_code(case), **os.environ, **device.environment(case.threads)},
+            env={**compiled_code(case), **os.environ, **device.environment(case.threads), **(variables or {})},
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             text=True,
         )
@@ -87,13 +87,25 @@ def compiled_code(case):
     return {"NUMBA_CACHE_DIR": str(Path("results/cache") / fingerprint(case))}
 
 
-def run_case(case, protocol, data=None, reference=None):
+@contextlib.contextmanager
+def quiet_place(*cases):
+    """Hold what cases are timed on until they are done; the variables by which their workers find it."""
+    names = {workloads.constants(case.workload, case.variant)["DEVICE"] for case in cases}
+    found = [devices.load(name) for name in sorted(names)]
+    variables = {}
+    with quiet_machine(shared=all(device.SHARES_MACHINE for device in found)), contextlib.ExitStack() as stack:
+        for device in found:
+            variables |= stack.enter_context(device.lease())
+        yield variables
+
+
+def run_case(case, protocol, data=None, reference=None, variables=None):
     """The results of all workers of a case, in order. Raises LadderError when any of them fails."""
     results, workers = [], []
     deadline = time.monotonic() + protocol["cap"]
     try:
         # All start at once, since imports run side by side; then one measures while the others wait.
-        workers = [Worker(case, protocol, data, reference) for _ in range(protocol["processes"])]
+        workers = [Worker(case, protocol, data, reference, variables) for _ in range(protocol["processes"])]
         for worker in workers:
             worker.wait_ready()
         for worker in workers:
@@ -102,7 +114,7 @@ def run_case(case, protocol, data=None, reference=None):
         while len(results) < protocol["most_processes"]:
             if is_converged(results, protocol) or time.monotonic() > deadline:
                 break
-            workers.append(Worker(case, protocol, data, reference))
+            workers.append(Worker(case, protocol, data, reference, variables))
             workers[-1].wait_ready()
             results.append(workers[-1].go())
             workers[-1].stop()
@@ -120,14 +132,16 @@ def is_converged(results, protocol):
 def require_possible(case, results, cost, ceilings):
     """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
 
-    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, and the
-    `margin` by which a quieter moment may exceed them.
+    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
+    of other devices by their names, and the `margin` by which a quieter moment may exceed them.
     """
+    device = workloads.constants(case.workload, case.variant)["DEVICE"]
+    own = ceilings.get(device, {"flops": {}, "bandwidth": 0.0} if device != "host" else ceilings)
     fastest = min(min(result["samples"]) for result in results)
-    rate = ceilings["flops"].get(cost.precision)
+    rate = own["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * case.threads) if rate else 0.0}
-    if case.cache == "cold" and ceilings["bandwidth"]:
-        floors["memory traffic"] = (cost.bytes - ceilings["cache_bytes"]) / ceilings["bandwidth"]
+    if case.cache == "cold" and own["bandwidth"]:
+        floors["memory traffic"] = (cost.bytes - own["cache_bytes"]) / own["bandwidth"]
     for what, floor in floors.items():
         if fastest < floor / ceilings["margin"]:
             raise LadderError(
@@ -148,10 +162,11 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     if reference is None and workload.reference_sizes(case.sizes):
         raise LadderError(f"{case.key} is checked against a reference: write it with the verb `reference` and name it.")
     cost = workload.cost(case.sizes)
+    cost.precision = workloads.precision(case)
     sources = fingerprint(case)
-    with quiet_machine():
+    with quiet_place(case) as variables:
         started, clocks, began = datetime.now(UTC), machines.clocks(), time.monotonic()
-        results = run_case(case, protocol, data, reference)
+        results = run_case(case, protocol, data, reference, variables)
         wall = time.monotonic() - began
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)

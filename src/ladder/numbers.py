@@ -58,7 +58,12 @@ def numbers(found, protocol, margin):
     keys = [key for part in parts for key in part]
     if len(keys) != len(set(keys)):
         raise LadderError("Two numbers of the paper have the same key: rename one in ladder.numbers.")
-    return {key: NOTHING if value is None else value for part in parts for key, value in part.items()}
+    return filled({key: value for part in parts for key, value in part.items()})
+
+
+def filled(values):
+    """The values, words in the place of those that are missing."""
+    return {key: NOTHING if value is None else value for key, value in values.items()}
 
 
 def text(values):

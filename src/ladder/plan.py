@@ -24,12 +24,12 @@ class Planned:
     left_out: str | None
 
 
-def plan(config, cores):
+def plan(config, cores, gpus=0):
     """Every case of every experiment, in the configuration's order. Raises LadderError for a case that can't exist."""
     found = []
     for name, experiment in config["experiments"].items():
         for case in cases(name, experiment):
-            found.append(Planned(name, case, reason_left_out(case, config, cores)))
+            found.append(Planned(name, case, reason_left_out(case, config, cores, gpus)))
     return found
 
 
@@ -67,12 +67,14 @@ def listed(value):
     return value if isinstance(value, list) else [value]
 
 
-def reason_left_out(case, config, cores):
+def reason_left_out(case, config, cores, gpus=0):
     """Why a case doesn't run here, or None."""
     if case.threads > cores:
         return f"needs {case.threads} cores, {cores} to be had"
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
+        if constants["DEVICE"] == "cuda" and not gpus:
+            return "needs a GPU, none to be had"
         if constants.get("PEER") and not config["peers"]:
             return "peers are switched off"
         for library in constants["REQUIRES"]:

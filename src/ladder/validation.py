@@ -31,12 +31,14 @@ class Check:
 
 
 def unit_roundoff(dtype):
-    """u of a floating-point dtype: half its spacing at 1."""
-    return float(np.finfo(dtype).eps) / 2
+    """u of a floating-point dtype, or of tf32 with its 11 significant bits: half its spacing at 1."""
+    return 2.0**-11 if dtype == "tf32" else float(np.finfo(dtype).eps) / 2
 
 
 def rounding_factor(length, dtype):
     """The factor before |a|.|b| in the error bound of a sum of `length` products in `dtype`."""
+    if dtype == "tf32":  # both operands of each product are rounded once; the sum is float32's
+        return 2 * unit_roundoff(dtype) + rounding_factor(length, np.float32)
     return min(length, CONFIDENCE * length**0.5) * unit_roundoff(dtype)
 
 

@@ -51,16 +51,19 @@ def work(case, workload, variant, job):
     name = workload.data_set(case.sizes)
     data = load_data(job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
+    precision = workloads.precision(case)
     problem = make_problem(workload, case, device)
+    staged = device.staging(problem.inputs)
 
     def begin(round):
-        workload.fill(problem.inputs, case.sizes, round, data)
+        written = workload.fill(staged, case.sizes, round, data)
+        device.upload(staged, {name: problem.inputs[name] for name in written})
 
     def judge(round):
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
         inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
-        found, point = workload.check(case.sizes, inputs, outputs, round, data, reference)
+        found, point = workload.check(case.sizes, inputs, outputs, round, data, reference, precision)
         validation.require(found, f"round {round + 1}")
         return found, point
 
@@ -90,13 +93,14 @@ def work(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += judge(0)[0]
+    named = [*([] if callable(steps) else steps), *device.transfers(staged, problem)]
     return {
         "samples": samples,
         "setup": set_up,
         "first": first,
         "check": checked - set_up,
         "total": time.perf_counter() - began,
-        "phases": [] if callable(steps) else phases(device, steps, begin, flush, job),
+        "phases": phases(device, named, begin, flush, job) if named else [],
         "checks": [vars(check) for check in worst(checks)],
         "curve": curve,
         "threads": found,

@@ -14,7 +14,9 @@ rule plan:
         plan=lambda wildcards: plan.digest(PLAN, wildcards.experiment, MACHINE),
         config=lambda wildcards: json.dumps(plan.only(CONFIG, wildcards.experiment)),
     shell:
-        ladder(f"plan {{params.config:q}} --cores {CORES} --machine {MACHINE} --out {{output}} 2> {{log}}")
+        ladder(
+            f"plan {{params.config:q}} --cores {CORES} --gpus {GPUS} --machine {MACHINE} --out {{output}} 2> {{log}}"
+        )
 
 
 rule collect:

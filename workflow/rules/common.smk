@@ -23,7 +23,8 @@ try:
         machine.cores() if CONFIG["cores"] == "auto" else CONFIG["cores"],
         workflow.cores or sys.maxsize,
     )
-    PLAN = plan.plan(CONFIG, CORES)
+    GPUS = len(machine.gpus()) if CONFIG["gpus"] == "auto" else CONFIG["gpus"]
+    PLAN = plan.plan(CONFIG, CORES, GPUS)
     PUBLISHED = plan.published(CONFIG["published"])
 except LadderError as error:
     stop(error)

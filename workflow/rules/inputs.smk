@@ -22,6 +22,15 @@ def case_of(wildcards):
     return Case.parse(wildcards.workload, wildcards.variant, wildcards.case)
 
 
+def stamp_of(case):
+    """The stamp of what a measurement depends on besides its case."""
+    return f"results/stamps/{'-'.join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])}.txt"
+
+
+def is_on_card(wildcards):
+    return workloads.constants(wildcards.workload, wildcards.variant)["DEVICE"] == "cuda"
+
+
 def reference_case(wildcards):
     return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
 

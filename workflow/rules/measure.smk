@@ -1,26 +1,48 @@
-# Every case is a job of its own. A timed job takes all cores, so that nothing runs beside it.
+# Every case is a job of its own. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the card.
+
+
+STAMPS = {stamp_of(one.case): sources.fingerprint(one.case) for one in PLAN}
+
+
+# What measurements depend on besides their cases, as files. As parameters of `measure` they would go unnoticed while the
+# ceilings are measured anew: Snakemake doesn't compare the parameters of a job downstream of one that is to run, not even
+# where `ancient` keeps it from running.
+rule stamp:
+    output:
+        "results/stamps/{name}.txt",
+    log:
+        "results/logs/stamps/{name}.log",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=lambda wildcards: STAMPS[f"results/stamps/{wildcards.name}.txt"],
+        protocol=json.dumps(CONFIG["protocol"]),
+    shell:
+        "printf '%s\n' {params.sources:q} {params.protocol:q} > {output} 2> {log}"
 
 
 if CONFIG["measure"]:
 
     rule measure:
         input:
+            stamp=lambda wildcards: stamp_of(case_of(wildcards)),
             data=lambda wildcards: ancient(data_of(case_of(wildcards))),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
+            binaries=lambda wildcards: binaries_of(case_of(wildcards), CARD),
         output:
             f"results/records/{MACHINE}/{{workload}}/{{variant}}/{{case}}.json",
         log:
             f"results/logs/measure/{MACHINE}/{{workload}}/{{variant}}/{{case}}.log",
         conda:
             ENVIRONMENT
-        threads: CORES
+        threads: lambda wildcards: 1 if is_on_card(wildcards) else CORES
         resources:
-            timing=1,
+            timing=lambda wildcards: 0 if is_on_card(wildcards) else 1,
+            gpu=lambda wildcards: 1 if is_on_card(wildcards) else 0,
             runtime=30,
             mem_mb=8000,
         params:
-            sources=lambda wildcards: sources.fingerprint(case_of(wildcards)),
             protocol=json.dumps(CONFIG["protocol"]),
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",

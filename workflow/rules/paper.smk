@@ -2,13 +2,18 @@
 
 TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
 TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
+# What each kernel takes that the study could run on a GPU.
+KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 # What the machines are: this one where it has measured, and the published ones.
 DESCRIPTIONS = [f"results/machines/{MACHINE}.json"] if records_of(EXPERIMENTS) else []
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
 # The tables of `ladder.tables`, by name.
 PAPER_TABLES = expand(
     "results/tex/{table}.tex",
-    table="machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared".split(),
+    table=(
+        "machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared"
+        " gpu_square gpu_training gpu_mlp kernels"
+    ).split(),
 )
 PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
 
@@ -24,7 +29,7 @@ rule numbers:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("numbers"),
+        sources=code_of("numbers", "gpu"),
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
@@ -39,6 +44,7 @@ rule tables:
     input:
         tables=TABLE_FILES,
         descriptions=DESCRIPTIONS,
+        kernels=KERNEL_REPORTS,
     output:
         PAPER_TABLES,
         html=report(
@@ -52,10 +58,11 @@ rule tables:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("tables", "numbers"),
+        sources=code_of("tables", "numbers", "gpu"),
         study=study_arguments(),
+        kernels=[f"--kernel={path}" for path in KERNEL_REPORTS],
     shell:
-        ladder("tables {params.study:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
+        ladder("tables {params.study:q} {params.kernels:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
 
 
 rule typeset:

@@ -4,7 +4,7 @@ import importlib
 
 from ladder.errors import LadderError
 
-NAMES = ("host",)
+NAMES = ("host", "cuda")
 
 
 def load(name):

@@ -1,5 +1,6 @@
 """The host: arrays in main memory, `perf_counter_ns`, threads of OpenMP, Numba and BLAS."""
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -9,9 +10,16 @@ import numpy as np
 
 from ladder.errors import LadderError
 
+# Nothing else may be timed on the machine meanwhile.
+SHARES_MACHINE = False
 # A line-aligned start lets every variant see the same alignment.
 ALIGNMENT = 64
 SMALLEST_FLUSH = 64 * 2**20
+
+
+def lease():
+    """Nothing: who holds the machine holds its host."""
+    return contextlib.nullcontext({})
 
 
 def environment(threads):
@@ -37,9 +45,23 @@ def empty(shape, dtype):
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
+def staging(arrays):
+    """The arrays themselves: what is filled here needs no upload."""
+    return arrays
+
+
+def upload(staged, arrays):
+    """Nothing: the staged arrays are the arrays."""
+
+
 def to_host(array):
     """The array itself."""
     return array
+
+
+def transfers(staged, problem):
+    """None: nothing travels."""
+    return []
 
 
 def stopwatch(run):

@@ -5,9 +5,9 @@ from ladder.case import Case
 NONE = {"rows": []}  # of a machine whose ceilings weren't measured
 
 
-def flops(ceilings, dtype, threads):
-    """FLOP/s of the machine's best product of a dtype on so many threads; None where it wasn't measured."""
-    return max((rate for case, rate in cases(ceilings, "gemm") if fits(case, dtype, threads)), default=None)
+def flops(ceilings, dtype, threads, device="host"):
+    """FLOP/s of a device's best product of a dtype on so many threads; None where it wasn't measured."""
+    return max((rate for case, rate in cases(ceilings, "gemm", device) if fits(case, dtype, threads)), default=None)
 
 
 def roofs(ceilings, dtype):
@@ -20,11 +20,12 @@ def roofs(ceilings, dtype):
 
 
 def fits(case, dtype, threads):
-    return case.sizes["dtype"] == dtype and case.threads == threads
+    """Whether a case is of the dtype itself, not of a lower precision, and of so many threads."""
+    return case.tuning.get("math", "default") == "default" and case.sizes["dtype"] == dtype and case.threads == threads
 
 
-def cases(ceilings, workload):
-    """(case, best rate) of a workload's rows."""
+def cases(ceilings, workload, device="host"):
+    """(case, best rate) of a workload's rows on a device."""
     for row in ceilings["rows"]:
-        if row["workload"] == workload:
+        if row["workload"] == workload and row.get("device", "host") == device:
             yield Case.parse(row["workload"], row["variant"], row["case"]), row["best"]

@@ -7,15 +7,17 @@ SHADES = {"nn": 0.0, "tn": 0.35, "nt": 0.65}
 SHAPE = ["m", "n", "k", "dtype", "cache", "threads"]
 
 
-def figure(tables, ceilings, what):
+def figure(tables, ceilings, what, device="host"):
     """A panel per machine and shape; bars by method and form, the ceiling of as many threads as a line."""
     frame = medians.samples(tables)
+    if len(frame) and device != "host":
+        frame = frame.assign(threads=1)
     if not len(frame):
         return style.empty(what)
     found = {}
     for name in medians.machines(tables):
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
-        found[name] = [panel(rows, ceilings.get(name, peaks.NONE)) for _, rows in shapes]
+        found[name] = [panel(rows, ceilings.get(name, peaks.NONE), device) for _, rows in shapes]
     found = {name: some for name, some in found.items() if some}
     counts = {name: len(some) for name, some in found.items()}
     every = [one for some in found.values() for one in some]
@@ -32,16 +34,19 @@ def figure(tables, ceilings, what):
     return drawn
 
 
-def panel(rows, ceilings):
+def panel(rows, ceilings, device):
     """The rungs on one shape: (title, groups of bars, ceiling in GFLOP/s or 0)."""
     row, work = rows.iloc[0], rows.groupby("form")["flops"].first()
-    ceiling = (peaks.flops(ceilings, row["dtype"], row["threads"]) or 0) / 1e9
-    found = medians.summaries(rows, ("method", "form")).set_index(["method", "form"])
+    ceiling = (peaks.flops(ceilings, row["dtype"], row["threads"], device) or 0) / 1e9
+    found = medians.summaries(rows, ("method", "form", "case")).sort_values("median")
+    found = found.drop_duplicates(["method", "form"]).set_index(["method", "form"])  # the fastest tuning
     groups = []
     for method in style.ordered(rows["method"]):
         forms = [form for form in FORMS if (method, form) in found.index]
         groups.append((method, [bar(form, found.loc[(method, form)], work[form] / 1e9, ceiling) for form in forms]))
-    title = f"{medians.product(row, form=False)}, {style.threads(row['threads'])}"
+    title = medians.product(row, form=False)
+    if device == "host":
+        title += f", {style.threads(row['threads'])}"
     if ceiling:
         title += f"\nceiling: {style.three(ceiling)} GFLOP/s (dashed, 100 %)"
     return title, groups, ceiling

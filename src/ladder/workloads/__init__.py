@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 
 HOME = Path(__file__).parent
 # Modules of a workload's folder that are no variants.
-SUPPORT = {"__init__", "reference", "microkernel", "elementwise", "exponential", "blas_threads"}
+SUPPORT = {"__init__", "reference", "microkernel", "elementwise", "exponential", "blas_threads", "launch"}
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
@@ -107,6 +107,16 @@ def tunings(workload, variant):
     raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
 
 
+@functools.cache
+def defaults(workload, variant):
+    """The keyword-only arguments of a variant's `setup` that have a default: {name: value}."""
+    for node in statements(variant_path(workload, variant)):
+        if isinstance(node, ast.FunctionDef) and node.name == "setup":
+            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            return {one.arg: ast.literal_eval(default) for one, default in pairs if default is not None}
+    return {}
+
+
 def require_tuning(workload, variant, tuning):
     """Refuse a tuning that the variant's `setup` would not take."""
     takes, name = tunings(workload, variant), f"{workload}/{variant}"
@@ -143,6 +153,15 @@ def runtime(case):
     own = constants(case.workload, case.variant).get("RUNTIME")
     found = [own] if own else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
     return found[0] if found else None
+
+
+def precision(case):
+    """The arithmetic that a case works in: its dtype, or the lower one that a variant or the tuning `math` says."""
+    dtype = case.sizes["dtype"]
+    for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
+        dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
+    math = case.tuning.get("math", "default")
+    return dtype if math == "default" else math
 
 
 def load_variant(workload, variant):

@@ -76,7 +76,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place: another round, other values."""
+    """Write the inputs of a round in place, all of them: another round, other values. The names of those written."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
         array = inputs[name]
@@ -84,6 +84,7 @@ def fill(inputs, sizes, round, data):
             array[...] = cut(data.train_images, array.shape, round)
         else:
             array[...] = generator.uniform(-1.0, 1.0, array.shape)
+    return list(inputs)
 
 
 def cut(images, shape, round):
@@ -105,7 +106,7 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, reference):
+def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare with plain float64 sums, never BLAS: every element, or sampled rows and projections of all.
 
     The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and
@@ -117,7 +118,7 @@ def check(sizes, inputs, outputs, round, data, reference):
     c, out = inputs.get("c"), outputs["out"]
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     # The products' k roundings and the addend's one.
-    factor = product_factor(k + 1, sizes["dtype"])
+    factor = product_factor(k + 1, precision)
     everything = m * n * k <= FULL_CHECK
     rows = np.arange(m) if everything else sampled_rows(m, sizes["seed"])
     some, whole = a[rows].astype(np.float64), b.astype(np.float64)

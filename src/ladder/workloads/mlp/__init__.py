@@ -79,7 +79,10 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write an epoch's order in place; before the first epoch also the images, labels and initial weights."""
+    """Write an epoch's order in place; before the first epoch also the images, labels and initial weights.
+
+    The names of the arrays written: a later epoch goes on with the weights that it finds.
+    """
     inputs["order"][...] = reference.order(sizes, round)
     if round == 0:
         inputs["pixels"][...] = data.train_images[: sizes["images"]].reshape(-1, 784)
@@ -87,6 +90,7 @@ def fill(inputs, sizes, round, data):
         for layer, (weights, bias) in enumerate(reference.initial(sizes), start=1):
             inputs[f"w{layer}"][...] = weights
             inputs[f"b{layer}"][...] = bias
+    return ["order"] if round else list(inputs)
 
 
 def cost(sizes):
@@ -102,16 +106,15 @@ def cost(sizes):
     )
 
 
-def check(sizes, inputs, outputs, round, data, exact):
+def check(sizes, inputs, outputs, round, data, exact, precision):
     """Compare an epoch's losses and the weights after it with the reference; the point of the learning curve."""
-    checks, dtype = [], sizes["dtype"]
-    parameters = []
+    checks, parameters = [], []
     for layer in range(1, len(reference.layer_sizes(sizes))):
         for name in (f"w{layer}", f"b{layer}"):
-            allowed = reference.bound(exact[f"{name}_drift"][round], dtype)
+            allowed = reference.bound(exact[f"{name}_drift"][round], precision)
             checks.append(compare(name, inputs[name], exact[name][round], allowed))
         parameters.append((inputs[f"w{layer}"].astype(np.float64), inputs[f"b{layer}"].astype(np.float64)))
-    allowed = reference.bound(exact["loss_drift"][round], dtype)
+    allowed = reference.bound(exact["loss_drift"][round], precision)
     checks.append(compare("loss", outputs["loss"], exact["loss"][round], allowed))
     loss, due = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
     point = {

@@ -11,18 +11,21 @@ REQUIRES = ("torch",)
 def setup(problem, *, threads: int):
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
+    return epoch(problem, torch.from_numpy)
+
+
+def epoch(problem, tensor):
+    """A function that trains one epoch; `tensor` turns an array of the problem into a tensor on the same memory."""
     sizes, dtype = problem.sizes, getattr(torch, problem.sizes["dtype"])
     count = len(sizes["layers"].split("-")) - 1
     parameters = [
-        torch.from_numpy(getattr(problem, f"{letter}{layer + 1}")).requires_grad_()
-        for layer in range(count)
-        for letter in "wb"
+        tensor(getattr(problem, f"{letter}{layer + 1}")).requires_grad_() for layer in range(count) for letter in "wb"
     ]
     optimizer = torch.optim.SGD(parameters, lr=sizes["rate"])
     hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[sizes["activation"]]
-    pixels = torch.from_numpy(problem.pixels).to(dtype) / 255.0
-    labels, order = torch.from_numpy(problem.labels), torch.from_numpy(problem.order)
-    losses = torch.from_numpy(problem.loss)
+    pixels = tensor(problem.pixels).to(dtype) / 255.0
+    labels, order = tensor(problem.labels), tensor(problem.order)
+    losses = tensor(problem.loss)
 
     def run():
         for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):

@@ -46,10 +46,11 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place."""
+    """Write the inputs of a round in place, all of them; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
         generator.random(out=array, dtype=array.dtype)
+    return list(inputs)
 
 
 def cost(sizes):
@@ -59,13 +60,13 @@ def cost(sizes):
     return SimpleNamespace(flops=flops * sizes["elements"], bytes=(loads + stores) * size, precision=sizes["dtype"])
 
 
-def check(sizes, inputs, outputs, round, data, reference):
+def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare every element with the same arithmetic in float64."""
     a, out = inputs["a"].astype(np.float64), outputs["out"]
     if sizes["kernel"] == "copy":
         return [compare("copy", out, a, 0.0)], None
     if sizes["kernel"] == "triad":
         b = inputs["b"].astype(np.float64)
-        return [compare("triad", out, a + FACTOR * b, product_factor(2, sizes["dtype"]) * (a + FACTOR * b))], None
+        return [compare("triad", out, a + FACTOR * b, product_factor(2, precision) * (a + FACTOR * b))], None
     sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK))
-    return [compare("sums", out, sums, product_factor(BLOCK, sizes["dtype"]) * sums)], None
+    return [compare("sums", out, sums, product_factor(BLOCK, precision) * sums)], None

@@ -1,0 +1,166 @@
+"""CUDA C++ to loadable binaries ahead of any measurement, on a machine with or without a GPU.
+
+A binary is one source compiled for one architecture with one set of constants, its macros. The compiler is NVRTC,
+which comes as wheels, or nvcc where those aren't installed. Beside every binary lies a report: what each of its kernels
+takes.
+"""
+
+import fcntl
+import importlib.util
+import io
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ladder import sources, workloads
+from ladder.errors import LadderError
+from ladder.record import read_json, write_atomically
+
+FOLDER = Path("results/build")
+STANDARD = "c++17"
+TYPES = {"float64": {"REAL": "double", "FLOAT64": 1}, "float32": {"REAL": "float", "FLOAT64": 0}}
+# What ptxas says of each kernel under -v.
+ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
+
+
+def kernels(case):
+    """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
+    found = set()
+    for workload, variant, tuning in [(case.workload, case.variant, case.tuning), *used(case)]:
+        if "SOURCE" in workloads.constants(workload, variant):
+            found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
+    return found
+
+
+def used(case):
+    """The variants that a case takes its products from, with their default tuning."""
+    return [(workload, variant, {}) for workload, variant in sorted(workloads.used(case))]
+
+
+def slug(workload, variant, dtype, tuning):
+    """The constants of a binary in the one way that they are written: dtype, then every whole-number tuning by name."""
+    takes = workloads.defaults(workload, variant) | tuning
+    numbers = {name: value for name, value in sorted(takes.items()) if isinstance(value, int)}
+    return ",".join(f"{name}={value}" for name, value in {"dtype": dtype, **numbers}.items())
+
+
+def macros(slug):
+    """{macro: value} of a slug: REAL and FLOAT64 for the dtype, and each tuning in capitals."""
+    pairs = dict(pair.split("=") for pair in slug.split(","))
+    return TYPES[pairs.pop("dtype")] | {name.upper(): value for name, value in pairs.items()}
+
+
+def place(architecture, workload, variant, slug):
+    """Where a binary lies; its report beside it ends in .json."""
+    return FOLDER / architecture / workload / variant / f"{slug}.cubin"
+
+
+def source_of(workload, variant):
+    """The CUDA source of a variant."""
+    path = workloads.variant_path(workload, variant)
+    return path.with_name(workloads.constants(workload, variant)["SOURCE"])
+
+
+def fingerprint(workload, variant):
+    """A short digest of a variant's CUDA source and of the headers beside it."""
+    source = source_of(workload, variant)
+    return sources.combined((source, *sorted(source.parent.glob("*.cuh"))))
+
+
+def ensure(architecture, workload, variant, slug):
+    """The path of a binary, compiled now if it isn't there or its source has changed. Raises LadderError."""
+    path = place(architecture, workload, variant, slug)
+    report = path.with_suffix(".json")
+    due = fingerprint(workload, variant)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (path.parent / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same binary at the same time waits for it
+        if path.exists() and report.exists() and read_json(report).get("sources") == due:
+            return path
+        code, log, compiler = compile(source_of(workload, variant), macros(slug), architecture)
+        report.unlink(missing_ok=True)  # a binary without a report is no binary
+        path.write_bytes(code)
+        about = {"architecture": architecture, "workload": workload, "variant": variant, "constants": slug}
+        about |= {"compiler": compiler, "sources": due, "kernels": resources(log), "warnings": warnings(log)}
+        write_atomically(report, json.dumps(about, indent=1) + "\n")
+    return path
+
+
+def compile(source, macros, architecture):
+    """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's words."""
+    if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
+        return by_nvrtc(source, macros, architecture)
+    if shutil.which("nvcc"):
+        return by_nvcc(source, macros, architecture)
+    raise LadderError(
+        f"{source.name} can't be compiled: there is no CUDA compiler. Install NVRTC's wheels with "
+        "`pip install 'ladder[gpu]'`, or put nvcc on the PATH."
+    )
+
+
+def by_nvrtc(source, macros, architecture):
+    """Compile with NVRTC, which needs neither a GPU nor a driver."""
+    from cuda.bindings import nvrtc
+    from cuda.core import Program, ProgramOptions
+
+    log = io.StringIO()
+    options = ProgramOptions(
+        name=source.name,
+        arch=architecture,
+        std=STANDARD,
+        define_macro=[(name, str(value)) for name, value in macros.items()],
+        include_path=str(source.parent),
+        ptxas_options=["-v"],
+    )
+    try:
+        code = Program(source.read_text(), code_type="c++", options=options).compile("cubin", logs=log).code
+    except Exception as error:  # what the binding raises for a failed compilation has changed between its versions
+        raise failure(source, macros, architecture, f"{log.getvalue()}\n{error}") from None
+    _, major, minor = nvrtc.nvrtcVersion()
+    return code, log.getvalue(), f"NVRTC {major}.{minor}"
+
+
+def by_nvcc(source, macros, architecture):
+    """Compile with nvcc."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "binary.cubin"
+        command = ["nvcc", "-cubin", f"-arch={architecture}", f"-std={STANDARD}", "-Xptxas=-v", "-o", str(out)]
+        command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise failure(source, macros, architecture, done.stderr)
+        version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
+        return out.read_bytes(), done.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
+
+
+def failure(source, macros, architecture, log):
+    """The error of a failed compilation: the first thing that the compiler found wrong, an illegal tiling's reason."""
+    found = re.search(r"error: (?:static assertion failed with \")?(.+?)\"?\s*$", log, re.MULTILINE)
+    reason = found[1] if found else log.strip().splitlines()[-1] if log.strip() else "the compiler gave no reason"
+    constants = ", ".join(f"{name}={value}" for name, value in macros.items())
+    return LadderError(f"{source.name} can't be compiled for {architecture} with {constants}: {reason}")
+
+
+def resources(log):
+    """{kernel: {registers, shared, stack, spills}} by ptxas's words; `shared` is static, all but registers in bytes."""
+    found = {}
+    for part in re.split(r"(?=Compiling entry function)", log)[1:]:
+        stack, stores, loads = map(int, SPILLS.search(part).groups())
+        registers, shared = USED.search(part).groups()
+        found[ENTRY.match(part)[1]] = {
+            "registers": int(registers),
+            "shared": int(shared or 0),
+            "stack": stack,
+            "spills": stores + loads,
+        }
+    return found
+
+
+def warnings(log):
+    """The compiler's warnings, a line each."""
+    return [line.strip() for line in log.splitlines() if "warning" in line.lower()]

@@ -1,0 +1,166 @@
+"""One NVIDIA GPU through CuPy: arrays in its memory, CUDA events as the clock."""
+
+import contextlib
+import functools
+
+import numpy as np
+
+from ladder import build, locks, machine
+from ladder.devices import host
+from ladder.errors import LadderError
+
+# Others may be timed meanwhile, on other cards.
+SHARES_MACHINE = True
+# Long enough to hide a few launches, short beside the flush of the cache.
+SPIN_NANOSECONDS = 100_000
+SPIN = r"""
+extern "C" __global__ void spin(long long nanoseconds) {
+  long long start, now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (now - start < nanoseconds);
+}
+"""
+
+
+@functools.cache
+def library():
+    """CuPy, once it is known that there is a GPU that it can use. Raises LadderError with what is in the way."""
+    try:
+        import cupy
+    except ImportError:
+        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` brings it.") from None
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+        cupy.cuda.Device().use()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        hint = "update it" if "insufficient" in str(error) else "`nvidia-smi` must list a card"
+        raise LadderError(f"There is no GPU to work on: CUDA says {error}; {hint}.") from None
+    return cupy
+
+
+@contextlib.contextmanager
+def lease():
+    """Hold a card that no other timed job holds: the variable that lets a process see that card alone."""
+    cards = [card["uuid"] for card in machine.gpus()]
+    if not cards:
+        raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
+    with locks.first_free(cards) as card:
+        yield {"CUDA_VISIBLE_DEVICES": card}
+
+
+def environment(threads):
+    """The host's variables, and kernels that are loaded when they are asked for rather than when first launched."""
+    return host.environment(threads) | {"CUDA_MODULE_LOADING": "EAGER"}
+
+
+def empty(shape, dtype):
+    """An array in the GPU's memory, its contents undefined. Raises LadderError when it doesn't fit."""
+    cupy = library()
+    try:
+        return cupy.empty(shape, dtype)
+    except cupy.cuda.memory.OutOfMemoryError:
+        free, total = cupy.cuda.runtime.memGetInfo()
+        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        raise LadderError(
+            f"An array of {size} bytes doesn't fit: the GPU has {free} of {total} bytes free. Lower the sizes."
+        ) from None
+
+
+def staging(arrays):
+    """Arrays like these in the host's pinned memory, to be filled and uploaded."""
+    library()
+    import cupyx
+
+    return {name: cupyx.empty_pinned(array.shape, array.dtype) for name, array in arrays.items()}
+
+
+def upload(staged, arrays):
+    """Copy staged arrays to the GPU."""
+    for name, array in arrays.items():
+        array.set(staged[name])
+
+
+def to_host(array):
+    """A copy in the host's memory."""
+    return array.get()
+
+
+def transfers(staged, problem):
+    """The copies to and from the GPU, as (phase, function)."""
+    results = staging(problem.outputs)
+
+    def download():
+        for name, array in problem.outputs.items():
+            array.get(out=results[name])
+
+    return [("to device", lambda: upload(staged, problem.inputs)), ("to host", download)]
+
+
+def stopwatch(run):
+    """Seconds of what `run` has the GPU do, by CUDA events.
+
+    The GPU is kept busy until the launches are queued, so that a short kernel's time is its own and not the host's.
+    """
+    cupy = library()
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+    spin()((1,), (1,), (SPIN_NANOSECONDS,))
+    start.record()
+    run()
+    end.record()
+    end.synchronize()
+    return cupy.cuda.get_elapsed_time(start, end) * 1e-3
+
+
+@functools.cache
+def spin():
+    """The kernel that does nothing for some nanoseconds."""
+    return library().RawKernel(SPIN, "spin")
+
+
+def flusher():
+    """A function that empties the L2 cache by writing twice its size."""
+    cupy = library()
+    buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
+    state = iter(range(2**62))
+    return lambda: buffer.fill(next(state) % 251)
+
+
+def threads_found():
+    """The host's threads and CPUs, and the card."""
+    cupy = library()
+    found = host.threads_found()
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    return found | {
+        "gpu": {
+            "name": properties["name"].decode(),
+            "uuid": str(properties["uuid"].hex()),
+            "architecture": architecture(),
+            "cache_bytes": properties["l2CacheSize"],
+            "now": machine.gpu_state(),
+        }
+    }
+
+
+def require_threads(case_threads, runtime, found):
+    """Nothing: a GPU's threads are the kernel's own."""
+
+
+@functools.cache
+def architecture():
+    """What the card's binaries are compiled for, as in sm_90."""
+    return f"sm_{library().cuda.Device().compute_capability}"
+
+
+@functools.cache
+def kernel(workload, variant, name, dtype, **tuning):
+    """A kernel of a variant's CUDA source, compiled with these constants."""
+    slug = build.slug(workload, variant, dtype, tuning)
+    return module(build.ensure(architecture(), workload, variant, slug)).get_function(name)
+
+
+@functools.cache
+def module(path):
+    """A loaded binary."""
+    return library().RawModule(path=str(path))

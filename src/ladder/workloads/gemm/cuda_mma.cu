@@ -1,0 +1,245 @@
+// GEMM on the tensor cores: float64 in full precision, float32 with operands rounded to TF32 (10 bits of mantissa).
+//
+// A block computes BM x BN elements of out, a warp WM x WN of them in registers. Tiles of op(A) and op(B), BK deep,
+// come to shared memory through a ring of STAGES buffers, STAGES - 1 of which are being filled while one is in use.
+// With SPLITK > 1 that many blocks, a cluster, share one BM x BN tile: each sums over its part of k, and they add up
+// their sums through one another's shared memory, always in the same order.
+//
+// Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
+// sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
+// The grid's y is at most 65535. SPLITK may be left out: 1.
+#include "staged.cuh"
+
+constexpr int LINE = 8 * V;           // and in a line of 128 bytes, all banks of shared memory once
+constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
+constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
+constexpr int PARTIAL = SPLITK > 1 ? BM * BN / V : 0;             // vectors of sums that a cluster exchanges
+constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
+// Registers: a thread's sums, its fragments of A and B, and 40 more. Telling how many blocks then fit on a
+// multiprocessor keeps the compiler from using many more.
+constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
+constexpr int NEEDED = SUMS + FRAGMENTS + 40;
+constexpr int REGISTERS = THREADS * (NEEDED > 96 ? NEEDED : 96);
+constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+
+#if !defined(__CUDA_ARCH__)
+constexpr int LARGEST = 227;
+#else
+constexpr int LARGEST = __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
+#endif
+
+static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
+static_assert(WM % LINE == 0 && WN % LINE == 0, "WM and WN must be multiples of 128 bytes: 16 float64, 32 float32.");
+static_assert(BK % LINE == 0, "BK must be a multiple of 128 bytes: 16 float64, 32 float32.");
+static_assert(THREADS % (BM / V) == 0 && THREADS % (BN / V) == 0 && THREADS % (BK / V) == 0,
+              "A block's threads must copy whole rows of BM, of BN and of BK elements, 16 bytes each.");
+static_assert(THREADS <= 1024, "A block has at most 32 warps: raise WM or WN, or lower BM or BN.");
+static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
+static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
+static_assert(MEMORY <= LARGEST * 64, "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
+struct alignas(2 * sizeof(REAL)) Pair {
+  REAL x, y;
+};
+
+template <typename Type>
+__device__ __forceinline__ bool aligned(const REAL *pointer) {
+  return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
+}
+
+// Write the first one or both of a pair of sums, with the addend. A wide store needs `to` and `c` aligned.
+__device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
+  if (wide) {
+    if (c) {
+      Pair addend = *reinterpret_cast<const Pair *>(c);
+      sums.x += addend.x, sums.y += addend.y;
+    }
+    *reinterpret_cast<Pair *>(to) = sums;
+  } else {
+    to[0] = c ? sums.x + c[0] : sums.x;
+    if (both) to[1] = c ? sums.y + c[1] : sums.y;
+  }
+}
+
+// Where vector `u` of row `r` lies in a tile, whose rows are `width` vectors. Lanes that read together are in 4 rows
+// and 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank:
+// exchanging the vectors of a line, differently in each of these rows, puts them into different banks.
+template <int width, bool along_k>
+__device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
+  return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
+}
+
+// Copy a tile as it lies in the matrix: `rows` of `width` vectors, consecutive along k or along m (or n). `corner` is
+// its first element in device memory. Beyond the matrix, `rows_left` and `columns_left` away, it is 0.
+template <int rows, int width, bool along_k>
+__device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
+                                     bool wide) {
+  if (wide) {
+    constexpr int step = THREADS / width;
+    const int u = threadIdx.x % width, first = threadIdx.x / width;
+    const REAL *from = corner + size_t(first) * stride + u * V;
+#pragma unroll
+    for (int done = 0; done < rows; done += step, from += size_t(step) * stride)
+      if (rows % step == 0 || first + done < rows)
+        copy<16>(&tile[place<width, along_k>(first + done, u)], from, first + done < rows_left && u * V < columns_left);
+  } else {
+#pragma unroll 1
+    for (unsigned e = threadIdx.x; e < rows * width * V; e += THREADS) {
+      int r = e / (width * V), j = e % (width * V);
+      copy<sizeof(REAL)>(&tile[place<width, along_k>(r, j / V)].of[j % V], corner + size_t(r) * stride + j,
+                         r < rows_left && j < columns_left);
+    }
+  }
+}
+
+// Round to the nearest TF32; float64 stays.
+__device__ __forceinline__ double rounded(double x) { return x; }
+
+__device__ __forceinline__ float rounded(float x) {
+  unsigned bits;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction, where .rna takes three
+#else
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+#endif
+  return __uint_as_float(bits);
+}
+
+// Where in a tile a lane finds its first element: (first + g, t) of op(A) or (t, first + g) of op(B).
+template <int width, bool along_k>
+__device__ __forceinline__ int find(int first, int g, int t) {
+  const int r = along_k ? first + g : t, e = along_k ? t : first + g;
+  return place<width, along_k>(r, e / V) * V + e % V;
+}
+
+// The element `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
+// Such steps keep what place() takes of the row, and set only bits of the vector's number that were 0 before place()
+// exchanged it, so that an exclusive or adds them. (Constants, once the loops are unrolled: hardly an instruction.)
+template <int width, bool along_k>
+__device__ __forceinline__ REAL element(const Vector *tile, int lane, int further, int deeper) {
+  const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;
+  const int at = (lane ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
+  return rounded(reinterpret_cast<const REAL *>(tile)[at]);
+}
+
+// sums += A B for 16 x 8 A and 8 x 8 B, spread over a warp. With g = lane / 4 and t = lane % 4, a lane holds of A
+// (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4), of B (t, g), (t + 4, g), and of the sums (g, 2 t), (g, 2 t + 1),
+// (g + 8, 2 t), (g + 8, 2 t + 1).
+__device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[4], const double (&b)[2]) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+  // Before compute capability 9.0: quarters of it, 8 rows by 4 of k.
+#pragma unroll
+  for (int q = 0; q < 4; ++q)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sums[q % 2 * 2]), "+d"(sums[q % 2 * 2 + 1])
+        : "d"(a[q]), "d"(b[q / 2]));
+#endif
+}
+
+__device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const float (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}
+
+template <Form form>
+__device__ __forceinline__ void product(GEMM_ARGUMENTS) {
+  extern __shared__ Vector memory[];
+  constexpr bool a_along_k = form != Form::tn, b_along_k = form == Form::nt;
+  constexpr int a_width = (a_along_k ? BK : BM) / V, b_width = (b_along_k ? BK : BN) / V;
+  const int row = blockIdx.y * BM, column = blockIdx.x * BN;
+  const int a_stride = a_along_k ? k : m, b_stride = b_along_k ? k : n;
+  // A tile is read in vectors if every row of the matrix begins with a whole one.
+  const bool a_wide = a_stride % V == 0 && aligned<Vector>(a), b_wide = b_stride % V == 0 && aligned<Vector>(b);
+  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SPLITK + 1;
+  const int first = min(int(blockIdx.z) * share, tiles), count = min(share, tiles - first);
+
+  // Start the copies of a tile, the number of which says its buffer; beyond the last an empty group, to keep count.
+  auto load_tiles = [&](int tile) {
+    if (tile < count) {
+      Vector *a_tile = memory + tile % STAGES * STAGE;
+      int p = (first + tile) * BK;
+      load<a_along_k ? BM : BK, a_width, a_along_k>(a_tile, a + a_index<form>(row, p, m, k), a_stride,
+                                                    a_along_k ? m - row : k - p, a_along_k ? k - p : m - row, a_wide);
+      load<b_along_k ? BN : BK, b_width, b_along_k>(a_tile + A_TILE, b + b_index<form>(p, column, n, k), b_stride,
+                                                    b_along_k ? n - column : k - p, b_along_k ? k - p : n - column,
+                                                    b_wide);
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  };
+
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  const int warp_row = warp / WARPS * WM, warp_column = warp % WARPS * WN;
+  const int a_lane = find<a_width, a_along_k>(warp_row, g, t), b_lane = find<b_width, b_along_k>(warp_column, g, t);
+  REAL sums[WM / 16][WN / 8][4] = {};
+#pragma unroll
+  for (int tile = 0; tile < STAGES - 1; ++tile) load_tiles(tile);
+  for (int tile = 0; tile < count; ++tile) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+    // After this barrier the tile is whole, and nobody reads the one before it, whose buffer is filled next.
+    __syncthreads();
+    load_tiles(tile + STAGES - 1);
+    const Vector *a_tile = memory + tile % STAGES * STAGE, *b_tile = a_tile + A_TILE;
+#pragma unroll
+    for (int p = 0; p < BK; p += 8) {
+      REAL of_a[WM / 16][4], of_b[WN / 8][2];
+#pragma unroll
+      for (int i = 0; i < WM / 16; ++i)
+#pragma unroll
+        for (int h = 0; h < 4; ++h)
+          of_a[i][h] = element<a_width, a_along_k>(a_tile, a_lane, i * 16 + h % 2 * 8, p + h / 2 * 4);
+#pragma unroll
+      for (int j = 0; j < WN / 8; ++j)
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          of_b[j][h] = element<b_width, b_along_k>(b_tile, b_lane, j * 8, p + h * 4);
+#pragma unroll
+      for (int i = 0; i < WM / 16; ++i)
+#pragma unroll
+        for (int j = 0; j < WN / 8; ++j) mma(sums[i][j], of_a[i], of_b[j]);
+    }
+  }
+
+  const bool out_wide = n % 2 == 0 && aligned<Pair>(out) && aligned<Pair>(c);
+  // Elements (i, j) and (i, j + 1) of the block's tile go to the result.
+  auto finish = [&](int i, int j, Pair pair) {
+    if (i >= m - row || j >= n - column) return;
+    size_t at = size_t(row + i) * n + column + j;
+    store(out + at, c ? c + at : c, pair, j + 1 < n - column, out_wide);
+  };
+  Pair *const partial = reinterpret_cast<Pair *>(memory);
+  if (SPLITK > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
+#pragma unroll
+  for (int i = 0; i < WM / 16; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+#pragma unroll
+      for (int j = 0; j < WN / 8; ++j) {
+        const int at_i = warp_row + i * 16 + h * 8 + g, at_j = warp_column + j * 8 + t * 2;
+        const Pair pair = {sums[i][j][h * 2], sums[i][j][h * 2 + 1]};
+        if constexpr (SPLITK > 1)
+          partial[(at_i * BN + at_j) / 2] = pair;
+        else
+          finish(at_i, at_j, pair);
+      }
+  if constexpr (SPLITK > 1) {
+    cluster_barrier();
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < BM * BN / 2; e += SPLITK * THREADS) {
+      Pair total = {};
+#pragma unroll
+      for (int rank = 0; rank < SPLITK; ++rank) {
+        const Pair part = *theirs(partial + e, rank);
+        total.x += part.x, total.y += part.y;
+      }
+      finish(e * 2 / BN, e * 2 % BN, total);
+    }
+    cluster_barrier();  // nobody leaves while its sums are being read
+  }
+}
+
+GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, FITTING))

@@ -1,0 +1,17 @@
+// One thread per element of the result; every operand comes straight from global memory. Blocks are BLOCK x BLOCK.
+#include "operands.cuh"
+
+template <Form form>
+__device__ void product(GEMM_ARGUMENTS) {
+  // Neighbouring threads have neighbouring columns, so that a warp writes, and for nn and tn reads, whole lines.
+  const int j = blockIdx.x * BLOCK + threadIdx.x;
+  const int i = blockIdx.y * BLOCK + threadIdx.y;
+  if (i >= m || j >= n) return;
+  REAL sum = 0;
+  for (int p = 0; p < k; ++p) sum += a[a_index<form>(i, p, m, k)] * b[b_index<form>(p, j, n, k)];
+  const size_t place = size_t(i) * n + j;
+  out[place] = c ? sum + c[place] : sum;
+}
+
+static_assert(BLOCK * BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
+GEMM_KERNELS(__launch_bounds__(BLOCK * BLOCK))

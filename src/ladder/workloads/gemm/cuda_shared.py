@@ -1,0 +1,29 @@
+"""GEMM on the GPU with square tiles of both operands in shared memory, a thread per element of the result.
+
+An element comes from global memory once for every `block` rows or columns of the result. Bound by shared memory: each
+FMA still asks it for two elements.
+"""
+
+from functools import partial
+
+from ladder.workloads.gemm import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_shared.cu"
+
+
+def geometry(m, n, itemsize, block):
+    """Grid, block, and bytes of dynamic shared memory."""
+    return (-(-n // block), -(-m // block)), (block, block), 0
+
+
+def product(form, block=16):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    return launch.product("cuda_shared", form, partial(geometry, block=block), block=block)
+
+
+def setup(problem, *, block: int = 16):
+    """The timed product, in blocks of `block` x `block` threads."""
+    return launch.setup(problem, product(problem.sizes["form"], block))

@@ -1,0 +1,91 @@
+// The operations of the training beside its products. Deltas carry the factor -rate from the loss on, so that an update
+// is an addition, which a product's addend does for the weights. Sums are taken in the same order every time.
+constexpr int WARP = 32;
+
+// Rows `order` of the pixels, scaled to [0, 1]: a block a row, a thread four pixels at a time.
+extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
+  const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
+  REAL *to = x + size_t(blockIdx.x) * columns;
+  for (int j = threadIdx.x; j < columns / 4; j += blockDim.x) {
+    const uchar4 some = from[j];
+    to[4 * j] = some.x / REAL(255);
+    to[4 * j + 1] = some.y / REAL(255);
+    to[4 * j + 2] = some.z / REAL(255);
+    to[4 * j + 3] = some.w / REAL(255);
+  }
+}
+
+// z <- sigmoid(z + bias), or max(z + bias, 0).
+extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *bias, int count, int columns) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) z[i] = 1 / (1 + exp(-(z[i] + bias[i % columns])));
+}
+extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias, int count, int columns) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) z[i] = max(z[i] + bias[i % columns], REAL(0));
+}
+
+__device__ REAL sum_of_warp(REAL value) {
+  for (int distance = WARP / 2; distance; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
+  return value;
+}
+
+// Softmax cross-entropy by one block of 512 threads, a thread a row: z <- -rate times the mean loss's derivative by the
+// logits; loss <- the mean loss; bias <- bias + column sums of z.
+extern "C" __global__ void __launch_bounds__(512, 1)
+    softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows, int columns,
+                 REAL rate) {
+  __shared__ REAL totals[WARP];
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  REAL total = 0;
+  for (int i = threadIdx.x; i < rows; i += blockDim.x) {
+    REAL *row = z + size_t(i) * columns;
+    const int label = labels[order[i]];
+    REAL top = row[0] + bias[0];
+    for (int j = 0; j < columns; ++j) top = max(top, row[j] += bias[j]);
+    const REAL due = row[label] - top;
+    REAL mass = 0;
+    for (int j = 0; j < columns; ++j) mass += row[j] = exp(row[j] - top);
+    total += log(mass) - due;
+    for (int j = 0; j < columns; ++j) row[j] = -rate * (row[j] / mass - (j == label)) / rows;
+  }
+  total = sum_of_warp(total);
+  if (lane == 0) totals[warp] = total;
+  __syncthreads();  // the totals, and all rows of z, are written
+  if (warp == 0) {
+    total = sum_of_warp(lane < blockDim.x / WARP ? totals[lane] : REAL(0));
+    if (lane == 0) *loss = total / rows;
+  }
+  for (int j = warp; j < columns; j += blockDim.x / WARP) {
+    REAL sum = 0;
+    for (int i = lane; i < rows; i += WARP) sum += z[size_t(i) * columns + j];
+    sum = sum_of_warp(sum);
+    if (lane == 0) bias[j] += sum;
+  }
+}
+
+// delta <- delta times the slope at a; bias <- bias + column sums of delta. A block of 32 x 32 threads for 32 columns.
+template <class Slope>
+__device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int columns, Slope slope) {
+  __shared__ REAL sums[WARP][WARP + 1];
+  const int j = blockIdx.x * WARP + threadIdx.x;
+  REAL sum = 0;
+  if (j < columns)
+    for (int i = threadIdx.y; i < rows; i += WARP) {
+      const size_t place = size_t(i) * columns + j;
+      sum += delta[place] *= slope(a[place]);
+    }
+  sums[threadIdx.x][threadIdx.y] = sum;
+  __syncthreads();  // all threads' sums are there; a warp adds up those of a column
+  sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
+  const int own = blockIdx.x * WARP + threadIdx.y;
+  if (threadIdx.x == 0 && own < columns) bias[own] += sum;
+}
+extern "C" __global__ void __launch_bounds__(1024)
+    sigmoid_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {
+  through(delta, a, bias, rows, columns, [](REAL a) { return a * (1 - a); });
+}
+extern "C" __global__ void __launch_bounds__(1024)
+    relu_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {
+  through(delta, a, bias, rows, columns, [](REAL a) { return REAL(a > 0); });
+}

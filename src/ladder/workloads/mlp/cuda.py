@@ -1,0 +1,80 @@
+"""MLP training on one GPU, the data set resident; its matrix products are those of any CUDA variant of `gemm`.
+
+The images of an epoch are gathered by one kernel. Deltas carry the factor -rate from the loss on: the update of the
+weights is then the addend of their gradient's product, and that of a bias is part of the kernel before. With `graph`
+on, an epoch is one CUDA graph. In small batches bound by the latency of kernels that depend on each other.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder import workloads
+from ladder.devices import cuda
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda.cu"
+USES = {"product": "gemm"}
+
+
+def setup(problem, *, product: str, graph: str = "on"):
+    """One epoch: the graph of its steps, or the steps by phase."""
+    steps = list(epoch(problem, workloads.load_variant("gemm", product)))
+    return captured(steps) if graph == "on" else steps
+
+
+def epoch(problem, gemm):
+    """The steps of an epoch, as (phase, function)."""
+    sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
+    multiply = {form: gemm.product(form) for form in ("nn", "tn", "nt")}
+    kernel = partial(cuda.kernel, "mlp", "cuda", dtype=dtype.name)
+    widths = [int(width) for width in sizes["layers"].split("-")]
+    last = len(widths) - 1
+    weights = [None] + [getattr(problem, f"w{layer}") for layer in range(1, last + 1)]
+    biases = [None] + [getattr(problem, f"b{layer}") for layer in range(1, last + 1)]
+    images = problem.device.empty((sizes["images"], widths[0]), dtype)
+    values = [None] + [problem.device.empty((sizes["batch"], width), dtype) for width in widths[1:]]
+    deltas = [None] + [problem.device.empty((sizes["batch"], width), dtype) for width in widths[1:]]
+
+    gather, arguments = kernel("gather"), (problem.pixels, problem.order, images, np.int32(widths[0]))
+    yield "gather", partial(gather, (sizes["images"],), (256,), arguments)
+    for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
+        rows = min(sizes["batch"], sizes["images"] - start)
+        a = [images[start : start + rows], *(value[:rows] for value in values[1:])]
+        d = [None, *(delta[:rows] for delta in deltas[1:])]
+        d[last] = a[last]  # the loss turns the logits into their delta in place
+        for layer in range(1, last + 1):
+            yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
+            if layer < last:
+                count, width = np.int32(a[layer].size), np.int32(widths[layer])
+                activate, arguments = kernel(sizes["activation"]), (a[layer], biases[layer], count, width)
+                yield "activation", partial(activate, (-(-int(count) // 256),), (256,), arguments)
+        order, loss = problem.order[start : start + rows], problem.loss[step : step + 1]
+        arguments = (a[last], biases[last], problem.labels, order, loss)
+        arguments += (np.int32(rows), np.int32(widths[last]), dtype.type(sizes["rate"]))
+        yield "loss", partial(kernel("softmax_loss"), (1,), (512,), arguments)
+        for layer in range(last, 0, -1):
+            if layer > 1:
+                below, width = layer - 1, widths[layer - 1]
+                yield f"delta {below}", partial(multiply["nt"], d[layer], weights[layer], d[below])
+                arguments = (d[below], a[below], biases[below], np.int32(rows), np.int32(width))
+                slope = kernel(f"{sizes['activation']}_slope")
+                yield "activation", partial(slope, (-(-width // 32),), (32, 32), arguments)
+            yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], weights[layer], weights[layer])
+
+
+def captured(steps):
+    """A CUDA graph of all steps, launched at once. They run once here, since nothing may be loaded while capturing."""
+    cupy = cuda.library()
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        for _, step in steps:
+            step()
+        stream.synchronize()
+        stream.begin_capture()
+        for _, step in steps:
+            step()
+        graph = stream.end_capture()
+    return graph.launch

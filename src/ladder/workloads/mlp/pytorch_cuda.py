@@ -1,0 +1,29 @@
+"""Peer: the training in PyTorch on a GPU, the data set resident; with `graph` on, a whole epoch is one CUDA graph."""
+
+import torch
+
+from ladder.workloads.mlp import pytorch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+PEER = True
+REQUIRES = ("torch", "cupy")
+
+
+def setup(problem, *, graph: str = "off"):
+    """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
+    run = pytorch.epoch(problem, torch.from_dlpack)
+    return captured(run) if graph == "on" else run
+
+
+def captured(run):
+    """A CUDA graph of a function, which runs once before, on a stream of its own, as PyTorch asks for."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        run()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay

@@ -1,0 +1,56 @@
+// STREAM on a GPU. REAL is the element type. A block of BLOCK threads works on SPAN elements, those of one
+// partial sum of `read`; accesses are of 16 bytes, and what is left over at the end comes element by element.
+constexpr long long SPAN = 65536;  // BLOCK of the workload
+constexpr int WIDTH = 16 / sizeof(REAL);
+struct alignas(16) Vector {
+  REAL value[WIDTH];
+};
+
+// Calls `whole(v)` for the vectors and `single(i)` for the rest of this block's part of `count` elements.
+template <class Whole, class Single>
+__device__ void each(long long count, Whole whole, Single single) {
+  const long long first = (long long)blockIdx.x * SPAN;
+  const long long last = first + SPAN < count ? first + SPAN : count;
+  const long long vectors = last / WIDTH;
+#pragma unroll 4
+  for (long long v = first / WIDTH + threadIdx.x; v < vectors; v += BLOCK) whole(v);
+  for (long long i = vectors * WIDTH + threadIdx.x; i < last; i += BLOCK) single(i);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *out, long long count) {
+  __shared__ REAL sums[BLOCK];
+  REAL sum = 0;
+  each(
+      count,
+      [&](long long v) {
+        const Vector some = reinterpret_cast<const Vector *>(a)[v];
+        for (int lane = 0; lane < WIDTH; ++lane) sum += some.value[lane];
+      },
+      [&](long long i) { sum += a[i]; });
+  sums[threadIdx.x] = sum;
+  for (int half = BLOCK / 2; half; half /= 2) {
+    __syncthreads();  // the sums that are added next are complete
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) copy(const REAL *a, REAL *out, long long count) {
+  each(
+      count, [&](long long v) { reinterpret_cast<Vector *>(out)[v] = reinterpret_cast<const Vector *>(a)[v]; },
+      [&](long long i) { out[i] = a[i]; });
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    triad(const REAL *a, const REAL *b, REAL *out, long long count) {
+  const REAL factor = 3;
+  each(
+      count,
+      [&](long long v) {
+        Vector some = reinterpret_cast<const Vector *>(a)[v];
+        const Vector other = reinterpret_cast<const Vector *>(b)[v];
+        for (int lane = 0; lane < WIDTH; ++lane) some.value[lane] += factor * other.value[lane];
+        reinterpret_cast<Vector *>(out)[v] = some;
+      },
+      [&](long long i) { out[i] = a[i] + factor * b[i]; });
+}

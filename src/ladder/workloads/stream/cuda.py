@@ -1,0 +1,20 @@
+"""STREAM on a GPU, 16 bytes an access; bound by the bandwidth of the card's memory and nothing else."""
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.stream import BLOCK as SPAN
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda.cu"
+
+
+def setup(problem, *, block: int = 512):
+    """One pass over the arrays, a block of threads for the elements of each partial sum."""
+    name, count = problem.sizes["kernel"], problem.sizes["elements"]
+    kernel = cuda.kernel("stream", "cuda", name, problem.sizes["dtype"], block=block)
+    operands = (problem.a, problem.b) if name == "triad" else (problem.a,)
+    arguments = (*operands, problem.out, np.int64(count))
+    return lambda: kernel((-(-count // SPAN),), (block,), arguments)

@@ -1,0 +1,123 @@
+"""CUDA kernels without a GPU: they compile for every architecture, and their index arithmetic is right."""
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+
+from ladder import build, workloads
+from ladder.case import Case
+from ladder.errors import LadderError
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+KERNELS = [
+    (workload, variant)
+    for workload in workloads.names()
+    for variant in workloads.variants(workload)
+    if "SOURCE" in workloads.constants(workload, variant)
+]
+FORMS = ("nn", "tn", "nt")
+MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
+NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
+SHAPES = [(1, 1, 1), (1, 17, 5), (17, 1, 9), (5, 3, 17), (17, 13, 11)]
+EMULATED = ("cuda_naive", "cuda_shared")
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A working directory of its own, so that nothing built before is found."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("workload", "variant"), KERNELS)
+def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, dtype, architecture):
+    slug = build.slug(workload, variant, dtype, {})
+    path = build.ensure(architecture, workload, variant, slug)
+    assert path.read_bytes().startswith(b"\x7fELF")
+    report = build.read_json(path.with_suffix(".json"))
+    assert set(report["kernels"]) == NAMES[workload]
+    for name, found in report["kernels"].items():
+        assert 0 < found["registers"] <= 255, name
+        assert (found["spills"], found["stack"]) == (0, 0), name
+    assert report["warnings"] == []
+
+
+def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(elsewhere, monkeypatch):
+    arguments = "sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"
+    path = build.ensure(*arguments)
+    before = path.stat().st_mtime_ns
+    assert build.ensure(*arguments).stat().st_mtime_ns == before
+    monkeypatch.setattr(build, "fingerprint", lambda *names: "changed")
+    assert build.ensure(*arguments).stat().st_mtime_ns > before
+
+
+@pytest.mark.parametrize("compiler", ["by_nvrtc", "by_nvcc"])
+def test_an_illegal_block_is_a_sentence_with_its_reason(compiler):
+    if compiler == "by_nvcc" and not build.shutil.which("nvcc"):
+        pytest.skip("waits for nvcc")
+    source = build.source_of("gemm", "cuda_shared")
+    with pytest.raises(
+        LadderError, match=r"cuda_shared.cu can't be compiled for sm_90 with .*BLOCK=33.* [Aa]t most 1024"
+    ):
+        getattr(build, compiler)(source, build.macros("dtype=float32,block=33"), "sm_90")
+
+
+def test_an_unknown_architecture_is_a_sentence(elsewhere):
+    with pytest.raises(LadderError, match="can't be compiled for sm_1"):
+        build.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")
+
+
+def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(build.shutil, "which", lambda name: None)
+    with pytest.raises(LadderError, match="no CUDA compiler"):
+        build.compile(build.source_of("gemm", "cuda_naive"), {}, "sm_90")
+
+
+def test_a_case_needs_the_binaries_of_its_kernels():
+    sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
+    assert build.kernels(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert build.kernels(Case("gemm", "cublas", sizes, {})) == set()
+    case = Case("gemm", "cuda_shared", sizes, {"block": 32})
+    assert build.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
+    case = Case("gemm", "cuda_shared", sizes, {})
+    assert build.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
+
+
+@pytest.fixture(scope="module", params=EMULATED)
+def emulated(request, tmp_path_factory):
+    """The kernels of a source, compiled for the CPU with blocks of 4 x 4 threads."""
+    out = tmp_path_factory.mktemp("emulated") / "kernels.so"
+    source = build.source_of("gemm", request.param)
+    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", f"-I{source.parent}"]
+    constants = ["-DREAL=double", "-DFLOAT64=1", "-DBLOCK=4", f'-DSOURCE="{source}"']
+    here = build.Path(__file__).with_name("emulated.cpp")
+    subprocess.run(["g++", *options, *constants, str(here), "-o", str(out)], check=True)
+    return ctypes.CDLL(str(out)).emulate
+
+
+@pytest.mark.skipif(not build.shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize("addend", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+def test_index_arithmetic_is_right_at_every_edge(emulated, form, m, n, k, addend):
+    generator = np.random.default_rng(m * n + k)
+    a = generator.integers(-9, 9, (k, m) if form == "tn" else (m, k)).astype(float)
+    b = generator.integers(-9, 9, (n, k) if form == "nt" else (k, n)).astype(float)
+    c = generator.integers(-9, 9, (m, n)).astype(float)
+    around = np.full(m * n + 8, np.nan)  # what lies beyond the result must stay as it is
+    out = around[: m * n].reshape(m, n)
+
+    class Index(ctypes.Structure):
+        _fields_ = (("x", ctypes.c_int), ("y", ctypes.c_int))
+
+    pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, c, out)]
+    if not addend:
+        pointers[2] = None
+    emulated(FORMS.index(form), Index(-(-n // 4), -(-m // 4)), Index(4, 4), *pointers, m, n, k)
+    expected = (a.T if form == "tn" else a) @ (b.T if form == "nt" else b) + (c if addend else 0)
+    np.testing.assert_array_equal(out, expected)
+    assert np.isnan(around[m * n :]).all()

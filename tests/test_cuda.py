@@ -1,0 +1,125 @@
+"""What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ladder import machine, validation, worker, workloads
+from ladder.case import Case
+from ladder.data import digits
+from ladder.data import load as load_data
+from ladder.devices import cuda
+from ladder.errors import LadderError
+
+HAS_GPU = bool(machine.gpus())
+needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="waits for an NVIDIA GPU")
+VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
+TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
+SHAPES = [
+    (1, 1, 1),
+    (1, 17, 65),
+    (65, 1, 17),
+    (17, 65, 1),
+    (65, 65, 65),
+    (100, 300, 784),
+    (784, 300, 100),
+    (257, 130, 33),
+]
+
+
+def solved(variant, form, dtype, shape, round=1, **tuning):
+    """The problem of a case after the variant has worked on it, and the arithmetic of the case."""
+    m, n, k = shape
+    sizes = workloads.complete("gemm", {"form": form, "m": m, "n": n, "k": k, "dtype": dtype})
+    case = Case("gemm", variant, sizes, tuning)
+    problem = worker.make_problem(workloads.load("gemm"), case, cuda)
+    staged = cuda.staging(problem.inputs)
+    workloads.load("gemm").fill(staged, sizes, round, None)
+    cuda.upload(staged, problem.inputs)
+    validation.poison(problem.outputs)
+    workloads.load_variant("gemm", variant).setup(problem, **tuning)()
+    return problem, workloads.precision(case)
+
+
+@needs_gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", ["nn", "tn", "nt"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
+    problem, precision = solved(variant, form, dtype, shape)
+    inputs = {name: cuda.to_host(array) for name, array in problem.inputs.items()}
+    outputs = {name: cuda.to_host(array) for name, array in problem.outputs.items()}
+    found, _ = workloads.load("gemm").check(problem.sizes, inputs, outputs, 1, None, None, precision)
+    validation.require(found, variant)
+
+
+@needs_gpu
+@pytest.mark.parametrize("graph", ["off", "on"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("product", VARIANTS)
+@pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
+def test_the_training_follows_the_reference(trained, product, dtype, graph, layers, activation, images, batch):
+    result = trained("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
+    assert [point["epoch"] for point in result["curve"]] == [1, 2, 3]
+    assert {"loss", "w1", "b1", "epoch loss"} <= {check["name"] for check in result["checks"]}
+    assert ("gather" in result["phases"][0]) == (graph == "off")
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A function that runs a training's job on the digits, checks included, and gives its result."""
+
+    def run(variant, layers, activation, images, batch, dtype, **tuning):
+        digits(tmp_path / "digits")
+        sizes = {"layers": layers, "activation": activation, "images": images, "batch": batch, "dtype": dtype}
+        sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": 0.5, "source": "digits"})
+        mlp = workloads.load("mlp")
+        exact = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
+        np.savez(tmp_path / "exact.npz", **exact)
+        case = Case("mlp", variant, sizes, tuning)
+        limits = {"seconds": 0.1, "samples": 2, "least": 2, "most": 2, "target": 1.0, "phase_passes": 1}
+        job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
+        return worker.work(case, mlp, workloads.load_variant("mlp", variant), job)
+
+    return run
+
+
+@needs_gpu
+@pytest.mark.parametrize("graph", ["off", "on"])
+def test_pytorch_follows_the_reference(trained, graph):
+    pytest.importorskip("torch", reason="waits for PyTorch")
+    trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+
+
+@needs_gpu
+def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
+    problem, precision = solved("cublas", "nn", "float32", (257, 130, 784), math="tf32")
+    inputs = {name: cuda.to_host(array) for name, array in problem.inputs.items()}
+    outputs = {name: cuda.to_host(array) for name, array in problem.outputs.items()}
+    check = workloads.load("gemm").check
+    assert precision == "tf32"
+    assert all(one.passed for one in check(problem.sizes, inputs, outputs, 1, None, None, "tf32")[0])
+    assert not all(one.passed for one in check(problem.sizes, inputs, outputs, 1, None, None, "float32")[0])
+
+
+@needs_gpu
+def test_an_array_that_does_not_fit_is_a_sentence():
+    with pytest.raises(LadderError, match=r"doesn't fit: the GPU has \d+ of \d+ bytes free"):
+        cuda.empty((2**40,), np.float64)
+
+
+@needs_gpu
+def test_the_stopwatch_times_the_gpu_and_not_the_launch():
+    wait = cuda.spin()
+    seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
+    assert 300e-6 <= seconds < 330e-6
+
+
+@pytest.mark.skipif(HAS_GPU, reason="waits for a machine without a GPU")
+def test_without_a_gpu_a_sentence_says_so():
+    with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
+        cuda.library()
+    with pytest.raises(LadderError, match="no GPU to work on"), cuda.lease():
+        pass
