@@ -7,11 +7,19 @@ import pandas as pd
 
 from ladder.case import Case
 from ladder.study import Study
-from ladder.workloads import complete, load
+from ladder.workloads import complete, constants, load, precision
 
 THREADS = (1, 2, 4, 6, 12, 24)
 SPEED = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0, "c_openmp": 1.0}
 SPEED |= {"numpy_loop": 12.0, "pytorch": 11.0}
+GPU_SPEED = {"cuda_naive": 1.0, "cuda_shared": 1.5, "cuda_tiled": 10.0, "cuda_mma": 20.0, "cublas": 22.0}
+GPU_TUNINGS = {
+    "cuda_naive": [{"block": 16}],
+    "cuda_shared": [{"block": 8}, {"block": 16}],
+    "cuda_tiled": [{"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1}],
+    "cuda_mma": [{"bm": 128, "bn": 128, "bk": 16, "wm": 64, "wn": 32, "stages": 3, "splitk": 1}],
+    "cublas": [{"math": "default"}],
+}
 MACHINE = "a-machine-with-quite-a-long-name-24c"
 TRAINING = {"images": 2000, "batch": 100, "epochs": 3, "rate": 1.0}
 
@@ -27,7 +35,8 @@ def case_rows(machine, experiment, case, seconds, processes=3, samples=10, sprea
     noise = np.random.default_rng(len(case.slug)).normal(0, spread, (processes, samples))
     own = {"machine": machine, "experiment": experiment, "workload": case.workload, "variant": case.variant}
     own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
-    own |= {"device": "host", "converged": True} | vars(cost) | {"threads_found": case.threads}
+    own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True}
+    own |= vars(cost) | {"precision": precision(case), "threads_found": case.threads}
     rows = []
     for process, sample in itertools.product(range(processes), range(samples)):
         time = seconds * np.exp(noise[process, sample])
@@ -40,6 +49,11 @@ def phases(rows, share):
     parts = {"gather": (1 - share) / 2, "forward 1": share / 2, "gradient 1": share / 4, "delta 1": share / 4}
     parts["update"] = (1 - share) / 2
     return [row | {"phase": name, "seconds": row["seconds"] * part} for row in rows for name, part in parts.items()]
+
+
+def copies(rows):
+    """Copies to and from a GPU, each as long as the product."""
+    return [row | {"phase": name} for row in rows for name in ("to device", "to host")]
 
 
 def checks(rows):
@@ -99,6 +113,27 @@ def cases():
         yield "mlp_accuracy", Case("mlp", "host", mlp(dtype=dtype), {"product": product, "threads": 2}), 0.1
 
 
+def gpu_cases():
+    """(experiment, case, seconds) of a study of a GPU."""
+    for dtype in ("float64", "float32"):
+        yield "ceiling_gpu_arithmetic", Case("gemm", "cublas", gemm("nn", dtype), {"math": "default"}, "warm"), 9e-6
+        for form, (variant, speed) in itertools.product(("nn", "tn", "nt"), GPU_SPEED.items()):
+            for tuning in GPU_TUNINGS[variant]:
+                case = Case("gemm", variant, gemm(form, dtype, 4096, 4096, 4096), tuning)
+                yield f"gemm_gpu_{dtype}", case, 0.1 / speed
+                case = Case("gemm", variant, gemm(form, dtype, 1000, 300, 784), tuning)
+                yield f"gemm_gpu_training_{dtype}", case, 0.001 / speed
+        for graph in ("off", "on"):
+            for product, speed in GPU_SPEED.items():
+                case = Case("mlp", "cuda", mlp(dtype=dtype), {"product": product, "graph": graph})
+                yield "mlp_gpu", case, 1 / speed
+            yield "mlp_gpu", Case("mlp", "pytorch_cuda", mlp(dtype=dtype), {"graph": graph}), 1.0
+    yield "ceiling_gpu_tf32", Case("gemm", "cublas", gemm("nn", "float32"), {"math": "tf32"}, "warm"), 2e-6
+    for kernel in ("read", "copy", "triad"):
+        sizes = complete("stream", {"kernel": kernel, "elements": 2**22})
+        yield "ceiling_gpu_bandwidth", Case("stream", "cuda", sizes, {"block": 512}), 0.002
+
+
 def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
     """The tables of a whole study, or of the chosen (experiment, case, seconds)."""
     found = {}
@@ -113,8 +148,10 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
             continue
         parts["checks"] += checks(rows)
         parts["samples"] += rows
-        if experiment == "mlp_threads":
+        if experiment == "mlp_threads" or case.tuning.get("graph") == "off":
             parts["samples"] += phases(rows, share)
+        if rows[0]["device"] == "cuda":
+            parts["samples"] += copies(rows)
         if experiment == "mlp_accuracy":
             parts["curves"] += curves(rows, case.sizes)
     return {name: {table: pd.DataFrame(rows) for table, rows in parts.items()} for name, parts in found.items()}
@@ -125,7 +162,22 @@ def study(machine=MACHINE, **choices):
     cpu = {"Model name": "A CPU with 100% of a_name & more", "L2 cache": "2 MiB (2 instances)", "Vector units": "avx2"}
     about = {"cpu": cpu, "cores": 24, "memory": 2**35, "system": "Linux 6.1.0-30-amd64", "python": "3.11.2"}
     about["libraries"] = {"numpy": "2.4.6", "scipy": "1.17.1", "numba": "0.68.1"}
+    about["gpus"] = [{"name": "A GPU_100", "driver": "580.1"}]
     return Study(tables(machine, **choices), machine, {machine: about})
+
+
+def kernel_report():
+    """What the build says of one kernel source."""
+    kernels = {
+        f"gemm_{form}": {"registers": 30, "shared": 1024, "stack": 0, "spills": 0} for form in ("nn", "tn", "nt")
+    }
+    about = {
+        "architecture": "sm_90",
+        "workload": "gemm",
+        "variant": "cuda_naive",
+        "constants": "dtype=float32,block=16",
+    }
+    return about | {"kernels": kernels, "warnings": []}
 
 
 def both(one, other):

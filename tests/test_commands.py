@@ -12,7 +12,7 @@ from ladder.devices import host
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
 ONE = {"question": "?", "workload": "gemm", "sizes": {"m": 1, "n": 1, "k": 1}, "variants": {"blas": {"threads": 1}}}
-PLAN = ["--cores", "2", "--machine", "here", "--out", "plan.json"]
+PLAN = ["--cores", "2", "--gpus", "0", "--machine", "here", "--out", "plan.json"]
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 SENTENCES = [
     (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
@@ -50,6 +50,8 @@ SENTENCES = [
     (["collect", "nowhere.json", "--out", "tables"], "nowhere.json can't be read"),
     (["collect", "torn.json", "--out", "tables"], "torn.json is not JSON"),
     (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, machine, cases"),
+    (["build", "sm_90", "gemm", "blas", "dtype=float64"], "gemm/blas has no CUDA source"),
+    (["build", "sm_90", "gemm", "cuda_naive", "block=16"], "'block=16' isn't written like dtype=float64,block=16"),
     (["collect", "plan.json", "--out", "file"], "file can't be used: File exists."),
     (["table", "nowhere", "--out", "table.csv"], "The table nowhere/samples.csv can't be read"),
     (["figure", "nothing", "--out", "figure"], "There is no figure 'nothing'"),

@@ -162,7 +162,10 @@ def test_a_method_has_one_colour_everywhere(name):
 
 def test_looks_differ_by_more_than_the_colour():
     known = list(style.LOOKS.values())
-    assert len({look.colour for look in known}) == len({look.marker for look in known}) == len(known)
+    assert len({look.marker for look in known}) == len(known)
+    on_gpu = [look for name, look in style.LOOKS.items() if "cu" in name]
+    for together in (on_gpu, [look for look in known if look not in on_gpu]):
+        assert len({look.colour for look in together}) == len(together)
     other = style.look("my_kernel")
     assert other == style.look("my_kernel")
     assert other.colour not in {look.colour for look in known}
@@ -294,7 +297,7 @@ def test_only_a_change_of_code_draws_anew_and_only_what_it_concerns(tmp_path, mo
         return {name for name in DRAWN if after[name] != before[name]}
 
     assert changed(lambda text: text + "MORE = 1\n") == {"gemm_time"}
-    assert changed(lambda text: text + "MORE = 1\n", "figures/rungs.py") == {"gemm_large", "gemm_square"}
+    assert changed(lambda text: text + "MORE = 1\n", "figures/rungs.py") == {"gemm_gpu", "gemm_large", "gemm_square"}
     assert changed(lambda text: text + "MORE = 1\n", "figures/style.py") == set(DRAWN)
     assert changed(lambda text: text + "MORE = 1\n", "measure.py") == set()
 

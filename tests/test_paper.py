@@ -1,5 +1,6 @@
 """The paper: no number typed by hand, no key misspelt, the same bytes from the same inputs, and errors as sentences."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import made_up
-from ladder import configuration, figures, latex, numbers, paper, tables
+from ladder import configuration, figures, gpu, latex, numbers, paper, tables
 from ladder.errors import LadderError
 from ladder.study import Study
 
@@ -18,11 +19,19 @@ ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
 needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
 
 
+def values_of(found):
+    return numbers.numbers(found, configuration.protocol({}), 1.25) | numbers.filled(gpu.numbers(found))
+
+
+def tables_of(found, reports=()):
+    return tables.all_tables(found) | gpu.tables(found, reports)
+
+
 def generated(found, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
-    values = numbers.numbers(found, configuration.protocol({}), 1.25)
-    latex.write(folder / "results/numbers.tex", numbers.text(values))
-    for name, text in tables.all_tables(found).items():
+    latex.write(folder / "results/numbers.tex", numbers.text(values_of(found)))
+    (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
+    for name, text in tables_of(found, [folder / "kernel.json"]).items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
 
@@ -37,12 +46,17 @@ def build(found, folder):
     return folder / "paper.pdf", (folder / "build/ladder.log").read_text(errors="replace")
 
 
+def made(folder):
+    folder.mkdir()
+    return folder
+
+
 def text_of(pdf):
     return subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
 
 
 def test_every_key_of_the_text_is_one_of_the_numbers():
-    keys = set(numbers.numbers(Study({}, None), configuration.protocol({}), 1.25))
+    keys = set(values_of(Study({}, None)))
     asked = {key for name, text in sources().items() if name != "macros.tex" for key in ASKED.findall(text)}
     assert len(asked) > 100
     assert asked <= keys
@@ -50,7 +64,7 @@ def test_every_key_of_the_text_is_one_of_the_numbers():
 
 def test_every_table_of_the_text_is_written():
     asked = set(re.findall(r"\\studytable\{(\w+)\}", sources()["results.tex"]))
-    assert asked == set(tables.all_tables(Study({}, None)))
+    assert asked == set(tables_of(Study({}, None)))
 
 
 def test_every_figure_is_in_the_text():
@@ -61,8 +75,8 @@ def test_every_figure_is_in_the_text():
 def test_no_measured_number_is_typed_by_hand(name):
     text = re.sub(r"(?m)%.*$", "", sources()[name])
     text = re.sub(r"\\(?:result|ifmeasured|ref|label|cite[a-z]*)\{[^{}]*\}", "", text)
-    # The pixels of an image, the level of an interval, BLAS's level, and words of figures' and types' names.
-    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3", "", text)
+    # The pixels of an image, the level of an interval, BLAS's level, the cache, and words of figures' and types' names.
+    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
 
 
@@ -79,9 +93,10 @@ def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
         Study({}, None),
         made_up.study(),
         made_up.study(most_threads=1),
+        made_up.study(chosen=list(made_up.gpu_cases())),
         made_up.both(made_up.study(), made_up.study("another (published)", most_threads=6)),
     ],
-    ids=["nothing", "one machine", "one thread", "two machines"],
+    ids=["nothing", "one machine", "one thread", "a gpu", "two machines"],
 )
 def test_the_paper_fits_the_page_whatever_was_measured(found, tmp_path):
     pdf, log = build(found, tmp_path)
@@ -97,7 +112,8 @@ def test_the_text_tells_what_was_not_measured(tmp_path):
     assert "Nothing was measured" in text
     assert "This figure can" in text
     assert "not tested" in text
-    whole = text_of(build(made_up.study(), tmp_path / "whole")[0])
+    everything = [*made_up.cases(), *made_up.gpu_cases()]
+    whole = text_of(build(made_up.study(chosen=everything), made(tmp_path / "whole"))[0])
     assert "no measurement" not in whole
     assert "20.0 times as fast as" in " ".join(whole.split())
     assert made_up.MACHINE in whole
@@ -105,7 +121,7 @@ def test_the_text_tells_what_was_not_measured(tmp_path):
 
 @needs_latex
 def test_the_same_inputs_give_the_same_bytes(tmp_path):
-    first, second = (build(made_up.study(), tmp_path / name)[0].read_bytes() for name in ("one", "another"))
+    first, second = (build(made_up.study(), made(tmp_path / name))[0].read_bytes() for name in ("one", "another"))
     assert first == second
 
 

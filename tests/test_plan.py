@@ -128,7 +128,7 @@ def test_what_cannot_exist_is_found_when_planning(options, sentence):
     [
         ({"threads": 1}, "mlp/host needs a value for its tuning 'product'"),
         ({"threads": 1, "product": 5}, "product=5 of mlp/host must be a word"),
-        ({"threads": 1, "product": "cublas"}, "There is no variant 'absent' of gemm"),
+        ({"threads": 1, "product": "absent"}, "There is no variant 'absent' of gemm"),
     ],
 )
 def test_a_training_needs_a_product_that_exists(tuning, sentence):
@@ -164,8 +164,29 @@ def test_planning_runs_no_variant(variant):
 @pytest.mark.parametrize("workload", workloads.names())
 def test_every_shipped_variant_says_what_it_takes(workload):
     for name in workloads.variants(workload):
-        assert workloads.constants(workload, name)["DEVICE"] == "host"
-        assert workloads.tunings(workload, name)["threads"] == ("int", True)
+        constants = workloads.constants(workload, name)
+        if constants["DEVICE"] == "host":
+            assert workloads.tunings(workload, name)["threads"] == ("int", True)
+        else:
+            assert constants["DEVICE"] == "cuda"
+            assert "cupy" in constants["REQUIRES"]
+            assert "threads" not in workloads.tunings(workload, name)
+
+
+def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
+    monkeypatch.setattr(plan, "is_installed", lambda library: True)
+    config = {
+        "experiments": {
+            "one": {
+                "question": "?",
+                "workload": "gemm",
+                "sizes": {"form": "nn", "m": 1, "n": 1, "k": 1},
+                "variants": {"cublas": {}},
+            }
+        }
+    }
+    for gpus, why in ((0, "needs a GPU, none to be had"), (1, None)):
+        assert {one.left_out for one in plan.plan(configuration.checked(config), 2, gpus)} == {why}
 
 
 def test_the_order_is_shuffled_and_always_the_same():

@@ -22,6 +22,7 @@ from ladder.record import read_json, write_atomically
 FOLDER = Path("results/build")
 STANDARD = "c++17"
 TYPES = {"float64": {"REAL": "double", "FLOAT64": 1}, "float32": {"REAL": "float", "FLOAT64": 0}}
+WRITTEN = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 # What ptxas says of each kernel under -v.
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -50,7 +51,9 @@ def slug(workload, variant, dtype, tuning):
 
 
 def macros(slug):
-    """{macro: value} of a slug: REAL and FLOAT64 for the dtype, and each tuning in capitals."""
+    """{macro: value} of a slug: REAL and FLOAT64 for the dtype, and each tuning in capitals. Raises LadderError."""
+    if not WRITTEN.fullmatch(slug):
+        raise LadderError(f"{slug!r} isn't written like dtype=float64,block=16.")
     pairs = dict(pair.split("=") for pair in slug.split(","))
     return TYPES[pairs.pop("dtype")] | {name.upper(): value for name, value in pairs.items()}
 
@@ -63,7 +66,10 @@ def place(architecture, workload, variant, slug):
 def source_of(workload, variant):
     """The CUDA source of a variant."""
     path = workloads.variant_path(workload, variant)
-    return path.with_name(workloads.constants(workload, variant)["SOURCE"])
+    constants = workloads.constants(workload, variant)
+    if "SOURCE" not in constants:
+        raise LadderError(f"{workload}/{variant} has no CUDA source: there is nothing to build.")
+    return path.with_name(constants["SOURCE"])
 
 
 def fingerprint(workload, variant):

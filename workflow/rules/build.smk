@@ -14,7 +14,7 @@ def binaries_of(case, architectures):
     ]
 
 
-BINARIES = sorted({path for one in PLAN for path in binaries_of(one.case, ARCHITECTURES)})
+BINARIES = sorted({path for one in EVERYTHING for path in binaries_of(one.case, ARCHITECTURES)})
 
 
 rule kernel:

@@ -29,6 +29,7 @@ try:
 except LadderError as error:
     stop(error)
 
+EVERYTHING = PLAN  # also what isn't measured this time
 if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN, MACHINE)
 if workflow.is_main_process and not workflow.dryrun:

@@ -1,13 +1,14 @@
 """The ceilings that a case is held against: those measured with as many threads as it has."""
 
+from ladder import workloads
 from ladder.case import Case
 
 NONE = {"rows": []}  # of a machine whose ceilings weren't measured
 
 
-def flops(ceilings, dtype, threads, device="host"):
-    """FLOP/s of a device's best product of a dtype on so many threads; None where it wasn't measured."""
-    return max((rate for case, rate in cases(ceilings, "gemm", device) if fits(case, dtype, threads)), default=None)
+def flops(ceilings, precision, threads, device="host"):
+    """FLOP/s of a device's best product in a precision on so many threads; None where it wasn't measured."""
+    return max((rate for case, rate in cases(ceilings, "gemm", device) if fits(case, precision, threads)), default=None)
 
 
 def roofs(ceilings, dtype):
@@ -19,9 +20,9 @@ def roofs(ceilings, dtype):
     return [roof for roof in found if roof[1]]
 
 
-def fits(case, dtype, threads):
-    """Whether a case is of the dtype itself, not of a lower precision, and of so many threads."""
-    return case.tuning.get("math", "default") == "default" and case.sizes["dtype"] == dtype and case.threads == threads
+def fits(case, precision, threads):
+    """Whether a case works in a precision, its dtype or a lower one, and on so many threads."""
+    return workloads.precision(case) == precision and case.threads == threads
 
 
 def cases(ceilings, workload, device="host"):

@@ -4,7 +4,8 @@ from ladder.figures import bars, medians, peaks, style
 
 FORMS = ("nn", "tn", "nt")
 SHADES = {"nn": 0.0, "tn": 0.35, "nt": 0.65}
-SHAPE = ["m", "n", "k", "dtype", "cache", "threads"]
+SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
+UNITS = {"host": ("GFLOP/s", 1e9), "cuda": ("TFLOP/s", 1e12)}
 
 
 def figure(tables, ceilings, what, device="host"):
@@ -27,7 +28,7 @@ def figure(tables, ceilings, what, device="host"):
         for axes, (title, groups, ceiling) in zip(bands[name], some, strict=True):
             bars.grouped(axes, groups, reach=1.03 * ceiling)
             axes.set_title(title)
-            axes.set_xlabel("GFLOP/s")
+            axes.set_xlabel(UNITS[device][0])
             if ceiling:
                 axes.axvline(ceiling, color=style.DARK, linewidth=0.9, linestyle=(0, (4, 2)))
     style.legend(drawn, [], all(bars.converged(groups) for _, groups, _ in every))
@@ -35,25 +36,26 @@ def figure(tables, ceilings, what, device="host"):
 
 
 def panel(rows, ceilings, device):
-    """The rungs on one shape: (title, groups of bars, ceiling in GFLOP/s or 0)."""
+    """The rungs on one shape: (title, groups of bars, ceiling in the device's unit or 0)."""
     row, work = rows.iloc[0], rows.groupby("form")["flops"].first()
-    ceiling = (peaks.flops(ceilings, row["dtype"], row["threads"], device) or 0) / 1e9
+    unit, size = UNITS[device]
+    ceiling = (peaks.flops(ceilings, row["precision"], row["threads"], device) or 0) / size
     found = medians.summaries(rows, ("method", "form", "case")).sort_values("median")
     found = found.drop_duplicates(["method", "form"]).set_index(["method", "form"])  # the fastest tuning
     groups = []
     for method in style.ordered(rows["method"]):
         forms = [form for form in FORMS if (method, form) in found.index]
-        groups.append((method, [bar(form, found.loc[(method, form)], work[form] / 1e9, ceiling) for form in forms]))
-    title = medians.product(row, form=False)
+        groups.append((method, [bar(form, found.loc[(method, form)], work[form] / size, ceiling) for form in forms]))
+    title = medians.product({**row, "dtype": row["precision"]}, form=False)
     if device == "host":
         title += f", {style.threads(row['threads'])}"
     if ceiling:
-        title += f"\nceiling: {style.three(ceiling)} GFLOP/s (dashed, 100 %)"
+        title += f"\nceiling: {style.three(ceiling)} {unit} (dashed, 100 %)"
     return title, groups, ceiling
 
 
 def bar(form, found, work, ceiling):
-    """A case as a bar of GFLOP/s."""
+    """A case as a bar of its rate."""
     rate = work / found["median"]
     return {
         "name": form,

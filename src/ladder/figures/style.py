@@ -39,15 +39,15 @@ LOOKS = MappingProxyType(
         "interchanged": Look("loops interchanged", ORANGE, "^", (0, (5, 1.5))),
         "tiled": Look("tiled", GREEN, "s", (0, (3, 1, 1, 1))),
         "blas": Look("BLAS", BLUE, "D", (0, (1, 1))),
-        "cuda_naive": Look("CUDA naive", RED, "o"),
-        "cuda_shared": Look("CUDA shared memory", ORANGE, "^"),
-        "cuda_tiled": Look("CUDA register tiles", GREEN, "s"),
-        "cuda_mma": Look("CUDA tensor cores", PINK, "P"),
-        "cublas": Look("cuBLAS", BLUE, "D"),
+        "cuda_naive": Look("CUDA naive", RED, "*"),
+        "cuda_shared": Look("CUDA shared memory", ORANGE, "d"),
+        "cuda_tiled": Look("CUDA register tiles", GREEN, "8"),
+        "cuda_mma": Look("CUDA tensor cores", PINK, "H"),
+        "cublas": Look("cuBLAS", BLUE, "p"),
         "c_openmp": Look("OpenMP loops in C", BROWN, "v", (0, (4, 1, 1, 1, 1, 1))),
         "numpy_loop": Look("NumPy by hand", PINK, "P"),
         "pytorch": Look("PyTorch", SKY, "X"),
-        "pytorch_cuda": Look("PyTorch on the GPU", SKY, "X"),
+        "pytorch_cuda": Look("PyTorch on the GPU", SKY, "h"),
     }
 )
 # Methods from outside the repository share these by their names.

@@ -1,0 +1,69 @@
+"""What the paper says of a GPU."""
+
+import json
+
+import pytest
+
+import made_up
+from ladder import gpu, numbers
+from ladder.latex import code
+from ladder.study import Study
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """A study of a GPU with times made up."""
+    return made_up.study(chosen=list(made_up.gpu_cases()))
+
+
+def test_the_rungs_are_compared_by_their_times(measured):
+    values = gpu.numbers(measured)
+    assert values["gpu/gemm/float64/cuda_shared/against/cuda_naive"].startswith("is \\num{1.50} times as fast")
+    assert values["gpu/gemm/float64/cuda_mma/against/cublas"].startswith("takes \\num{1.10} times as long")
+    assert values["gpu/mlp/float64/product"] == code("cublas")
+    assert values["gpu/mlp/float64/against/eager"].startswith("is \\num{22")
+    assert values["gpu/findings/shared/verdict"] == "holds in part"
+    assert values["gpu/findings/transfers/verdict"] == "holds in part"
+    assert values["gpu/mlp/float64/share"].startswith("\\qty{99.5}")
+
+
+def test_a_lower_precision_does_not_compete(measured):
+    """In float32 the tensor cores work in TF32."""
+    rows = gpu.square_table(measured)
+    assert rows.count(code("tf32")) == 1
+    only = [one for one in made_up.gpu_cases() if one[1].tuning.get("product") in ("cuda_mma", "cuda_naive")]
+    values = gpu.numbers(made_up.study(chosen=[*only, next(made_up.gpu_cases()), *square()]))
+    assert values["gpu/mlp/float64/product"] == code("cuda_mma")
+    assert values["gpu/mlp/float32/product"] == code("cuda_naive")
+
+
+def square():
+    return [one for one in made_up.gpu_cases() if one[0] == "gemm_gpu_float64"]
+
+
+def test_without_a_gpu_every_number_says_so():
+    values = numbers.filled(gpu.numbers(Study({}, None)))
+    assert all(
+        isinstance(value, numbers.Missing) or "want of a measurement" in value
+        for key, value in values.items()
+        if "findings" not in key
+    )
+    for name, text in gpu.tables(Study({}, None), []).items():
+        assert "no measurement" in text, name
+
+
+def test_the_table_of_kernels_shows_spills_and_warnings(tmp_path):
+    kernels = {
+        f"gemm_{form}": {"registers": 30 + i, "shared": 1024, "stack": 0, "spills": 8 * i}
+        for i, form in enumerate(("nn", "tn", "nt"))
+    }
+    report = {
+        "architecture": "sm_90",
+        "workload": "gemm",
+        "variant": "cuda_naive",
+        "constants": "dtype=float32,block=16",
+    }
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report | {"kernels": kernels, "warnings": ["w"]}))
+    table = gpu.kernels([path])
+    assert "30--32 & 1024 & 0--16 & 1" in table
