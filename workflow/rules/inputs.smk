@@ -1,10 +1,22 @@
 # What the rules read and run, as functions of their wildcards.
-from ladder import data
+from ladder import build, data
 from ladder import figures as drawings
 from ladder.case import Case
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
+# What kernels are built for: the architectures of the configuration, and this machine's card.
+CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1]]
+ARCHITECTURES = sorted({*CONFIG["architectures"], *CARD})
+
+
+def binaries_of(case, architectures):
+    """The binaries that a case needs on these architectures."""
+    return [
+        str(build.place(architecture, *kernel))
+        for architecture in architectures
+        for kernel in sorted(build.kernels(case))
+    ]
 
 
 def records_of(experiments):
@@ -86,3 +98,6 @@ def study_arguments():
         f"--machine={MACHINE}",
         *(f"--description={path}" for path in DESCRIPTIONS),
     ]
+
+
+BINARIES = sorted({path for one in EVERYTHING for path in binaries_of(one.case, ARCHITECTURES)})
