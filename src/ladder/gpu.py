@@ -243,7 +243,7 @@ def kernels(reports):
         [
             code(one["architecture"]),
             code(f"{one['workload']}/{one['variant']}"),
-            code(one["constants"]),
+            latex.escape(one["constants"].removeprefix("dtype=").replace(",", ", ")),
             *(span(kernel[part] for kernel in one["kernels"].values()) for part in ("registers", "shared", "spills")),
             str(len(one["warnings"])),
         ]
@@ -252,7 +252,7 @@ def kernels(reports):
         )
     ]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Spills", "Warnings"]
-    return latex.table(r"ll>{\raggedright}p{0.3\linewidth}rrrr", head, rows)
+    return latex.table(r"ll>{\raggedright}p{0.46\linewidth}rrrr", head, rows)
 
 
 def span(counts):

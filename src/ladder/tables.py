@@ -8,7 +8,7 @@ import itertools
 import pandas as pd
 
 from ladder import latex, numbers, statistics, study
-from ladder.latex import code, digits, escape, percent, seconds, seconds_between
+from ladder.latex import code, digits, escape, listed, percent, seconds, seconds_between
 
 NONE = "--"
 CASE = ["workload", "variant", "case"]
@@ -118,7 +118,7 @@ def plan(found):
         ran, absent = found.rows("samples", experiment), found.rows("missing", experiment)
         if len(ran) or len(absent):
             counts = [str(numbers.distinct(frame, CASE)) for frame in (ran, absent)]
-            rows.append([code(experiment), *counts, reasons(absent)])
+            rows.append([code(experiment), *counts, reasons(absent, ran.empty)])
     for name in found.machines():
         if name != found.subject:
             frames = (study.where(found.everything(table), machine=name) for table in ("samples", "missing"))
@@ -130,10 +130,12 @@ def plan(found):
     return latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
 
-def reasons(absent):
-    """The cases without a record, grouped by why."""
+def reasons(absent, is_all):
+    """The cases without a record, grouped by why; where that `is_all` of them for one reason, their variants."""
     if absent.empty:
         return NONE
+    if is_all and absent["why"].nunique() == 1:
+        return f"{escape(absent['why'].iloc[0])}: every case of {listed(map(code, absent['variant'].unique()))}"
     why = absent["why"].str.replace(
         r"needs \d+ cores, (\d+) to be had", r"more threads than the \1 cores to be had", regex=True
     )
