@@ -1,7 +1,9 @@
 """CUDA kernels without a GPU: they compile for every architecture, and their index arithmetic is right."""
 
 import ctypes
+import multiprocessing
 import subprocess
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -52,6 +54,14 @@ def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(el
     assert build.ensure(*arguments).stat().st_mtime_ns == before
     monkeypatch.setattr(build, "fingerprint", lambda *names: "changed")
     assert build.ensure(*arguments).stat().st_mtime_ns > before
+
+
+def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
+    arguments = ["sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"]
+    with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
+        paths = {job.result() for job in [pool.submit(build.ensure, *arguments) for _ in range(3)]}
+    assert paths == {build.place(*arguments)}
+    assert set(build.read_json(paths.pop().with_suffix(".json"))["kernels"]) == NAMES["gemm"]
 
 
 @pytest.mark.parametrize("compiler", ["by_nvrtc", "by_nvcc"])

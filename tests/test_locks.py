@@ -1,0 +1,44 @@
+"""Places for timing: one job a machine, or one a card."""
+
+import threading
+import time
+
+import pytest
+
+from ladder import locks
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+def entered(context, seconds=0.3):
+    """Whether a context can be entered while others hold what they hold; it is left at once."""
+    there = threading.Event()
+
+    def enter():
+        with context:
+            there.set()
+
+    thread = threading.Thread(target=enter, daemon=True)
+    thread.start()
+    return there.wait(seconds)
+
+
+def test_a_machine_is_held_by_one_or_shared_by_cards():
+    with locks.quiet_machine():
+        assert not entered(locks.quiet_machine())
+    with locks.quiet_machine(shared=True):
+        assert entered(locks.quiet_machine(shared=True))
+        assert not entered(locks.quiet_machine())
+
+
+def test_each_job_holds_a_card_of_its_own_and_the_next_waits_for_one():
+    with locks.first_free(["a", "b"]) as first:
+        with locks.first_free(["a", "b"]) as second:
+            assert (first, second) == ("a", "b")
+            assert not entered(locks.first_free(["a", "b"]))
+        time.sleep(0.2)  # the one that waited has had its turn
+        with locks.first_free(["a", "b"]) as third:
+            assert third == "b"
