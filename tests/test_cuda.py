@@ -120,6 +120,6 @@ def test_the_stopwatch_times_the_gpu_and_not_the_launch():
 @pytest.mark.skipif(HAS_GPU, reason="waits for a machine without a GPU")
 def test_without_a_gpu_a_sentence_says_so():
     with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
-        cuda.library()
+        cuda.load_cupy()
     with pytest.raises(LadderError, match="no GPU to work on"), cuda.lease():
         pass

@@ -136,7 +136,9 @@ def require_possible(case, results, cost, ceilings):
     of other devices by their names, and the `margin` by which a quieter moment may exceed them.
     """
     device = workloads.constants(case.workload, case.variant)["DEVICE"]
-    own = ceilings.get(device, {"flops": {}, "bandwidth": 0.0} if device != "host" else ceilings)
+    own = ceilings if device == "host" else ceilings.get(device)
+    if own is None:
+        return
     fastest = min(min(result["samples"]) for result in results)
     rate = own["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * case.threads) if rate else 0.0}

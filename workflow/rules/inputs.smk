@@ -1,4 +1,6 @@
 # What the rules read and run, as functions of their wildcards.
+from dataclasses import replace
+
 from ladder import build, data
 from ladder import figures as drawings
 from ladder.case import Case
@@ -35,8 +37,9 @@ def case_of(wildcards):
 
 
 def stamp_of(case):
-    """The stamp of what a measurement depends on besides its case."""
-    return f"results/stamps/{'-'.join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])}.txt"
+    """The stamp of what measurements of one variant on one problem depend on besides."""
+    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])
+    return f"results/stamps/{code}/{replace(case, tuning={}).slug}.txt"
 
 
 def is_on_card(wildcards):

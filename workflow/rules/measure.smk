@@ -6,7 +6,7 @@ STAMPS = {stamp_of(one.case): sources.fingerprint(one.case) for one in PLAN}
 
 # What measurements depend on besides their cases, as files. As parameters of `measure` they would go unnoticed while the
 # ceilings are measured anew: Snakemake doesn't compare the parameters of a job downstream of one that is to run, not even
-# where `ancient` keeps it from running.
+# where `ancient` keeps it from running. A file per problem, so that configurations with other sizes keep their own.
 rule stamp:
     output:
         "results/stamps/{name}.txt",
@@ -18,7 +18,7 @@ rule stamp:
         sources=lambda wildcards: STAMPS[f"results/stamps/{wildcards.name}.txt"],
         protocol=json.dumps(CONFIG["protocol"]),
     shell:
-        "printf '%s\n' {params.sources:q} {params.protocol:q} > {output} 2> {log}"
+        "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
 
 
 if CONFIG["measure"]:

@@ -25,7 +25,7 @@ extern "C" __global__ void spin(long long nanoseconds) {
 
 
 @functools.cache
-def library():
+def load_cupy():
     """CuPy, once it is known that there is a GPU that it can use. Raises LadderError with what is in the way."""
     try:
         import cupy
@@ -57,7 +57,7 @@ def environment(threads):
 
 def empty(shape, dtype):
     """An array in the GPU's memory, its contents undefined. Raises LadderError when it doesn't fit."""
-    cupy = library()
+    cupy = load_cupy()
     try:
         return cupy.empty(shape, dtype)
     except cupy.cuda.memory.OutOfMemoryError:
@@ -70,7 +70,7 @@ def empty(shape, dtype):
 
 def staging(arrays):
     """Arrays like these in the host's pinned memory, to be filled and uploaded."""
-    library()
+    load_cupy()
     import cupyx
 
     return {name: cupyx.empty_pinned(array.shape, array.dtype) for name, array in arrays.items()}
@@ -103,7 +103,7 @@ def stopwatch(run):
 
     The GPU is kept busy until the launches are queued, so that a short kernel's time is its own and not the host's.
     """
-    cupy = library()
+    cupy = load_cupy()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
     spin()((1,), (1,), (SPIN_NANOSECONDS,))
     start.record()
@@ -116,12 +116,12 @@ def stopwatch(run):
 @functools.cache
 def spin():
     """The kernel that does nothing for some nanoseconds."""
-    return library().RawKernel(SPIN, "spin")
+    return load_cupy().RawKernel(SPIN, "spin")
 
 
 def flusher():
     """A function that empties the L2 cache by writing twice its size."""
-    cupy = library()
+    cupy = load_cupy()
     buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
     state = iter(range(2**62))
     return lambda: buffer.fill(next(state) % 251)
@@ -129,7 +129,7 @@ def flusher():
 
 def threads_found():
     """The host's threads and CPUs, and the card."""
-    cupy = library()
+    cupy = load_cupy()
     found = host.threads_found()
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     return found | {
@@ -150,7 +150,7 @@ def require_threads(case_threads, runtime, found):
 @functools.cache
 def architecture():
     """What the card's binaries are compiled for, as in sm_90."""
-    return f"sm_{library().cuda.Device().compute_capability}"
+    return f"sm_{load_cupy().cuda.Device().compute_capability}"
 
 
 @functools.cache
@@ -163,4 +163,4 @@ def kernel(workload, variant, name, dtype, **tuning):
 @functools.cache
 def module(path):
     """A loaded binary."""
-    return library().RawModule(path=str(path))
+    return load_cupy().RawModule(path=str(path))

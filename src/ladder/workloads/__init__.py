@@ -91,30 +91,28 @@ def constants(workload, variant):
     return found
 
 
-@functools.cache
-def tunings(workload, variant):
-    """The keyword-only arguments of a variant's `setup`, read without importing it: {name: (kind, is required)}.
-
-    `kind` is the annotation's text.
-    """
+def arguments(workload, variant):
+    """The keyword-only arguments of a variant's `setup`, read without importing it: [(argument, default or None)]."""
     path = variant_path(workload, variant)
     for node in statements(path):
         if isinstance(node, ast.FunctionDef) and node.name == "setup":
-            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-            return {
-                one.arg: (one.annotation and ast.unparse(one.annotation), default is None) for one, default in pairs
-            }
+            return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
     raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
 
 
 @functools.cache
+def tunings(workload, variant):
+    """What a variant's `setup` takes: {name: (kind, is required)}; `kind` is the annotation's text."""
+    return {
+        one.arg: (one.annotation and ast.unparse(one.annotation), default is None)
+        for one, default in arguments(workload, variant)
+    }
+
+
 def defaults(workload, variant):
-    """The keyword-only arguments of a variant's `setup` that have a default: {name: value}."""
-    for node in statements(variant_path(workload, variant)):
-        if isinstance(node, ast.FunctionDef) and node.name == "setup":
-            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-            return {one.arg: ast.literal_eval(default) for one, default in pairs if default is not None}
-    return {}
+    """The tunings that have a default: {name: value}."""
+    found = arguments(workload, variant)
+    return {one.arg: ast.literal_eval(default) for one, default in found if default is not None}
 
 
 def require_tuning(workload, variant, tuning):
@@ -156,12 +154,12 @@ def runtime(case):
 
 
 def precision(case):
-    """The arithmetic that a case works in: its dtype, or the lower one that a variant or the tuning `math` says."""
+    """The arithmetic that a case works in: its dtype, or the lower one that a variant or, for float32, `math` says."""
     dtype = case.sizes["dtype"]
     for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
         dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
     math = case.tuning.get("math", "default")
-    return dtype if math == "default" else math
+    return dtype if math == "default" or dtype == "float64" else math
 
 
 def load_variant(workload, variant):

@@ -40,7 +40,7 @@ def call(name, *arguments):
 def handle(math):
     """A handle for this arithmetic; its factors lie in the host's memory, which is the default."""
     found = ctypes.c_void_p()
-    cuda.library().cuda.runtime.free(0)  # makes CUDA's context current
+    cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
     call("cublasCreate_v2", ctypes.byref(found))
     call("cublasSetMathMode", found, MATH[math])
     return found
@@ -50,7 +50,7 @@ def product(form, math="default"):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
     if math not in MATH:
         raise LadderError(f"math={math!r} of gemm/cublas must be one of {', '.join(MATH)}.")
-    current_stream, blas = cuda.library().cuda.get_current_stream, handle(math)
+    current_stream, blas = cuda.load_cupy().cuda.get_current_stream, handle(math)
     transposed = ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn")
 
     def multiply(a, b, out, c=None):

@@ -67,7 +67,7 @@ def epoch(problem, gemm):
 
 def captured(steps):
     """A CUDA graph of all steps, launched at once. They run once here, since nothing may be loaded while capturing."""
-    cupy = cuda.library()
+    cupy = cuda.load_cupy()
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         for _, step in steps:
