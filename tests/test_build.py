@@ -97,6 +97,51 @@ def test_a_case_needs_the_binaries_of_its_kernels():
     assert build.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
 
 
+CHOOSES = """
+DEVICE = "cuda"
+RUNTIME = "cuda"
+SOURCE = "chooses.cu"
+TILES = {tiles}
+
+def setup(problem, *, block: int = 16, depth: int = 4):
+    pass
+"""
+
+
+@pytest.fixture
+def needed(tmp_path, monkeypatch):
+    """A function: the constants of the binaries of a variant with these TILES that a training of a dtype needs."""
+    (tmp_path / "gemm").mkdir()
+    monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
+
+    def needed(name, tiles, dtype):
+        (tmp_path / f"gemm/{name}.py").write_text(CHOOSES.format(tiles=tiles))
+        sizes = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0, "dtype": dtype})
+        found = build.kernels(Case("mlp", "cuda", sizes, {"product": name}))
+        return {constants for workload, variant, constants in found if variant == name}
+
+    return needed
+
+
+def test_a_training_needs_every_tiling_that_its_product_chooses_from(needed):
+    tiles = '({"block": 8}, {"block": 32, "depth": 2})'
+    due = {"dtype=float32,block=8,depth=4", "dtype=float32,block=32,depth=2"}
+    assert needed("chooses", tiles, "float32") == due
+    tiles = '{"float64": ({"block": 8},), "float32": ({"depth": 1}, {})}'
+    assert needed("chooses_by_type", tiles, "float64") == {"dtype=float64,block=8,depth=4"}
+    due = {"dtype=float32,block=16,depth=1", "dtype=float32,block=16,depth=4"}
+    assert needed("chooses_by_type", tiles, "float32") == due
+    assert needed("chooses_by_itself", "len('')", "float32") == {"dtype=float32,block=16,depth=4"}
+
+
+def test_tiles_that_are_none_are_a_sentence(needed):
+    for number, tiles in enumerate(('{"block": 8}', '{"float64": ({},)}', "3")):
+        with pytest.raises(LadderError, match=rf"TILES of gemm/wrong{number} must be a tuple"):
+            needed(f"wrong{number}", tiles, "float32")
+    with pytest.raises(LadderError, match="gemm/wrong has no tuning named colour"):
+        needed("wrong", '({"colour": 1},)', "float32")
+
+
 @pytest.fixture(scope="module", params=EMULATED)
 def emulated(request, tmp_path_factory):
     """The kernels of a source, compiled for the CPU with blocks of 4 x 4 threads."""

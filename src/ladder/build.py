@@ -39,8 +39,22 @@ def kernels(case):
 
 
 def used(case):
-    """The variants that a case takes its products from, with their default tuning."""
-    return [(workload, variant, {}) for workload, variant in sorted(workloads.used(case))]
+    """The variants that a case takes its products from, with every tuning that these may choose."""
+    dtype = case.sizes["dtype"]
+    return [(*other, tuning) for other in sorted(workloads.used(case)) for tuning in choices(*other, dtype)]
+
+
+def choices(workload, variant, dtype):
+    """The tunings among which a variant's product chooses by shape: its TILES, else its defaults. Raises LadderError."""
+    found = workloads.constants(workload, variant).get("TILES", ({},))
+    tunings = found.get(dtype) if isinstance(found, dict) else found
+    if not isinstance(tunings, tuple):
+        raise LadderError(
+            f"TILES of {workload}/{variant} must be a tuple of tunings, or one such tuple for float64 and for float32."
+        )
+    for tuning in tunings:
+        workloads.require_tuning(workload, variant, tuning)
+    return tunings
 
 
 def slug(workload, variant, dtype, tuning):
