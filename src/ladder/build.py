@@ -45,7 +45,7 @@ def used(case):
 
 
 def choices(workload, variant, dtype):
-    """The tunings among which a variant's product chooses by shape: its TILES, else its defaults. Raises LadderError."""
+    """The tunings that a variant's product chooses from by shape: its TILES, else its defaults. Raises LadderError."""
     found = workloads.constants(workload, variant).get("TILES", ({},))
     tunings = found.get(dtype) if isinstance(found, dict) else found
     if not isinstance(tunings, tuple):
