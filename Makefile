@@ -9,10 +9,10 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke study test bench lint lock clean
+.PHONY: help setup smoke study test test-gpu bench lint lock clean
 
 help: ## list these commands
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: ## install the pinned Python packages into .venv
 	@$(SETUP)
@@ -24,6 +24,9 @@ smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and resul
 test: ## run the tests
 	@$(SETUP) latex
 	.venv/bin/pytest
+
+test-gpu: setup ## run the tests that wait for a GPU, and every kernel under compute-sanitizer
+	.venv/bin/python tests/on_gpu.py
 
 study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex

@@ -9,8 +9,18 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ladder import machine
+
 ROOT = Path(__file__).parents[1]
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
+
+
+def pytest_collection_modifyitems(items):
+    """Leave the tests marked `gpu` out where there is none."""
+    if not machine.gpus():
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
 
 
 class Study:

@@ -179,6 +179,15 @@ def test_publishing_and_collecting_gives_the_same_tables(here):
     assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
 
 
+def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):
+    here.add(case_of(1))
+    folder = Path(here.publish())
+    assert not (folder / "tests-gpu.json").exists()
+    Path("results/tests-gpu.json").write_text('{"tests": 1}')
+    here.publish()
+    assert (folder / "tests-gpu.json").read_text() == '{"tests": 1}'
+
+
 def test_what_is_published_of_this_machine_is_not_shown_twice(here):
     here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
     here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 to be had")

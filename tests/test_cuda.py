@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import sanitized
 from ladder import machine, validation, worker, workloads
 from ladder.case import Case
 from ladder.data import digits
@@ -12,8 +13,6 @@ from ladder.data import load as load_data
 from ladder.devices import cuda
 from ladder.errors import LadderError
 
-HAS_GPU = bool(machine.gpus())
-needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="waits for an NVIDIA GPU")
 VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
 SHAPES = [
@@ -28,34 +27,18 @@ SHAPES = [
 ]
 
 
-def solved(variant, form, dtype, shape, round=1, **tuning):
-    """The problem of a case after the variant has worked on it, and the arithmetic of the case."""
-    m, n, k = shape
-    sizes = workloads.complete("gemm", {"form": form, "m": m, "n": n, "k": k, "dtype": dtype})
-    case = Case("gemm", variant, sizes, tuning)
-    problem = worker.make_problem(workloads.load("gemm"), case, cuda)
-    staged = cuda.staging(problem.inputs)
-    workloads.load("gemm").fill(staged, sizes, round, None)
-    cuda.upload(staged, problem.inputs)
-    validation.poison(problem.outputs)
-    workloads.load_variant("gemm", variant).setup(problem, **tuning)()
-    return problem, workloads.precision(case)
-
-
-@needs_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
-    problem, precision = solved(variant, form, dtype, shape)
-    inputs = {name: cuda.to_host(array) for name, array in problem.inputs.items()}
-    outputs = {name: cuda.to_host(array) for name, array in problem.outputs.items()}
-    found, _ = workloads.load("gemm").check(problem.sizes, inputs, outputs, 1, None, None, precision)
-    validation.require(found, variant)
+    m, n, k = shape
+    case = sanitized.case("gemm", variant, {}, form=form, m=m, n=n, k=k, dtype=dtype)
+    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), variant)
 
 
-@needs_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("product", VARIANTS)
@@ -86,38 +69,36 @@ def trained(tmp_path):
     return run
 
 
-@needs_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
 def test_pytorch_follows_the_reference(trained, graph):
     pytest.importorskip("torch", reason="waits for PyTorch")
     trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
 
 
-@needs_gpu
+@pytest.mark.gpu
 def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
-    problem, precision = solved("cublas", "nn", "float32", (257, 130, 784), math="tf32")
-    inputs = {name: cuda.to_host(array) for name, array in problem.inputs.items()}
-    outputs = {name: cuda.to_host(array) for name, array in problem.outputs.items()}
-    check = workloads.load("gemm").check
-    assert precision == "tf32"
-    assert all(one.passed for one in check(problem.sizes, inputs, outputs, 1, None, None, "tf32")[0])
-    assert not all(one.passed for one in check(problem.sizes, inputs, outputs, 1, None, None, "float32")[0])
+    case = sanitized.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
+    problem = sanitized.solved(case)
+    assert workloads.precision(case) == "tf32"
+    assert all(check.passed for check in sanitized.judged(problem, case))
+    assert not all(check.passed for check in sanitized.judged(problem, case, precision="float32"))
 
 
-@needs_gpu
+@pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
     with pytest.raises(LadderError, match=r"doesn't fit: the GPU has \d+ of \d+ bytes free"):
         cuda.empty((2**40,), np.float64)
 
 
-@needs_gpu
+@pytest.mark.gpu
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
     wait = cuda.spin()
     seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
 
 
-@pytest.mark.skipif(HAS_GPU, reason="waits for a machine without a GPU")
+@pytest.mark.skipif(bool(machine.gpus()), reason="waits for a machine without a GPU")
 def test_without_a_gpu_a_sentence_says_so():
     with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
         cuda.load_cupy()

@@ -12,11 +12,14 @@ from ladder import collect, record
 from ladder.errors import LadderError
 from ladder.record import write_atomically
 
+# What `make test-gpu` found on this machine, where it was run.
+GPU_TESTS = "results/tests-gpu.json"
+
 
 def publish(plans, ceilings, folder):
     """Write `folder` from the records that the plans name; what was published there before is replaced.
 
-    Raises LadderError when no record is there.
+    What the tests on a GPU found goes with them, where they were run. Raises LadderError when no record is there.
     """
     tables = {name: [] for name in collect.TABLES}
     keys = [(plan["machine"], case["key"]) for plan in plans for case in plan["cases"] if not case["left_out"]]
@@ -36,6 +39,8 @@ def publish(plans, ceilings, folder):
         with (folder / f"{name}.csv.gz").open("wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
             packed.write(frame.convert_dtypes().to_csv(index=False).encode())
     shutil.copyfile(ceilings, folder / "ceilings.json")
+    if Path(GPU_TESTS).exists():
+        shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     records = sorted((record.read(path) for path in paths), key=lambda found: found["started"])
     about = {
         "machine": plans[0]["machine"],

@@ -1,0 +1,100 @@
+"""Runs every CUDA kernel at small odd shapes: what NVIDIA's compute-sanitizer watches, and what tests are made of.
+
+    compute-sanitizer --tool memcheck python tests/sanitized.py [--own] [CASE ...]
+
+Without names of cases, every variant's form, dtype and kernel, with its default tuning and, where it can share a sum,
+with shared ones; `--own` leaves out the libraries' kernels. Every result is checked. The last line is JSON: how many
+cases were run.
+"""
+
+import argparse
+import itertools
+import json
+import tempfile
+from pathlib import Path
+
+from ladder import data as datasets
+from ladder import validation, worker, workloads
+from ladder.case import Case
+from ladder.comparison import named
+from ladder.devices import cuda
+
+DTYPES = ("float64", "float32")
+# Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
+SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
+# More blocks than there are tiles along k at these shapes: some of a cluster have nothing to add.
+SHARED_BY = 4
+SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
+
+
+def case(workload, variant, tuning, **sizes):
+    """The case of these sizes, the others by default."""
+    return Case(workload, variant, workloads.complete(workload, sizes), tuning, "warm")
+
+
+def cases(own=False):
+    """Every kernel of every CUDA variant; with `own`, only of variants with a source."""
+    for name in workloads.variants("gemm"):
+        constants = workloads.constants("gemm", name)
+        if constants["DEVICE"] != "cuda" or (own and "SOURCE" not in constants):
+            continue
+        shared = [{"splitk": SHARED_BY}] if "splitk" in workloads.defaults("gemm", name) else []
+        for tuning, dtype, form, (m, n, k) in itertools.product([{}, *shared], DTYPES, ("nn", "tn", "nt"), SHAPES):
+            yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
+    for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
+        yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)
+    for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
+        tuning = {"product": "cuda_naive"}
+        yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
+
+
+def solved(case, round=0, data=None):
+    """The problem of a case after its variant has worked once on a round's inputs."""
+    workload = workloads.load(case.workload)
+    problem = worker.make_problem(workload, case, cuda)
+    staged = cuda.staging(problem.inputs)
+
+    def begin(round):
+        written = workload.fill(staged, case.sizes, round, data)
+        cuda.upload(staged, {name: problem.inputs[name] for name in written})
+
+    begin(0)
+    steps = workloads.load_variant(case.workload, case.variant).setup(problem, **case.tuning)
+    begin(round)
+    validation.poison(problem.outputs)
+    (steps if callable(steps) else worker.in_order([step for _, step in steps]))()
+    return problem
+
+
+def judged(problem, case, round=0, data=None, precision=None):
+    """The checks of a problem that was solved, against the arithmetic of its case or another precision."""
+    workload = workloads.load(case.workload)
+    inputs, outputs = (
+        {name: cuda.to_host(array) for name, array in arrays.items()} for arrays in (problem.inputs, problem.outputs)
+    )
+    sizes = workload.reference_sizes(case.sizes)
+    reference = workload.reference.compute(sizes, data) if sizes else None
+    precision = precision or workloads.precision(case)
+    return workload.check(case.sizes, inputs, outputs, round, data, reference, precision)[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--own", action="store_true", help="leave out the libraries' kernels")
+    parser.add_argument("cases", nargs="*", help="workload/variant/case; all by default")
+    options = parser.parse_args()
+    # An array is an allocation of its own, so that what lies beyond its end is nobody's.
+    cuda.load_cupy().cuda.set_allocator(None)
+    with tempfile.TemporaryDirectory() as folder:
+        datasets.digits(Path(folder) / "digits")
+        digits = datasets.load(Path(folder) / "digits")
+    chosen = [named(key) for key in options.cases] or list(cases(options.own))
+    for one in chosen:
+        print(one.key, flush=True)
+        data = digits if workloads.load(one.workload).data_set(one.sizes) else None
+        validation.require(judged(solved(one, data=data), one, data=data), one.key)
+    print(json.dumps({"cases": len(chosen)}))
+
+
+if __name__ == "__main__":
+    main()
