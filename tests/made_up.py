@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ladder.case import Case
+from ladder.collect import whole
 from ladder.study import Study
 from ladder.workloads import complete, constants, load, precision
 
@@ -128,6 +129,8 @@ def gpu_cases():
                 case = Case("mlp", "cuda", mlp(dtype=dtype), {"product": product, "graph": graph})
                 yield "mlp_gpu", case, 1 / speed
             yield "mlp_gpu", Case("mlp", "pytorch_cuda", mlp(dtype=dtype), {"graph": graph}), 1.0
+    for product, speed in GPU_SPEED.items():
+        yield "mlp_threads", Case("mlp", "cuda", mlp(), {"product": product, "graph": "off"}), 0.001 / speed
     yield "ceiling_gpu_tf32", Case("gemm", "cublas", gemm("nn", "float32"), {"math": "tf32"}, "warm"), 2e-6
     for kernel in ("read", "copy", "triad"):
         sizes = complete("stream", {"kernel": kernel, "elements": 2**22})
@@ -154,7 +157,7 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
             parts["samples"] += copies(rows)
         if experiment == "mlp_accuracy":
             parts["curves"] += curves(rows, case.sizes)
-    return {name: {table: pd.DataFrame(rows) for table, rows in parts.items()} for name, parts in found.items()}
+    return {name: {table: whole(pd.DataFrame(rows)) for table, rows in parts.items()} for name, parts in found.items()}
 
 
 def study(machine=MACHINE, **choices):
@@ -181,9 +184,9 @@ def kernel_report():
 
 
 def both(one, other):
-    """The study of two machines' tables."""
-    joined = {
-        name: {table: pd.concat([one.tables[name][table], other.tables[name][table]]) for table in one.tables[name]}
-        for name in one.tables
-    }
+    """The study of two machines' tables; the other may lack experiments."""
+    joined = {}
+    for name, tables in one.tables.items():
+        found = [tables, *filter(None, [other.tables.get(name)])]
+        joined[name] = {table: pd.concat([each[table] for each in found]) for table in tables}
     return Study(joined, one.subject, one.descriptions | other.descriptions)

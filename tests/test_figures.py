@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from ladder import collect, configuration, data, figures, plan
+from ladder import collect, configuration, data, figures, plan, workloads
 from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.figures import medians, peaks, style
@@ -22,7 +22,9 @@ ROOT = Path(__file__).parents[1]
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
+COPIES = {"to device": 2e-4, "to host": 1e-5}
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
+RATES |= {"cuda_naive": 300.0, "cuda_shared": 400.0, "cuda_tiled": 600.0, "cuda_mma": 700.0, "cublas": 800.0}
 
 
 def seconds(case, flops, process, sample):
@@ -33,11 +35,12 @@ def seconds(case, flops, process, sample):
 
 def record(case, processes=3, converged=True):
     """A record as a measurement would have left it, as far as tables need it."""
-    flops = 2e8
+    flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
 
     def one(process):
         times = [seconds(case, flops, process, sample) for sample in range(10)]
-        phases = [{name: times[0] / len(PHASES) for name in PHASES}] * 3 if case.workload == "mlp" else []
+        parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
+        phases = [parts | (COPIES if device == "cuda" else {})] * 3
         curve = [
             {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
             for epoch in (1, 2, 3)
@@ -51,7 +54,7 @@ def record(case, processes=3, converged=True):
         }
 
     cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
-    return {"device": "host", "converged": converged, "cost": cost, "processes": [*map(one, range(processes))]}
+    return {"device": device, "converged": converged, "cost": cost, "processes": [*map(one, range(processes))]}
 
 
 @functools.cache
@@ -64,20 +67,21 @@ def planned():
     return found
 
 
-def tables(machines=MACHINES[:1], drop=(), **facts):
-    """Every experiment's tables; the cases of the variants in `drop` are missing."""
+def tables(machines=MACHINES[:1], drop=(), without_gpu=(), **facts):
+    """Every experiment's tables; the cases of the variants in `drop` are missing, and machines may have no GPU."""
     found = {}
     for experiment, cases in planned().items():
         rows = {name: [] for name in collect.TABLES}
         for machine in machines:
             for case in cases:
                 own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
-                if case.variant in drop:
+                one = record(case, **facts)
+                if case.variant in drop or (one["device"] == "cuda" and machine in without_gpu):
                     rows["missing"].append(own | {"why": "it is not installed"})
                     continue
-                for name, some in collect.rows_of(record(case, **facts), own).items():
+                for name, some in collect.rows_of(one, own).items():
                     rows[name] += some
-        found[experiment] = {name: pd.DataFrame(some) for name, some in rows.items()}
+        found[experiment] = {name: collect.whole(pd.DataFrame(some)) for name, some in rows.items()}
     return found
 
 
@@ -211,8 +215,23 @@ def test_roofs_are_those_of_one_kind_of_threads():
 def test_shares_of_operations_add_up():
     figure = draw("mlp_methods", tables())
     bars = [patch for patch in figure.axes[1].patches if patch.get_width()]
-    assert len(bars) == 8 * len(PHASES)
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(8 * 100)
+    methods = 2 * 4 + 5  # on the host with one thread and with the most, on the GPU
+    assert len(bars) == methods * len(PHASES)
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(methods * 100)
+
+
+def test_the_gpu_stands_beside_the_host_and_its_copies_beside_its_bars():
+    """Of three machines one has a GPU: its copies are in no share, and no other figure of the training shows it."""
+    found = tables(MACHINES, without_gpu=MACHINES[1:])
+    shown = words(draw("mlp_methods", found))
+    assert [text for text in shown if text.endswith(", GPU")] == [
+        f"{style.look(name).label}, GPU" for name in ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
+    ]
+    assert shown.count("+ 210 µs") == 5
+    assert sum("once for all epochs" in text for text in shown) == 1
+    assert not {"to device", "to host"} & set(shown)
+    for name in ("mlp_time", "mlp_speedup"):
+        assert not any("cu" in text.lower() for text in words(draw(name, found)) if "CPU" not in text)
 
 
 def test_a_missing_peer_has_its_reason():

@@ -9,7 +9,7 @@ from ladder import tables as paper_tables
 from ladder.case import Case
 from ladder.numbers import Missing
 from ladder.study import Study, load
-from made_up import MACHINE, both, case_rows, gemm, mlp, study, tables
+from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, mlp, study, tables
 
 PROTOCOL = configuration.protocol({})
 
@@ -146,6 +146,18 @@ def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
     together = said(both(whole, slower))
     differing = {key for key in values if values[key] != together[key]}
     assert differing == {"machines/there", "machines/named", "validation/checks"}
+
+
+def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole, values):
+    """The training is measured on both in one experiment; a machine without a GPU stands beside."""
+    with_gpu = both(study(chosen=[*cases(), *gpu_cases()]), study("another (published)"))
+    together = said(with_gpu)
+    differing = {key for key in values if values[key] != together[key]}
+    counts = {"validation/checks", "cases/measured", "cases/converged"}
+    assert differing == counts | {"machines/there", "machines/named"}
+    for table in (paper_tables.mlp_threads, paper_tables.ceilings):
+        assert set(table(whole).splitlines()) <= set(table(with_gpu).splitlines())
+    assert "cublas" not in paper_tables.mlp_threads(with_gpu)
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,19 @@ def concatenated(frames):
 def read_csv(path):
     """A table as written by `write_table`; an empty file is an empty table."""
     try:
-        return pd.read_csv(path, low_memory=False)
+        return whole(pd.read_csv(path, low_memory=False))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
         raise LadderError(f"The table {path} can't be read: {error}.") from None
+
+
+def whole(frame):
+    """The table with whole numbers in the columns that have no other, also where some rows have none."""
+    floats = frame.select_dtypes("float")
+    gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
+    names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
+    return frame.astype(dict.fromkeys(names, "Int64"))
 
 
 def write_table(folder, name, frame):

@@ -224,7 +224,7 @@ def about(found, protocol, margin):
         "machine/origin": origin(found.subject),
         "machines/there": f"{'is' if len(machines) == 1 else 'are'} \\num{{{len(machines)}}}",
         "machines/named": listed(code(name) for name in machines) or None,
-        **{f"{name}/cases": cases_of(found, name) for name in EXPERIMENTS},
+        **{f"{name}/cases": cases_of(found, name, device="host") for name in EXPERIMENTS},
         "cases/measured": f"\\num{{{len(by_case)}}}",
         "cases/left-out": f"\\num{{{distinct(missing, keys) - distinct(unmeasured, keys)}}}",
         "cases/unmeasured": f"\\num{{{distinct(unmeasured, keys)}}}",
@@ -256,9 +256,9 @@ def distinct(frame, columns):
     return len(frame[columns].drop_duplicates()) if len(frame) else 0
 
 
-def cases_of(found, experiment):
+def cases_of(found, experiment, **conditions):
     """The number of an experiment's cases with a measurement, or None."""
-    count = distinct(found.samples(experiment), ["variant", "case"])
+    count = distinct(found.samples(experiment, **conditions), ["variant", "case"])
     return f"\\num{{{count}}}" if count else None
 
 
@@ -368,7 +368,7 @@ def best_of(counts):
 
 def mlp_threads(found):
     """The training by threads and product, and where its time goes."""
-    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
+    frame = study.one_size(found.samples("mlp_threads", dtype="float64", device="host"))
     cases = {product: by_threads(study.where(frame, product=product)) for product in RUNGS}
     values = {"mlp_threads/threads": listed(study.values(frame, "threads")) or None, "mlp_threads/cache": caches(frame)}
     values |= headed("mlp_threads", training(frame))
@@ -485,7 +485,7 @@ def validation(found):
 
 def findings(found):
     """Whether each finding of the earlier study holds on the subject: a verdict and the evidence for it."""
-    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
+    frame = study.one_size(found.samples("mlp_threads", dtype="float64", device="host"))
     plain, blas = (by_threads(study.where(frame, product=name)) for name in ("openmp", "blas"))
     shares = operations(found, "openmp", 1)
     answers = {

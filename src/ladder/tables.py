@@ -287,7 +287,7 @@ def gemm_threads(found):
 
 def mlp_threads(found):
     """The training by product and threads."""
-    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
+    frame = study.one_size(found.samples("mlp_threads", dtype="float64", device="host"))
     base = study.where(frame, product="openmp", threads=1)
     rows = []
     for product in in_order(study.values(frame, "product")):
@@ -350,7 +350,7 @@ def compared(found):
         for variant in numbers.RUNGS:
             case = study.where(square, variant=variant)
             rates.append(digits(case["flops"].iloc[0] / case["seconds"].median() / 1e9) if len(case) else NONE)
-        trainings = study.one_size(machine.samples("mlp_threads", dtype="float64"))
+        trainings = study.one_size(machine.samples("mlp_threads", dtype="float64", device="host"))
         for product in ("openmp", "blas"):
             counts = numbers.by_threads(study.where(trainings, product=product))
             best = numbers.fastest(counts) if counts else None

@@ -22,8 +22,12 @@ def speedups(tables, what, words):
 
 
 def panels(tables, what, words, ylabel, fill, more):
-    """A figure whose every panel `fill(axes, summaries)` draws; `more` are further entries of its legend."""
-    found = medians.by_machine(medians.samples(tables), medians.machines(tables))
+    """A figure whose every panel `fill(axes, summaries)` draws; `more` are further entries of its legend.
+
+    Cases on a GPU, which count no threads, have no place in it.
+    """
+    frame = medians.samples(tables)
+    found = medians.by_machine(frame[frame["device"] == "host"], medians.machines(tables))
     if not found:
         return style.empty(what)
     counts = {name: len(problems) for name, problems in found.items()}

@@ -18,11 +18,13 @@ def samples(tables, total=True):
     """An experiment's timed calls, or without `total` its phases, with a column `method`; empty where there are none.
 
     The method is what a figure compares: the variant or, for a training whose products are another's, the product's.
+    A case that doesn't count threads, such as one on a GPU, has one.
     """
     frame = tables["samples"]
     if not len(frame):
-        return pd.DataFrame(columns=["machine", "method"])
-    return named(frame[(frame["phase"] == "total") == total])
+        return pd.DataFrame(columns=["machine", "method", "device"])
+    counted = frame["threads"].fillna(1).astype(int) if "threads" in frame else 1
+    return named(frame.assign(threads=counted)[(frame["phase"] == "total") == total])
 
 
 def named(frame):

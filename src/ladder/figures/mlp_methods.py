@@ -1,6 +1,11 @@
-"""Every method's training by operation: the time of an epoch, and what share of it each operation takes."""
+"""Every method's training by operation: the time of an epoch, and what share of it each operation takes.
+
+On a GPU the data set stays on the card for all epochs, so that the copies there and back are in no epoch's time: they
+are told apart from it, beside the bar.
+"""
 
 import pandas as pd
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ladder.figures import medians, style
@@ -19,7 +24,8 @@ COLOURS = {
     "gather": style.YELLOW,
     "loss": style.SKY,
 }
-LINE = 0.185  # inches of a method
+COPIES = ("to device", "to host")
+LINE = 0.175  # inches of a method
 
 
 def draw(tables):
@@ -30,7 +36,8 @@ def draw(tables):
     for name in medians.machines(tables):
         for row, rows in medians.problems(totals[totals["machine"] == name]):
             phases = passes[(passes["machine"] == name) & passes["case"].isin(rows["case"])]
-            found.append((name, row, chosen(medians.summaries(rows)), phases))
+            cases = chosen(medians.summaries(rows, ("method", "threads", "device")))
+            found.append((name, row, cases, phases))
     if not found:
         return style.empty("trainings")
     heights = [LINE * len(cases) + 0.65 for _, _, cases, _ in found]
@@ -42,14 +49,17 @@ def draw(tables):
         fill_times(left, cases)
         left.set_title(medians.training(row).replace("\n", ", "))
         fill_shares(right, cases, phases)
-    names = sorted({name for *_, phases in found for name in phases["phase"]}, key=rank)
-    handles = [Patch(facecolor=colour(name), label=name) for name in names]
+    names = {name for *_, phases in found for name in phases["phase"]}
+    handles = [Patch(facecolor=colour(name), label=name) for name in sorted(names - set(COPIES), key=rank)]
+    if names & set(COPIES):
+        once = "copies to and from the GPU, once for all epochs"
+        handles.append(Line2D([], [], color=style.DARK, marker="$+$", linestyle="", label=once))
     style.legend(figure, handles, all(cases["converged"].all() for _, _, cases, _ in found))
     return figure
 
 
 def chosen(summaries):
-    """Each method with one thread, and with the number of threads that is fastest."""
+    """Each method with one thread, and with the number of threads that is fastest; on a GPU there are none."""
     rows = []
     for method in style.ordered(summaries["method"]):
         some = summaries[summaries["method"] == method]
@@ -60,9 +70,8 @@ def chosen(summaries):
 def fill_times(axes, cases):
     """Times of an epoch, a line each, with their numbers."""
     low, high = style.extent(cases)
-    style.time_axis(axes.xaxis, (low / (high / low) ** 0.05, high * (high / low) ** 0.4), most=4)
-    labels = [f"{style.look(case.method).label}, {style.threads(case.threads)}" for case in cases.itertuples()]
-    axes.set_yticks(range(len(cases)), labels)
+    style.time_axis(axes.xaxis, (low / (high / low) ** 0.05, high * (high / low) ** 0.5), most=3)
+    axes.set_yticks(range(len(cases)), [label(case) for case in cases.itertuples()])
     axes.set_ylim(len(cases) - 0.4, -0.6)
     for place, case in cases.iterrows():
         style.points(axes, [case["median"]], [place], case.to_frame().T, style.look(case["method"]), along="x")
@@ -72,12 +81,25 @@ def fill_times(axes, cases):
     axes.set_xlabel("time of an epoch")
 
 
+def label(case):
+    """A case in words: its method, and where it worked."""
+    where = style.threads(case.threads) if case.device == "host" else "GPU"
+    return f"{style.look(case.method).label}, {where}"
+
+
 def fill_shares(axes, cases, phases):
-    """Stacked bars of the phases' medians as shares of their sum, numbers in those that have room for them."""
+    """Stacked bars of the phases' medians as shares of their sum, numbers in those that have room for them.
+
+    Copies between host and card have their time beside the bar.
+    """
     for place, case in cases.iterrows():
         own = phases[(phases["method"] == case["method"]) & (phases["threads"] == case["threads"])]
         middle = own.groupby("phase")["seconds"].median()
-        start = 0.0
+        is_copy = middle.index.isin(COPIES)
+        if copies := middle[is_copy].sum():
+            note = {"xytext": (3, 0), "textcoords": "offset points", "va": "center", "fontsize": 7}
+            axes.annotate(f"+ {style.time(copies)}", (100, place), **note, color=style.DARK)
+        middle, start = middle[~is_copy], 0.0
         for name in sorted(middle.index, key=rank):
             share = 100 * middle[name] / middle.sum()
             axes.barh(place, share, 0.78, left=start, color=colour(name), edgecolor="white", linewidth=0.4)

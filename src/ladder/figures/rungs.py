@@ -11,8 +11,6 @@ UNITS = {"host": ("GFLOP/s", 1e9), "cuda": ("TFLOP/s", 1e12)}
 def figure(tables, ceilings, what, device="host"):
     """A panel per machine and shape; bars by method and form, the ceiling of as many threads as a line."""
     frame = medians.samples(tables)
-    if len(frame) and device != "host":
-        frame = frame.assign(threads=1)
     if not len(frame):
         return style.empty(what)
     found = {}
