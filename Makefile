@@ -41,11 +41,16 @@ lint: setup ## check the style of the code and of the workflow
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile config/smoke.yaml
 
-lock: ## pin what pyproject.toml asks for in requirements.txt
+# What a card needs besides agrees with the rest, so that both can be installed together.
+GPU_EXTRA := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["gpu"], sep="\n")
+COMPILE := pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-annotate $(UPGRADE)
+
+lock: ## pin what pyproject.toml asks for in requirements.txt, and for GPUs in requirements-gpu.txt
 	@tools=$$(mktemp -d) && trap 'rm -r "$$tools"' EXIT && "$(PYTHON)" -m venv "$$tools" && \
 	"$$tools/bin/pip" install --quiet uv && \
-	"$$tools/bin/uv" pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev \
-	    --no-header --no-annotate $(UPGRADE) pyproject.toml --output-file requirements.txt
+	"$$tools/bin/uv" $(COMPILE) --extra dev pyproject.toml --output-file requirements.txt && \
+	"$$tools/bin/python" -c '$(GPU_EXTRA)' > "$$tools/gpu.in" && \
+	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay
 	rm -rf .venv .pytest_cache .ruff_cache src/ladder.egg-info

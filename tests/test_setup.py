@@ -23,7 +23,7 @@ class Machine:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in (SCRIPT, "requirements.txt", "pyproject.toml"):
+        for name in (SCRIPT, "requirements.txt", "requirements-gpu.txt", "pyproject.toml"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / "pip").mkdir()
@@ -51,12 +51,16 @@ class Machine:
             text=True,
         )
 
-    def installations(self):
-        """How often pip was called since the last question."""
+    def calls(self):
+        """The arguments that pip was called with since the last question, a line a call."""
         log = self.folder / "pip.log"
         lines = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
-        return len(lines)
+        return lines
+
+    def installations(self):
+        """How often pip was called since the last question."""
+        return len(self.calls())
 
 
 @pytest.fixture
@@ -140,6 +144,34 @@ def test_new_pins_are_installed_beside_what_a_user_added(machine):
     assert machine.setup().returncode == 0
     assert machine.installations() == 2
     assert added.exists()
+
+
+def test_what_a_card_needs_is_installed_once_there_is_one(machine):
+    machine.setup()
+    assert machine.calls()[0] == "install --require-hashes -r requirements.txt"
+    machine.command("nvidia-smi", "echo No devices were found; exit 6")
+    machine.setup()
+    assert machine.installations() == 0
+    machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
+    said = machine.setup().stdout
+    assert "requirements.txt requirements-gpu.txt" in said
+    assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
+    machine.setup()
+    assert machine.installations() == 0
+    with (machine.folder / "requirements-gpu.txt").open("a") as pins:
+        pins.write("# another pin\n")
+    machine.setup()
+    assert machine.installations() == 2
+
+
+def test_what_a_card_needs_agrees_with_the_other_pins():
+    pinned, more = (
+        {line.rstrip(" \\") for line in (ROOT / name).read_text().splitlines() if "==" in line}
+        for name in ("requirements.txt", "requirements-gpu.txt")
+    )
+    names = {line.split("==")[0] for line in pinned}
+    assert {line for line in more if line.split("==")[0] in names} <= pinned
+    assert {"cupy-cuda13x", "nvidia-cublas"} <= {line.split("==")[0] for line in more - pinned}
 
 
 def test_moved_project_gets_a_new_environment(machine):

@@ -37,12 +37,19 @@ install_packages() {
         apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
+# What there is to install: what a GPU needs only where there is one.
+pins() {
+    echo requirements.txt
+    case $(nvidia-smi -L 2>/dev/null) in GPU\ *) echo requirements-gpu.txt ;; esac
+}
+
 environment() {
     .venv/bin/python -c 'import sys; print(sys.prefix, *sys.version_info[:2])' 2>/dev/null
 }
 
 state() {
-    environment && cat requirements.txt pyproject.toml | sha256sum
+    # shellcheck disable=SC2086 # a list of words
+    environment && cat $pins pyproject.toml | sha256sum
 }
 
 exec 9<"workflow/scripts/setup.sh"
@@ -64,15 +71,17 @@ if [ -n "$packages" ]; then
         fail "$packages: installed, but not found; is another TeX or Python first on the PATH ($PATH)?"
 fi
 
+pins=$(pins | xargs)
 if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
-    echo "== Python packages of requirements.txt, into .venv"
+    echo "== Python packages of $pins, into .venv"
     # Packages that somebody added outlive new pins, but not an unfinished, moved or foreign environment.
     if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
         "$python" -m venv --clear .venv
     fi
     rm -f "$stamp"
     export PIP_DISABLE_PIP_VERSION_CHECK=1
-    { .venv/bin/python -m pip install --require-hashes -r requirements.txt &&
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    { .venv/bin/python -m pip install --require-hashes $(printf -- '-r %s ' $pins) &&
         .venv/bin/python -m pip install --no-deps --no-build-isolation --editable .; } ||
         fail "The Python packages could not be installed: see above, then run the same make command again."
     state >"$stamp.new"
