@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -56,7 +57,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(study):
     assert "1.0" in text
     blas.write_text(text.replace("1.0", "2.0 / 2"))
     pending = study.pending("results/table.csv")
-    assert measured(pending) == ["blas", "blas"]
+    assert measured(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # the one imports the other
     assert {"results/tables/one/samples.csv", "results/tables/both/samples.csv", "results/table.csv"} <= pending
 
 
@@ -113,6 +114,44 @@ def test_a_changed_protocol_measures_everything_anew(study):
     two_variants(study).snakemake("results/table.csv")
     study.config["protocol"] = study.config["protocol"] | {"samples": 3}
     assert measured(study.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+
+
+def compiled(study):
+    """How many functions Numba compiled in the processes that measured, each number once."""
+    return {one["compiled"] for path in study.records().values() for one in record.read(path)["processes"]}
+
+
+def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
+    sizes = {"form": "nn", "m": 17, "n": 5, "k": [1, 9]}
+    study.add("loops", {"openmp": {"threads": [1, 2]}, "blas": {"threads": 1}}, sizes=sizes)
+    study.add("types", {"openmp": {"threads": 1}}, sizes=sizes | {"dtype": "float32"})
+    out, status = study.snakemake("results/table.csv")
+    assert status == 0, out
+    assert out.count("rule precompile:") == 2
+    assert len(study.records()) == 8
+    assert compiled(study) == {0}
+
+    # Compiled code that was deleted, or is of another text, makes no record old, and measuring still compiles nothing.
+    openmp = study.folder / "src/ladder/workloads/gemm/openmp.py"
+    text = openmp.read_text()
+    for change in (
+        lambda: shutil.rmtree(study.folder / "results/cache"),
+        lambda: openmp.write_text(text.replace("\nDEVICE", "\n# A comment changes no measurement.\nDEVICE")),
+    ):
+        change()
+        assert study.pending("results/table.csv") == set()
+        sizes["k"].append(sizes["k"][-1] + 1)
+        assert measured(study.pending("results/table.csv")) == ["blas", "openmp", "openmp", "openmp"]
+        out, status = study.snakemake("results/table.csv")
+        assert status == 0, out
+        assert "rule precompile:" not in out
+        assert compiled(study) == {0}
+
+    # Other code is compiled ahead again.
+    openmp.write_text(text.replace("total = a.dtype.type(0)", "total = 0 * a.dtype.type(0)"))
+    pending = study.pending("results/table.csv")
+    assert measured(pending) == ["openmp"] * 12
+    assert sum(path.startswith("results/compiled/") for path in pending) == 2
 
 
 def test_wrong_kernels_fail_their_jobs_and_cost_no_other_its_result(study):

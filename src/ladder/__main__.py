@@ -66,6 +66,12 @@ def parser():
     one.add_argument("variant")
     one.add_argument("constants", help="as in dtype=float64,block=16")
 
+    one = verb("precompile", run_precompile, "have Numba compile what a case needs, whatever its counts")
+    one.add_argument("workload")
+    one.add_argument("variant")
+    one.add_argument("case")
+    one.add_argument("--out", required=True, help="file for a copy of the note that it is done (JSON)")
+
     one = verb("measure", run_measure, "measure one case and write its record")
     one.add_argument("workload")
     one.add_argument("variant")
@@ -232,6 +238,23 @@ def run_build(options):
     from ladder import build
 
     print(build.ensure(options.architecture, options.workload, options.variant, options.constants))
+
+
+def run_precompile(options):
+    from ladder import compilation
+    from ladder.devices import host
+    from ladder.measure import precompile
+    from ladder.record import write_atomically
+
+    host.die_with_parent()
+    case = Case.parse(options.workload, options.variant, options.case)
+    workloads.require_sound(case)
+    if not compilation.is_needed(case):
+        raise LadderError(f"{case.workload}/{case.variant} has nothing that Numba compiles.")
+    note = precompile(case)
+    if "failed" in note:
+        print(f"ladder precompile: nothing is compiled ahead. {note['failed']}", file=sys.stderr)
+    write_atomically(options.out, json.dumps(note, indent=1) + "\n")
 
 
 def run_measure(options):

@@ -4,6 +4,7 @@ What is timed and what is not stands in `worker.py`; how long sampling goes on, 
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -11,13 +12,12 @@ import sys
 import time
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
-from ladder import devices, workloads
+from ladder import compilation, configuration, devices, workloads
 from ladder import machine as machines
 from ladder.errors import LadderError
 from ladder.locks import quiet_machine
-from ladder.record import SCHEMA, write
+from ladder.record import SCHEMA, read_json, write, write_atomically
 from ladder.sources import fingerprint
 from ladder.statistics import converged
 
@@ -32,7 +32,12 @@ class Worker:
             [sys.executable, "-m", "ladder.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**compiled_code(case), **os.environ, **device.environment(case.threads), **(variables or {})},
+            env={
+                "NUMBA_CACHE_DIR": str(compilation.folder(case)),
+                **os.environ,
+                **device.environment(case.threads),
+                **(variables or {}),
+            },
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             text=True,
         )
@@ -74,6 +79,11 @@ class Worker:
         self.tell("go")
         return json.loads(self.hear())
 
+    def compile(self):
+        """Run once now, unchecked and untimed; {"compiled": how many functions Numba compiled}."""
+        self.tell("compile")
+        return json.loads(self.hear())
+
     def stop(self):
         self.process.kill()
         self.process.wait()
@@ -82,9 +92,28 @@ class Worker:
         self.process.stdout.close()
 
 
-def compiled_code(case):
-    """Where Numba keeps a case's compiled code: that of other sources isn't found there, whatever its time stamps."""
-    return {"NUMBA_CACHE_DIR": str(Path("results/cache") / fingerprint(case))}
+def precompile(case):
+    """Have Numba compile what a case's kind of problem needs, unless that is done; the note of it, as a dict.
+
+    A variant that fails here is told so by its measurement.
+    """
+    small, path, due = compilation.smallest(case), compilation.place(case), compilation.state(case)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (compilation.folder(case) / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # of two processes that write to one index of Numba's, one would be forgotten
+        if path.exists() and (note := read_json(path)).get("state") == due:
+            return note
+        worker = Worker(small, configuration.protocol({}))
+        try:
+            worker.wait_ready()
+            found = worker.compile()
+        except LadderError as error:
+            found = {"failed": str(error)}
+        finally:
+            worker.stop()
+        note = {"state": due, **found}
+        write_atomically(path, json.dumps(note, indent=1) + "\n")
+    return note
 
 
 @contextlib.contextmanager
@@ -167,6 +196,8 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     cost.precision = workloads.precision(case)
     sources = fingerprint(case)
     with quiet_place(case) as variables:
+        if compilation.is_needed(case):
+            precompile(case)
         started, clocks, began = datetime.now(UTC), machines.clocks(), time.monotonic()
         results = run_case(case, protocol, data, reference, variables)
         wall = time.monotonic() - began

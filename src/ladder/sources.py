@@ -7,6 +7,7 @@ while any other change does. Snakemake keeps it as a parameter of the measuring 
 import ast
 import functools
 import hashlib
+import itertools
 import re
 from pathlib import Path
 
@@ -22,12 +23,45 @@ ON_DEVICE = {"host": (), "cuda": ("devices/cuda.py", "build.py")}
 def files(case):
     """The source files whose code a case's measurement depends on."""
     device = workloads.constants(case.workload, case.variant)["DEVICE"]
-    found = [HOME / name for name in (*HARNESS, *ON_DEVICE.get(device, ()))]
-    for workload, variant in [(case.workload, case.variant), *sorted(workloads.used(case))]:
-        path = workloads.variant_path(workload, variant)
-        support = [workloads.HOME / workload / f"{name}.py" for name in sorted(workloads.SUPPORT)]
-        found += [path, *beside(path), *filter(Path.exists, support)]
-    return found
+    return [*(HOME / name for name in (*HARNESS, *ON_DEVICE.get(device, ()))), *code(case)]
+
+
+def code(case):
+    """The source files of a case's workload and variants, with all that these import of the workloads."""
+    used = sorted(workloads.used(case))
+    return reached(((case.workload, "__init__"), (case.workload, case.variant), *used))
+
+
+@functools.cache
+def reached(modules):
+    """The files of modules, (workload, name) each, and of the workloads' modules that they import, in a fixed order."""
+    found, due = {}, list(modules)
+    while due:
+        path = workloads.module_path(*due.pop(0))
+        if path and path not in found:
+            found |= dict.fromkeys([path, *beside(path)])
+            due += of_workloads(imports(path))
+    return list(found)
+
+
+def of_workloads(names):
+    """Of dotted names those below `ladder.workloads`, as (workload, module); a name in a module counts as one too."""
+    for name in names:
+        match name.split("."):
+            case ["ladder", "workloads", workload, *below]:
+                yield workload, "__init__"
+                yield from ((workload, module) for module in below[:1])
+
+
+def imports(path):
+    """The dotted names that a module in a workload's folder imports: modules, and what it takes from them."""
+    for node in itertools.chain.from_iterable(map(ast.walk, workloads.statements(path))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = ["ladder", "workloads", path.parent.name][: 4 - node.level] if node.level else []
+            start = ".".join([*package, *([node.module] if node.module else [])])
+            yield from (start, *(f"{start}.{one.name}" for one in node.names))
 
 
 def beside(path):

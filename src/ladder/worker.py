@@ -1,7 +1,7 @@
 """The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
 
-It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `go`, and
-answers with one line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
+It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `go` or
+`compile`, and answers with one line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
 """
 
 import gc
@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder import devices, validation, workloads
+from ladder import compilation, devices, validation, workloads
 from ladder.case import Case
 from ladder.data import load as load_data
 from ladder.errors import LadderError
@@ -25,13 +25,15 @@ def main():
     try:
         job = SimpleNamespace(**json.loads(sys.stdin.readline()))
         case = Case.parse(job.workload, job.variant, job.case)
+        compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
         print("ready", file=channel, flush=True)
-        if not sys.stdin.readline():
+        order = sys.stdin.readline().strip()
+        if not order:
             return
-        result = work(case, workload, variant, job)
-        print(json.dumps(result), file=channel, flush=True)
+        result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
+        print(json.dumps(result | {"compiled": compiled()}), file=channel, flush=True)
     except LadderError as error:
         print(json.dumps({"error": str(error)}), file=channel, flush=True)
         sys.exit(1)
@@ -55,9 +57,14 @@ def work(case, workload, variant, job):
     problem = make_problem(workload, case, device)
     staged = device.staging(problem.inputs)
 
+    filled = None, []
+
     def begin(round):
-        written = workload.fill(staged, case.sizes, round, data)
-        device.upload(staged, {name: problem.inputs[name] for name in written})
+        nonlocal filled
+        # What is staged apart from the arrays that a run may change serves again.
+        if filled[0] != round or staged is problem.inputs:
+            filled = round, workload.fill(staged, case.sizes, round, data)
+        device.upload(staged, {name: problem.inputs[name] for name in filled[1]})
 
     def judge(round):
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
@@ -105,6 +112,17 @@ def work(case, workload, variant, job):
         "curve": curve,
         "threads": found,
     }
+
+
+def run_once(case, workload, variant):
+    """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; nothing to tell of it."""
+    problem = make_problem(workload, case, devices.load(variant.DEVICE))
+    for array in {**problem.inputs, **problem.outputs}.values():
+        array[...] = 0
+    steps = variant.setup(problem, **case.tuning)
+    for step in [steps] if callable(steps) else [step for _, step in steps]:
+        step()
+    return {}
 
 
 def make_problem(workload, case, device):

@@ -1,4 +1,4 @@
-# Kernels are compiled ahead of all measurements, on machines without a GPU too; a report of each lies beside it.
+# What is compiled ahead of all measurements: kernels, on machines without a GPU too, each with a report; Numba's functions.
 
 
 rule kernel:
@@ -14,5 +14,23 @@ rule kernel:
     shell:
         ladder(
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"
+            " 2> >(tee {log:q} >&2)"
+        )
+
+
+# One job compiles for all sizes and threads of its kind of problem. It has neither sources nor parameters: notes of
+# other code have other names, and if such a job were to run though no measurement needs it, Snakemake would compare the
+# parameters of nothing that comes after. Nor does its note lie in the cache: were a note missing that one measurement
+# needs, all others that have read it would be made anew with it.
+rule precompile:
+    output:
+        "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",
+    log:
+        "results/logs/compiled/{fingerprint}/{workload}/{variant}/{case}.log",
+    conda:
+        ENVIRONMENT
+    shell:
+        ladder(
+            "precompile {wildcards.workload} {wildcards.variant} {wildcards.case:q} --out {output:q}"
             " 2> >(tee {log:q} >&2)"
         )

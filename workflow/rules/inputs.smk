@@ -1,7 +1,7 @@
 # What the rules read and run, as functions of their wildcards.
 from dataclasses import replace
 
-from ladder import build, data
+from ladder import build, compilation, data
 from ladder import figures as drawings
 from ladder.case import Case
 
@@ -19,6 +19,11 @@ def binaries_of(case, architectures):
         for architecture in architectures
         for kernel in sorted(build.kernels(case))
     ]
+
+
+def compiled_of(case):
+    """The note that Numba has compiled what a case needs. A newer one makes no measurement old."""
+    return ancient(f"results/compiled/{compilation.name(case)}") if compilation.is_needed(case) else []
 
 
 def records_of(experiments):

@@ -30,6 +30,7 @@ if CONFIG["measure"]:
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
             binaries=lambda wildcards: binaries_of(case_of(wildcards), CARD),
+            compiled=lambda wildcards: compiled_of(case_of(wildcards)),
         output:
             f"results/records/{MACHINE}/{{workload}}/{{variant}}/{{case}}.json",
         log:

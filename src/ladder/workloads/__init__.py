@@ -45,13 +45,16 @@ def load(workload):
     return module
 
 
+def module_path(workload, name):
+    """The file of a module of a workload's folders, or None."""
+    return next(filter(Path.is_file, (folder / f"{name}.py" for folder in folders(workload))), None)
+
+
 @functools.cache
 def variant_path(workload, variant):
     """The file of a variant. Raises LadderError when there is none."""
-    for folder in folders(workload):
-        path = folder / f"{variant}.py"
-        if path.is_file() and variant not in SUPPORT:
-            return path
+    if variant not in SUPPORT and (path := module_path(workload, variant)):
+        return path
     raise LadderError(
         f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
         f"or choose one of {', '.join(variants(workload))}."
