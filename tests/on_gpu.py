@@ -34,7 +34,7 @@ def sanitizer():
     return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 
-def sanitized(tool, *cases):
+def watched(tool, *cases):
     """What a tool of compute-sanitizer finds while the cases run, all of them by default; see `told`."""
     options, arguments = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
@@ -121,7 +121,7 @@ def main():
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
         "libraries": machine.versions(),
         "tests": tested(),
-        "sanitizers": {tool: sanitized(tool) for tool in TOOLS} if sanitizer() else {},
+        "sanitizers": {tool: watched(tool) for tool in TOOLS} if sanitizer() else {},
     }
     for found in summary["sanitizers"].values():
         output = found.pop("output")

@@ -2,9 +2,9 @@
 
     compute-sanitizer --tool memcheck python tests/sanitized.py [--own] [CASE ...]
 
-Without names of cases, every variant's form, dtype and kernel, with its default tuning and, where it can share a sum,
-with shared ones; `--own` leaves out the libraries' kernels. Every result is checked. The last line is JSON: how many
-cases were run.
+Without names of cases, every variant's form, dtype and kernel, with every tuning that it chooses from by shape, sums
+that a cluster shares among them; `--own` leaves out the libraries' kernels. Every result is checked. The last line is
+JSON: how many cases were run.
 """
 
 import argparse
@@ -13,8 +13,8 @@ import json
 import tempfile
 from pathlib import Path
 
+from ladder import build, validation, worker, workloads
 from ladder import data as datasets
-from ladder import validation, worker, workloads
 from ladder.case import Case
 from ladder.comparison import named
 from ladder.devices import cuda
@@ -22,8 +22,6 @@ from ladder.devices import cuda
 DTYPES = ("float64", "float32")
 # Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
 SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
-# More blocks than there are tiles along k at these shapes: some of a cluster have nothing to add.
-SHARED_BY = 4
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 
 
@@ -38,9 +36,9 @@ def cases(own=False):
         constants = workloads.constants("gemm", name)
         if constants["DEVICE"] != "cuda" or (own and "SOURCE" not in constants):
             continue
-        shared = [{"splitk": SHARED_BY}] if "splitk" in workloads.defaults("gemm", name) else []
-        for tuning, dtype, form, (m, n, k) in itertools.product([{}, *shared], DTYPES, ("nn", "tn", "nt"), SHAPES):
-            yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
+        for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
+            for tuning in build.choices("gemm", name, dtype):
+                yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
         yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
