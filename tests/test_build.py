@@ -91,6 +91,8 @@ def test_a_case_needs_the_binaries_of_its_kernels():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
     assert build.kernels(Case("gemm", "blas", sizes, {"threads": 1})) == set()
     assert build.kernels(Case("gemm", "cublas", sizes, {})) == set()
+    training = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0})
+    assert build.kernels(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
     case = Case("gemm", "cuda_shared", sizes, {"block": 32})
     assert build.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
     case = Case("gemm", "cuda_shared", sizes, {})

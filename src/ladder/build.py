@@ -46,7 +46,9 @@ def used(case):
 
 def choices(workload, variant, dtype):
     """The tunings that a variant's product chooses from by shape: its TILES, else its defaults. Raises LadderError."""
-    found = workloads.constants(workload, variant).get("TILES", ({},))
+    found = workloads.constants(workload, variant).get("TILES")
+    if found is None:
+        return ({},)
     tunings = found.get(dtype) if isinstance(found, dict) else found
     if not isinstance(tunings, tuple):
         raise LadderError(
