@@ -1,4 +1,4 @@
-# What is compiled ahead of all measurements: kernels, on machines without a GPU too, each with a report; Numba's functions.
+# What is compiled ahead of all measurements: CUDA kernels, without a GPU too and with a report each, and Numba's functions.
 
 
 rule kernel:
