@@ -8,7 +8,8 @@
 | missing.csv | a case of the plan without a record | why |
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
-every size and every tuning by its name, threads_found, flops, bytes, precision, converged.
+every size and every tuning by its name, threads_found, flops, bytes, precision, converged. On a GPU that tells it,
+`throttled` says whether the process's card was held back for power or heat.
 """
 
 import zlib
@@ -19,6 +20,7 @@ import pandas as pd
 from ladder import record
 from ladder.case import Case
 from ladder.errors import LadderError
+from ladder.machine import THROTTLING
 
 TABLES = ("samples", "checks", "curves", "missing")
 KEY = ["workload", "variant", "case"]
@@ -65,6 +67,9 @@ def rows_of(found, own):
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
         place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        reasons = process.get("state", {}).get("reasons")
+        if reasons is not None:
+            place["throttled"] = not THROTTLING.isdisjoint(reasons)
         rows["samples"] += [
             place | {"sample": index, "phase": "total", "seconds": seconds}
             for index, seconds in enumerate(process["samples"])

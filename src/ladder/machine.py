@@ -1,5 +1,6 @@
 """What this machine is: its label, the cores that a plan may use, and the description that every record carries."""
 
+import contextlib
 import os
 import platform
 import re
@@ -14,7 +15,26 @@ GPU_PROPERTIES = {
     "driver": "driver_version",
     "capability": "compute_cap",
 }
-GPU_STATE = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "clocks_event_reasons.active")
+GPU_STATE = {
+    "clock": "clocks.sm",
+    "memory_clock": "clocks.mem",
+    "temperature": "temperature.gpu",
+    "power": "power.draw",
+}
+# Why a card's clock is what it is: the bits that NVML calls nvmlClocksEventReason...
+REASONS = {
+    0x1: "gpu_idle",
+    0x2: "applications_clocks_setting",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+    0x100: "display_clock_setting",
+}
+# Those that hold it back for power or heat.
+THROTTLING = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "snakemake", "torch", "cupy-cuda13x")
 
 
@@ -47,14 +67,17 @@ def cpu():
     return found
 
 
-def clocks():
-    """The CPUs' clocks in MHz as /proc/cpuinfo tells them now: lowest and highest; empty where it doesn't."""
-    try:
+def clocks(card=None):
+    """The CPUs' clocks in MHz as /proc/cpuinfo tells them now, lowest and highest, and the state of a card as `gpu`.
+
+    Without what isn't told.
+    """
+    found = []
+    with contextlib.suppress(OSError):
         text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return {}
-    found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
-    return {"lowest": min(found), "highest": max(found)} if found else {}
+        found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
+    told = {"lowest": min(found), "highest": max(found)} if found else {}
+    return told | ({"gpu": gpu_state(card)} if card else {})
 
 
 def gpus():
@@ -67,11 +90,24 @@ def gpus():
     return [dict(zip(GPU_PROPERTIES, row[1:], strict=True)) for row in rows]
 
 
-def gpu_state():
-    """The clocks in MHz, temperature, power and throttling of each visible card now, as nvidia-smi tells them."""
-    text = output("nvidia-smi", f"--query-gpu=uuid,{','.join(GPU_STATE)}", "--format=csv,noheader,nounits")
-    rows = [[value.strip() for value in line.split(",")] for line in text.splitlines()]
-    return {row[0]: dict(zip(GPU_STATE, row[1:], strict=True)) for row in rows if len(row) == len(GPU_STATE) + 1}
+def gpu_state(card):
+    """What nvidia-smi tells of the card of this UUID now: clocks in MHz, temperature in °C, power in W, and `reasons`.
+
+    The reasons are words of REASONS for the clock being what it is. What the card doesn't tell is left out.
+    """
+    asked = ",".join([*GPU_STATE.values(), "clocks_event_reasons.active"])
+    text = output("nvidia-smi", f"--id={card}", f"--query-gpu={asked}", "--format=csv,noheader,nounits")
+    *values, mask = [value.strip() for value in text.split(",")]
+    found = {
+        name: float(value) for name, value in zip(GPU_STATE, values, strict=False) if re.fullmatch(r"[0-9.]+", value)
+    }
+    return found | ({"reasons": reasons(int(mask, 16))} if re.fullmatch(r"0x[0-9a-fA-F]+", mask) else {})
+
+
+def reasons(mask):
+    """The words of a bit mask of REASONS; a bit without a word as hexadecimal number."""
+    bits = [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
+    return [REASONS.get(bit, hex(bit)) for bit in bits]
 
 
 def describe():

@@ -198,9 +198,10 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     with quiet_place(case) as variables:
         if compilation.is_needed(case):
             precompile(case)
-        started, clocks, began = datetime.now(UTC), machines.clocks(), time.monotonic()
+        card = variables.get("CUDA_VISIBLE_DEVICES")
+        started, before, began = datetime.now(UTC), machines.clocks(card), time.monotonic()
         results = run_case(case, protocol, data, reference, variables)
-        wall = time.monotonic() - began
+        wall, after = time.monotonic() - began, machines.clocks(card)
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)
     write(
@@ -220,7 +221,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             "started": started.isoformat(timespec="seconds"),
             "wall": wall,
             "description": machines.describe(),
-            "clocks": {"before": clocks, "after": machines.clocks()},
+            "clocks": {"before": before, "after": after},
             "source": machines.commit(),
             "slurm": machines.slurm(),
         },

@@ -99,6 +99,7 @@ def work(case, workload, variant, job):
     begin(0)
     validation.poison(problem.outputs)
     run()
+    state = device.state(run)
     checks += judge(0)[0]
     named = [*([] if callable(steps) else steps), *device.transfers(staged, problem)]
     return {
@@ -114,6 +115,7 @@ def work(case, workload, variant, job):
     }
 
 
+        "state": state,
 def run_once(case, workload, variant):
     """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; nothing to tell of it."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE))

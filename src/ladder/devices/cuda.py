@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -138,7 +140,6 @@ def threads_found():
             "uuid": str(properties["uuid"].hex()),
             "architecture": architecture(),
             "cache_bytes": properties["l2CacheSize"],
-            "now": machine.gpu_state(),
         }
     }
 
@@ -161,6 +162,20 @@ def kernel(workload, variant, name, dtype, **tuning):
 
 
 @functools.cache
+def state(run):
+    """The card's clocks, temperature, power and throttling at work: `run` is repeated until nvidia-smi has answered.
+
+    Between the samples and the answer an idle card would have slowed down.
+    """
+    cupy = load_cupy()
+    card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(machine.gpu_state, f"GPU-{card}")
+        while not answer.done():
+            stopwatch(run)
+    return answer.result()
+
+
 def module(path):
     """A loaded binary."""
     return load_cupy().RawModule(path=str(path))

@@ -143,4 +143,9 @@ def die_with_parent(parent=None):
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
         if os.getppid() != parent:
+def state(run):
+    """Nothing: the record holds the CPUs' clocks before and after."""
+    return {}
+
+
             os._exit(1)
