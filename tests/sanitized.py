@@ -41,6 +41,8 @@ def cases(own=False):
                 yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
         yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)
+    for dtype, (elements, length) in itertools.product(DTYPES, ((17, 3), (1025, 131))):
+        yield case("fma", "cuda", {}, elements=elements, length=length, dtype=dtype)
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)

@@ -19,9 +19,16 @@ KERNELS = [
     for variant in workloads.variants(workload)
     if "SOURCE" in workloads.constants(workload, variant)
 ]
+# And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
+CHOICES = [
+    (*kernel, choice)
+    for kernel in KERNELS
+    for choice in range(max(len(build.choices(*kernel, dtype)) for dtype in build.TYPES))
+]
 FORMS = ("nn", "tn", "nt")
 MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
+NAMES["fma"] = {"recurrence"}
 SHAPES = [(1, 1, 1), (1, 17, 5), (17, 1, 9), (5, 3, 17), (17, 13, 11)]
 EMULATED = ("cuda_naive", "cuda_shared")
 
@@ -34,9 +41,10 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("workload", "variant"), KERNELS)
-def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, dtype, architecture):
-    slug = build.slug(workload, variant, dtype, {})
+@pytest.mark.parametrize(("workload", "variant", "choice"), CHOICES)
+def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, choice, dtype, architecture):
+    choices = build.choices(workload, variant, dtype)
+    slug = build.slug(workload, variant, dtype, choices[choice % len(choices)])
     path = build.ensure(architecture, workload, variant, slug)
     assert path.read_bytes().startswith(b"\x7fELF")
     report = build.read_json(path.with_suffix(".json"))

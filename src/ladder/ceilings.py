@@ -20,8 +20,11 @@ def summarise(paths, margin):
     {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
     any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
     cores, from streams. `cuda` holds the same of a card, where one was measured.
+
+    Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
+    tensor cores can be faster.
     """
-    found = {**of_a_device(host.last_level_cache()), "margin": margin, "rows": []}
+    found, multiplied = {**of_a_device(host.last_level_cache()), "margin": margin, "rows": []}, []
     for path in paths:
         one = record.read(path)
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
@@ -34,11 +37,17 @@ def summarise(paths, margin):
         if streams:
             own["bandwidth"] = max(own["bandwidth"], best)
         else:
-            threads = Case.parse(one["workload"], one["variant"], one["case"]).threads
-            own["flops"][precision] = max(own["flops"].get(precision, 0.0), best / threads)
+            rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
+            if one["workload"] == "fma":
+                multiplied.append((own["flops"], precision, rate))
+            else:
+                own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
         row = {name: one[name] for name in ("workload", "variant", "case", "device")} | {"best": best}
         row |= {"median": work / statistics.median(samples), "unit": "B/s" if streams else "FLOP/s"}
         found["rows"].append(row)
+    for flops, precision, rate in multiplied:
+        if precision in flops:
+            flops[precision] = max(flops[precision], rate)
     return found
 
 

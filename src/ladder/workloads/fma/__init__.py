@@ -1,0 +1,72 @@
+"""FMA: a recurrence x <- a x + b from many starts, each step one fused multiply-add in registers; a ceiling.
+
+With a = 1 - 1/length and b = 1/length, both rounded to the dtype, x goes from its start in [0, 1) towards 1 by more
+than half of the way: every step counts, and none can be left out or folded. Nothing but the arithmetic of ordinary
+floating-point units can bound it, since a start is loaded and an end stored once in `length` steps.
+
+Shapes: x and out (elements,).
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.validation import compare, unit_roundoff
+
+SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
+STATEFUL = False
+
+
+def data_set(sizes):
+    """None: the starts come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other starts."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    kind = ((sizes["elements"],), sizes["dtype"])
+    return {"x": kind}, {"out": kind}
+
+
+def fill(inputs, sizes, round, data):
+    """Write the starts of a round in place; their name."""
+    generator = np.random.default_rng([sizes["seed"], round])
+    generator.random(out=inputs["x"], dtype=inputs["x"].dtype)
+    return ["x"]
+
+
+def cost(sizes):
+    """FLOPs, two a step, and bytes loaded and stored."""
+    flops = 2 * sizes["elements"] * sizes["length"]
+    bytes = 2 * np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
+    return SimpleNamespace(flops=flops, bytes=bytes, precision=sizes["dtype"])
+
+
+def factors(sizes):
+    """a and b of the recurrence in the case's dtype."""
+    kind = np.dtype(sizes["dtype"]).type
+    return kind(1 - 1 / sizes["length"]), kind(1 / sizes["length"])
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    """Compare every end with the recurrence's closed form in float64.
+
+    A step rounds once, by at most u of its result, and later ones shrink what it has left; so the error is at most
+    length u times the largest value, which is the start or the end.
+    """
+    a, b = (float(factor) for factor in factors(sizes))
+    start, length = inputs["x"].astype(np.float64), sizes["length"]
+    fixed = b / (1 - a)  # 1 - a is exact
+    expected = fixed + (start - fixed) * a**length
+    steps = length * unit_roundoff(precision) + 8 * unit_roundoff("float64")
+    return [compare("ends", outputs["out"], expected, steps * np.maximum(start, expected))], None

@@ -1,0 +1,19 @@
+"""The recurrence on a GPU, a fused multiply-add of its ordinary units a step; bound by their rate and nothing else."""
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.fma import factors
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda.cu"
+
+
+def setup(problem, *, block: int = 128, chains: int = 8):
+    """The recurrence of every element, `chains` of them in a thread."""
+    sizes = problem.sizes
+    kernel = cuda.kernel("fma", "cuda", "recurrence", sizes["dtype"], block=block, chains=chains)
+    arguments = (problem.x, problem.out, np.int64(sizes["elements"]), np.int32(sizes["length"]), *factors(sizes))
+    return lambda: kernel((-(-sizes["elements"] // (block * chains)),), (block,), arguments)
