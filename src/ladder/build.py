@@ -5,6 +5,7 @@ which comes as wheels, or nvcc where those aren't installed. Beside every binary
 takes.
 """
 
+import ast
 import fcntl
 import importlib.util
 import io
@@ -15,8 +16,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from ladder import sources, workloads
 from ladder.errors import LadderError
+from ladder.occupancy import launch_bounds, occupancy
 from ladder.record import read_json, write_atomically
 
 FOLDER = Path("results/build")
@@ -31,8 +35,9 @@ USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 
 def kernels(case):
     """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
-    found = set()
-    for workload, variant, tuning in [(case.workload, case.variant, case.tuning), *used(case)]:
+    found, own = set(), (case.workload, case.variant)
+    tunings = [case.tuning] if case.tuning else choices(*own, case.sizes["dtype"])
+    for workload, variant, tuning in [*((*own, tuning) for tuning in tunings), *used(case)]:
         if "SOURCE" in workloads.constants(workload, variant):
             found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
     return found
@@ -89,9 +94,10 @@ def source_of(workload, variant):
 
 
 def fingerprint(workload, variant):
-    """A short digest of a variant's CUDA source and of the headers beside it."""
+    """A short digest of a variant: its CUDA source, the headers beside it, and the module that launches the kernels."""
     source = source_of(workload, variant)
-    return sources.combined((source, *sorted(source.parent.glob("*.cuh"))))
+    launcher = workloads.variant_path(workload, variant)
+    return sources.combined((source, *sorted(source.parent.glob("*.cuh")), launcher))
 
 
 def ensure(architecture, workload, variant, slug):
@@ -108,7 +114,8 @@ def ensure(architecture, workload, variant, slug):
         report.unlink(missing_ok=True)  # a binary without a report is no binary
         path.write_bytes(code)
         about = {"architecture": architecture, "workload": workload, "variant": variant, "constants": slug}
-        about |= {"compiler": compiler, "sources": due, "kernels": resources(log), "warnings": warnings(log)}
+        found = resources(log, architecture, launch_bounds(code), dynamic_memory(workload, variant, slug))
+        about |= {"compiler": compiler, "sources": due, "kernels": found, "warnings": warnings(log)}
         write_atomically(report, json.dumps(about, indent=1) + "\n")
     return path
 
@@ -168,17 +175,37 @@ def failure(source, macros, architecture, log):
     return LadderError(f"{source.name} can't be compiled for {architecture} with {constants}: {reason}")
 
 
-def resources(log):
-    """{kernel: {registers, shared, stack, spills}} by ptxas's words; `shared` is static, all but registers in bytes."""
+def dynamic_memory(workload, variant, slug):
+    """Bytes of shared memory that a variant's launches of a binary ask for, by its `geometry`; 0 where it has none."""
+    path = workloads.variant_path(workload, variant)
+    if not any(isinstance(one, ast.FunctionDef) and one.name == "geometry" for one in workloads.statements(path)):
+        return 0
+    tuning = dict(pair.split("=") for pair in slug.split(","))
+    itemsize = np.dtype(tuning.pop("dtype")).itemsize
+    geometry = workloads.load_variant(workload, variant).geometry
+    _, _, dynamic = geometry(1, 1, itemsize, **{name: int(value) for name, value in tuning.items()})
+    return dynamic
+
+
+def resources(log, architecture, bounds, dynamic):
+    """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} by ptxas's words and a cubin's bounds.
+
+    All but registers and threads in bytes. `shared` is static, `threads` are a block's by the kernel's launch bounds,
+    None without; then, and on an unknown architecture, `occupancy` is None.
+    """
     found = {}
     for part in re.split(r"(?=Compiling entry function)", log)[1:]:
         stack, stores, loads = map(int, SPILLS.search(part).groups())
         registers, shared = USED.search(part).groups()
-        found[ENTRY.match(part)[1]] = {
-            "registers": int(registers),
-            "shared": int(shared or 0),
+        name, registers, shared = ENTRY.match(part)[1], int(registers), int(shared or 0)
+        found[name] = {
+            "registers": registers,
+            "shared": shared,
             "stack": stack,
             "spills": stores + loads,
+            "threads": bounds.get(name),
+            "dynamic": dynamic,
+            "occupancy": occupancy(architecture, bounds.get(name), registers, shared + dynamic),
         }
     return found
 

@@ -37,7 +37,9 @@ def load_cupy():
         cupy.cuda.runtime.getDeviceCount()
         cupy.cuda.Device().use()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        hint = "update it" if "insufficient" in str(error) else "`nvidia-smi` must list a card"
+        cards = machine.gpus()
+        is_old = "InsufficientDriver" in str(error) and cards  # which CUDA says of no driver too
+        hint = f"update the driver, {cards[0]['driver']}" if is_old else "`nvidia-smi` must list a card"
         raise LadderError(f"There is no GPU to work on: CUDA says {error}; {hint}.") from None
     return cupy
 
@@ -52,22 +54,38 @@ def lease():
         yield {"CUDA_VISIBLE_DEVICES": card}
 
 
+def start():
+    """Load CuPy and make the card ready."""
+    load_cupy()
+
+
+@contextlib.contextmanager
+def in_words():
+    """Turn a want of the card's memory into a LadderError that says how much is free, whoever wanted it.
+
+    CuPy, CUDA, cuBLAS and PyTorch have no exception in common, but these words.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if "out of memory" not in str(error).lower():
+            raise
+        free, total = load_cupy().cuda.runtime.memGetInfo()
+        first = str(error).splitlines()[0].rstrip(".")
+        raise LadderError(
+            f"The GPU's memory doesn't suffice ({first}): {free} of {total} bytes are free. "
+            "Lower the sizes, or end what else works on the card; `nvidia-smi` lists it."
+        ) from None
+
+
 def environment(threads):
     """The host's variables, and kernels that are loaded when they are asked for rather than when first launched."""
     return host.environment(threads) | {"CUDA_MODULE_LOADING": "EAGER"}
 
 
 def empty(shape, dtype):
-    """An array in the GPU's memory, its contents undefined. Raises LadderError when it doesn't fit."""
-    cupy = load_cupy()
-    try:
-        return cupy.empty(shape, dtype)
-    except cupy.cuda.memory.OutOfMemoryError:
-        free, total = cupy.cuda.runtime.memGetInfo()
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        raise LadderError(
-            f"An array of {size} bytes doesn't fit: the GPU has {free} of {total} bytes free. Lower the sizes."
-        ) from None
+    """An array in the GPU's memory, its contents undefined."""
+    return load_cupy().empty(shape, dtype)
 
 
 def staging(arrays):
@@ -144,24 +162,6 @@ def threads_found():
     }
 
 
-def require_threads(case_threads, runtime, found):
-    """Nothing: a GPU's threads are the kernel's own."""
-
-
-@functools.cache
-def architecture():
-    """What the card's binaries are compiled for, as in sm_90."""
-    return f"sm_{load_cupy().cuda.Device().compute_capability}"
-
-
-@functools.cache
-def kernel(workload, variant, name, dtype, **tuning):
-    """A kernel of a variant's CUDA source, compiled with these constants."""
-    slug = build.slug(workload, variant, dtype, tuning)
-    return module(build.ensure(architecture(), workload, variant, slug)).get_function(name)
-
-
-@functools.cache
 def state(run):
     """The card's clocks, temperature, power and throttling at work: `run` is repeated until nvidia-smi has answered.
 
@@ -176,6 +176,30 @@ def state(run):
     return answer.result()
 
 
+def require_threads(case_threads, runtime, found):
+    """Nothing: a GPU's threads are the kernel's own."""
+
+
+@functools.cache
+def architecture():
+    """What the card's binaries are compiled for, as in sm_90."""
+    return f"sm_{load_cupy().cuda.Device().compute_capability}"
+
+
+@functools.cache
+def multiprocessors():
+    """How many multiprocessors the card has."""
+    return load_cupy().cuda.Device().attributes["MultiProcessorCount"]
+
+
+@functools.cache
+def kernel(workload, variant, name, dtype, **tuning):
+    """A kernel of a variant's CUDA source, compiled with these constants."""
+    slug = build.slug(workload, variant, dtype, tuning)
+    return module(build.ensure(architecture(), workload, variant, slug)).get_function(name)
+
+
+@functools.cache
 def module(path):
     """A loaded binary."""
     return load_cupy().RawModule(path=str(path))

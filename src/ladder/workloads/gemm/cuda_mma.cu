@@ -11,15 +11,16 @@
 #include "staged.cuh"
 
 constexpr int LINE = 8 * V;           // and in a line of 128 bytes, all banks of shared memory once
+constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // of k in one instruction; for float64 fewer registers than with 8
 constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
 constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
-constexpr int PARTIAL = SPLITK > 1 ? BM * BN / V : 0;             // vectors of sums that a cluster exchanges
+constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;             // vectors of sums that a cluster exchanges
 constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
-// Registers: a thread's sums, its fragments of A and B, and 40 more. Telling how many blocks then fit on a
+// Registers: a thread's sums, its fragments of A and B for 8 of k, and 40 more. Telling how many blocks then fit on a
 // multiprocessor keeps the compiler from using many more.
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
 constexpr int NEEDED = SUMS + FRAGMENTS + 40;
-constexpr int REGISTERS = THREADS * (NEEDED > 96 ? NEEDED : 96);
+constexpr int REGISTERS = THREADS * (NEEDED > 104 ? NEEDED : 104);
 constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 #if !defined(__CUDA_ARCH__)
@@ -121,21 +122,21 @@ __device__ __forceinline__ REAL element(const Vector *tile, int lane, int furthe
   return rounded(reinterpret_cast<const REAL *>(tile)[at]);
 }
 
-// sums += A B for 16 x 8 A and 8 x 8 B, spread over a warp. With g = lane / 4 and t = lane % 4, a lane holds of A
-// (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4), of B (t, g), (t + 4, g), and of the sums (g, 2 t), (g, 2 t + 1),
-// (g + 8, 2 t), (g + 8, 2 t + 1).
-__device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[4], const double (&b)[2]) {
+// sums += A B for 16 x STEP A and STEP x 8 B, spread over a warp. With g = lane / 4 and t = lane % 4, a lane holds of A
+// (g, t) and (g + 8, t), of B (t, g), if STEP is 8 also (g, t + 4), (g + 8, t + 4) and (t + 4, g), and of the sums
+// (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
+__device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[2], const double (&b)[1]) {
 #if __CUDA_ARCH__ >= 900
-  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+      : "d"(a[0]), "d"(a[1]), "d"(b[0]));
 #else
-  // Before compute capability 9.0: quarters of it, 8 rows by 4 of k.
+  // Before compute capability 9.0: halves of it, 8 rows each.
 #pragma unroll
-  for (int q = 0; q < 4; ++q)
+  for (int h = 0; h < 2; ++h)
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sums[q % 2 * 2]), "+d"(sums[q % 2 * 2 + 1])
-        : "d"(a[q]), "d"(b[q / 2]));
+        : "+d"(sums[h * 2]), "+d"(sums[h * 2 + 1])
+        : "d"(a[h]), "d"(b[0]));
 #endif
 }
 
@@ -152,11 +153,12 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   extern __shared__ Vector memory[];
   constexpr bool a_along_k = form != Form::tn, b_along_k = form == Form::nt;
   constexpr int a_width = (a_along_k ? BK : BM) / V, b_width = (b_along_k ? BK : BN) / V;
+  if (blockIdx.z >= SHARERS) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   const int a_stride = a_along_k ? k : m, b_stride = b_along_k ? k : n;
   // A tile is read in vectors if every row of the matrix begins with a whole one.
   const bool a_wide = a_stride % V == 0 && aligned<Vector>(a), b_wide = b_stride % V == 0 && aligned<Vector>(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SPLITK + 1;
+  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
   const int first = min(int(blockIdx.z) * share, tiles), count = min(share, tiles - first);
 
   // Start the copies of a tile, the number of which says its buffer; beyond the last an empty group, to keep count.
@@ -186,17 +188,17 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     load_tiles(tile + STAGES - 1);
     const Vector *a_tile = memory + tile % STAGES * STAGE, *b_tile = a_tile + A_TILE;
 #pragma unroll
-    for (int p = 0; p < BK; p += 8) {
-      REAL of_a[WM / 16][4], of_b[WN / 8][2];
+    for (int p = 0; p < BK; p += STEP) {
+      REAL of_a[WM / 16][STEP / 2], of_b[WN / 8][STEP / 4];
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-        for (int h = 0; h < 4; ++h)
+        for (int h = 0; h < STEP / 2; ++h)
           of_a[i][h] = element<a_width, a_along_k>(a_tile, a_lane, i * 16 + h % 2 * 8, p + h / 2 * 4);
 #pragma unroll
       for (int j = 0; j < WN / 8; ++j)
 #pragma unroll
-        for (int h = 0; h < 2; ++h)
+        for (int h = 0; h < STEP / 4; ++h)
           of_b[j][h] = element<b_width, b_along_k>(b_tile, b_lane, j * 8, p + h * 4);
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
@@ -213,7 +215,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     store(out + at, c ? c + at : c, pair, j + 1 < n - column, out_wide);
   };
   Pair *const partial = reinterpret_cast<Pair *>(memory);
-  if (SPLITK > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
+  if (SHARERS > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
@@ -222,17 +224,17 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       for (int j = 0; j < WN / 8; ++j) {
         const int at_i = warp_row + i * 16 + h * 8 + g, at_j = warp_column + j * 8 + t * 2;
         const Pair pair = {sums[i][j][h * 2], sums[i][j][h * 2 + 1]};
-        if constexpr (SPLITK > 1)
+        if constexpr (SHARERS > 1)
           partial[(at_i * BN + at_j) / 2] = pair;
         else
           finish(at_i, at_j, pair);
       }
-  if constexpr (SPLITK > 1) {
+  if constexpr (SHARERS > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < BM * BN / 2; e += SPLITK * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < BM * BN / 2; e += SHARERS * THREADS) {
       Pair total = {};
 #pragma unroll
-      for (int rank = 0; rank < SPLITK; ++rank) {
+      for (int rank = 0; rank < SHARERS; ++rank) {
         const Pair part = *theirs(partial + e, rank);
         total.x += part.x, total.y += part.y;
       }

@@ -4,8 +4,6 @@ Bound by its loads: each FMA asks for two elements, most of which the L1 cache s
 pace, not memory and not the floating-point units.
 """
 
-from functools import partial
-
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -21,7 +19,7 @@ def geometry(m, n, itemsize, block):
 
 def product(form, block=16):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
-    return launch.product("cuda_naive", form, partial(geometry, block=block), block=block)
+    return launch.product("cuda_naive", form, geometry, ({"block": block},))
 
 
 def setup(problem, *, block: int = 16):

@@ -4,8 +4,6 @@ An element comes from global memory once for every `block` rows or columns of th
 FMA still asks it for two elements.
 """
 
-from functools import partial
-
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -21,7 +19,7 @@ def geometry(m, n, itemsize, block):
 
 def product(form, block=16):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
-    return launch.product("cuda_shared", form, partial(geometry, block=block), block=block)
+    return launch.product("cuda_shared", form, geometry, ({"block": block},))
 
 
 def setup(problem, *, block: int = 16):

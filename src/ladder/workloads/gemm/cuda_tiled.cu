@@ -15,7 +15,7 @@ constexpr int ROWS = BM / TM, COLUMNS = BN / TN;   // threads along m and n
 constexpr int THREADS = ROWS * COLUMNS;
 constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile: one more than needed, see load()
 constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
-constexpr int PARTIAL = SPLITK > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
+constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
 constexpr int MEMORY = TILES > PARTIAL ? TILES : PARTIAL;
 // Registers for a thread: its sums and as many again, at least LEAST. Telling how many blocks then fit on a
 // multiprocessor keeps the compiler from using more.
@@ -95,10 +95,11 @@ template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector memory[MEMORY];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
+  if (blockIdx.z >= SHARERS) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   // A tile is read in vectors if every row of the matrix begins with a whole one.
   const bool a_wide = m % V == 0 && aligned(a), b_wide = n % V == 0 && aligned(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SPLITK + 1;
+  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
   const int first = min(int(blockIdx.z) * share, tiles), last = min(first + share, tiles);
 
   auto load_tiles = [&](int tile) {
@@ -144,7 +145,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     size_t at = size_t(row + i) * n + column + j;
     store(out + at, c ? c + at : c, vector, n - column - j, out_wide);
   };
-  if (SPLITK > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
+  if (SHARERS > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
@@ -153,17 +154,17 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Vector vector;
 #pragma unroll
       for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j * V + v];
-      if constexpr (SPLITK > 1)
+      if constexpr (SHARERS > 1)
         memory[(at_i * BN + at_j) / V] = vector;
       else
         finish(at_i, at_j, vector);
     }
-  if constexpr (SPLITK > 1) {
+  if constexpr (SHARERS > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += SPLITK * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += SHARERS * THREADS) {
       Vector total = {};
 #pragma unroll
-      for (int rank = 0; rank < SPLITK; ++rank) {
+      for (int rank = 0; rank < SHARERS; ++rank) {
         Vector partial = *theirs(memory + e, rank);
 #pragma unroll
         for (int v = 0; v < V; ++v) total.of[v] += partial.of[v];

@@ -1,4 +1,6 @@
-"""What the CUDA variants' launchers share: arguments, grid, dynamic shared memory."""
+"""What the CUDA variants' launchers share: arguments, grid, dynamic shared memory, and tiles that fit the shape."""
+
+from math import ceil
 
 import numpy as np
 
@@ -9,18 +11,22 @@ NO_ARRAY = np.uintp(0)
 MOST_ROWS = 65535
 # What a block gets without asking.
 STATIC_SHARED = 48 * 2**10
+# What a block costs besides its steps along k, in such steps.
+START = 64
 
 
-def product(variant, form, geometry, **tuning):
+def product(variant, form, geometry, tilings):
     """`multiply(a, b, out, c=None)` by a form's kernel, on arrays of the GPU; shapes as in `ladder.workloads.gemm`.
 
-    `geometry(m, n, itemsize)` gives grid, block, and the bytes of dynamic shared memory.
+    `tilings` is a sequence of a variant's tunings, of which the shape chooses, or {dtype: sequence}.
+    `geometry(m, n, itemsize, **tiling)` gives grid, block, and the bytes of dynamic shared memory.
     """
 
     def multiply(a, b, out, c=None):
-        (m, n), k = out.shape, a.shape[0 if form == "tn" else 1]
-        kernel = cuda.kernel("gemm", variant, f"gemm_{form}", out.dtype.name, **tuning)
-        grid, block, shared = geometry(m, n, out.dtype.itemsize)
+        (m, n), k, dtype = out.shape, a.shape[0 if form == "tn" else 1], out.dtype
+        tiling = fastest(tilings[dtype.name] if isinstance(tilings, dict) else tilings, m, n, k)
+        kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype.name, **tiling)
+        grid, block, shared = geometry(m, n, dtype.itemsize, **tiling)
         if grid[1] > MOST_ROWS:
             raise LadderError(f"A grid of gemm/{variant} has at most {MOST_ROWS} rows of blocks: take larger tiles.")
         if shared > STATIC_SHARED:
@@ -29,6 +35,33 @@ def product(variant, form, geometry, **tuning):
         kernel(grid, block, (a, b, NO_ARRAY if c is None else c, out, *sizes), shared_mem=shared)
 
     return multiply
+
+
+def fastest(tilings, m, n, k):
+    """Of these tilings the one that should take the least time on a product of this shape."""
+    if len(tilings) == 1:
+        return tilings[0]
+    return min(tilings, key=lambda tiling: cost(m, n, k, cuda.multiprocessors(), **tiling))
+
+
+def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
+    """A tiling's time in arbitrary units: what the multiprocessor with the most blocks has to do.
+
+    A block's time is its FMAs, padding included, and a constant; small tiles take longer for an FMA, since each of
+    their elements is used less often.
+    """
+    blocks = ceil(m / bm) * ceil(n / bn) * splitk
+    steps = ceil(k / (bk * splitk)) * bk
+    return ceil(blocks / multiprocessors) * bm * bn * (steps + START) * (1 + 8 / bm + 8 / bn)
+
+
+def named(default, **tiling):
+    """The tiling that these tunings name, or `default` where they are all 0. Raises LadderError for a mixture."""
+    if not any(tiling.values()):
+        return default
+    if missing := [name for name, value in tiling.items() if not value]:
+        raise LadderError(f"A tiling names all of {', '.join(tiling)} or none: {', '.join(missing)} is missing.")
+    return (tiling,)
 
 
 def setup(problem, multiply):

@@ -7,13 +7,13 @@
 #endif
 
 static_assert(SPLITK >= 1 && SPLITK <= 8, "SPLITK is the size of a cluster, from 1 to 8.");
-#if SPLITK > 1
-#define CLUSTER __cluster_dims__(1, 1, SPLITK)
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-static_assert(SPLITK == 1, "SPLITK > 1 needs a cluster of blocks: a GPU of compute capability 9.0 or later.");
-#endif
-#else
+// How many blocks share a tile. Before compute capability 9.0 there are no clusters: one does it all, others leave.
+#if SPLITK == 1 || defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define CLUSTER
+constexpr int SHARERS = 1;
+#else
+#define CLUSTER __cluster_dims__(1, 1, SPLITK)
+constexpr int SHARERS = SPLITK;
 #endif
 
 constexpr int V = 16 / sizeof(REAL);  // elements in a vector of 16 bytes, the widest access
