@@ -28,11 +28,14 @@ def main():
         compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
+        device = devices.load(variant.DEVICE)
+        device.start()
         print("ready", file=channel, flush=True)
         order = sys.stdin.readline().strip()
         if not order:
             return
-        result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
+        with device.in_words():
+            result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
         print(json.dumps(result | {"compiled": compiled()}), file=channel, flush=True)
     except LadderError as error:
         print(json.dumps({"error": str(error)}), file=channel, flush=True)
@@ -96,10 +99,10 @@ def work(case, workload, variant, job):
     flush = device.flusher() if case.cache == "cold" else lambda: None
     checked = time.perf_counter() - began
     samples = sample(device, run, flush, (lambda: begin(0)) if workload.STATEFUL else None, job)
+    state = device.state(run)
     begin(0)
     validation.poison(problem.outputs)
     run()
-    state = device.state(run)
     checks += judge(0)[0]
     named = [*([] if callable(steps) else steps), *device.transfers(staged, problem)]
     return {
@@ -112,10 +115,10 @@ def work(case, workload, variant, job):
         "checks": [vars(check) for check in worst(checks)],
         "curve": curve,
         "threads": found,
+        "state": state,
     }
 
 
-        "state": state,
 def run_once(case, workload, variant):
     """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; nothing to tell of it."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE))
