@@ -79,3 +79,19 @@ class Study:
 def study(tmp_path):
     """An empty study in a temporary folder."""
     return Study(tmp_path)
+
+
+@pytest.fixture
+def cards(tmp_path, monkeypatch):
+    """A function that puts so many cards into the machine, as far as nvidia-smi tells."""
+
+    def insert(count):
+        lines = "\n".join(f"{card}, A card, GPU-{card}, 100 MiB, 580.1, 9.0" for card in range(count))
+        tool = tmp_path / "bin/nvidia-smi"
+        tool.parent.mkdir()
+        tool.write_text(f"#!/bin/sh\ncat <<END\n{lines}\nEND\n")
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tool.parent), prepend=":")
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    return insert

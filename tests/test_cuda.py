@@ -1,11 +1,17 @@
 """What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sanitized
+from conftest import PROTOCOL
 from ladder import machine, validation, worker, workloads
 from ladder.case import Case
 from ladder.data import digits
@@ -87,7 +93,7 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 
 @pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
-    with pytest.raises(LadderError, match=r"doesn't fit: the GPU has \d+ of \d+ bytes free"):
+    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.in_words():
         cuda.empty((2**40,), np.float64)
 
 
@@ -104,3 +110,61 @@ def test_without_a_gpu_a_sentence_says_so():
         cuda.load_cupy()
     with pytest.raises(LadderError, match="no GPU to work on"), cuda.lease():
         pass
+
+
+NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
+# Words of the sentence for each fault of tests/stand_ins/cupy.py.
+FAULTS = {
+    "driver": "There is no GPU to work on: CUDA says cudaErrorInsufficientDriver: CUDA driver version is insufficient; "
+    "update the driver, 580.1.",
+    "device": "There is no GPU to work on: CUDA says cudaErrorNoDevice: no CUDA-capable device is detected; "
+    "`nvidia-smi` must list a card.",
+    "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
+    "Lower the sizes",
+    "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
+    "nothing": "elements of the result 'out' are NaN or infinite",  # no kernel of the stand-in's does anything
+}
+
+
+def refused(tmp_path, **variables):
+    """The one line with which measuring a case on a GPU ends."""
+    command = [sys.executable, "-m", "ladder", "measure", *NAIVE, "--out", "record.json"]
+    done = subprocess.run(
+        [*command, "--protocol", json.dumps(PROTOCOL)],
+        cwd=tmp_path,
+        env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), **variables},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert not (tmp_path / "record.json").exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
+    cards(1)
+    folders = [str(Path(__file__).parent / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    assert FAULTS[fault] in refused(tmp_path, FAULT=fault, PYTHONPATH=os.pathsep.join(folders))
+
+
+def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
+    said = refused(tmp_path, PATH="")
+    assert said == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(3, r"\(cublasDgemm_v2 is out of memory\): 1 of 2 bytes are free"), (7, "with status 7")]
+)
+def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
+    runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    cublas = workloads.load_variant("gemm", "cublas")
+    monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})
+    with pytest.raises(LadderError, match=words), cuda.in_words():
+        cublas.call("cublasDgemm_v2")
+
+
+def test_other_errors_keep_their_traceback():
+    with pytest.raises(RuntimeError, match="illegal address"), cuda.in_words():
+        raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal address was encountered")

@@ -22,6 +22,15 @@ def lease():
     return contextlib.nullcontext({})
 
 
+def start():
+    """Nothing: the host is there."""
+
+
+def in_words():
+    """Nothing: Python's own errors say what is wrong."""
+    return contextlib.nullcontext()
+
+
 def environment(threads):
     """The variables that the runtimes read once, when they load: set before the worker starts."""
     count = str(threads)
@@ -134,6 +143,11 @@ def require_threads(case_threads, runtime, found):
             raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
 
 
+def state(run):
+    """Nothing: the record holds the CPUs' clocks before and after."""
+    return {}
+
+
 def die_with_parent(parent=None):
     """Ask Linux to end this process when its parent dies, so that a killed run leaves no measurement behind.
 
@@ -143,9 +157,4 @@ def die_with_parent(parent=None):
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
         if os.getppid() != parent:
-def state(run):
-    """Nothing: the record holds the CPUs' clocks before and after."""
-    return {}
-
-
             os._exit(1)

@@ -19,6 +19,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 MATH = {"default": 0, "tf32": 3}  # CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH
+ALLOC_FAILED = 3  # CUBLAS_STATUS_ALLOC_FAILED
 NAMES = {"float64": "cublasDgemm_v2", "float32": "cublasSgemm_v2"}
 
 
@@ -31,8 +32,11 @@ def library():
 
 
 def call(name, *arguments):
-    """Call a function of cuBLAS. Raises LadderError when it fails."""
-    if status := library()[name](*arguments):
+    """Call a function of cuBLAS. Raises MemoryError when the card has too little, else LadderError when it fails."""
+    status = library()[name](*arguments)
+    if status == ALLOC_FAILED:
+        raise MemoryError(f"{name} is out of memory")
+    if status:
         raise LadderError(f"cuBLAS refuses {name} with status {status}.")
 
 
