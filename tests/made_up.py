@@ -171,9 +171,9 @@ def study(machine=MACHINE, **choices):
 
 def kernel_report():
     """What the build says of one kernel source."""
-    kernels = {
-        f"gemm_{form}": {"registers": 30, "shared": 1024, "stack": 0, "spills": 0} for form in ("nn", "tn", "nt")
-    }
+    takes = {"registers": 30, "shared": 1024, "stack": 0, "spills": 0, "threads": 256, "dynamic": 0}
+    takes["occupancy"] = {"blocks": 8, "warps": 64, "share": 1.0}
+    kernels = {f"gemm_{form}": takes for form in ("nn", "tn", "nt")}
     about = {
         "architecture": "sm_90",
         "workload": "gemm",

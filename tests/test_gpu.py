@@ -52,9 +52,10 @@ def test_without_a_gpu_every_number_says_so():
         assert "no measurement" in text, name
 
 
-def test_the_table_of_kernels_shows_spills_and_warnings(tmp_path):
+def test_the_table_of_kernels_shows_what_they_take(tmp_path):
     kernels = {
-        f"gemm_{form}": {"registers": 30 + i, "shared": 1024, "stack": 0, "spills": 8 * i}
+        f"gemm_{form}": {"registers": 30 + i, "shared": 1024, "stack": 0, "spills": 8 * i, "threads": 256, "dynamic": i}
+        | {"occupancy": {"blocks": 8 - i, "warps": 64 - 8 * i, "share": 1 - i / 8} if i < 2 else None}
         for i, form in enumerate(("nn", "tn", "nt"))
     }
     report = {
@@ -65,5 +66,8 @@ def test_the_table_of_kernels_shows_spills_and_warnings(tmp_path):
     }
     path = tmp_path / "report.json"
     path.write_text(json.dumps(report | {"kernels": kernels, "warnings": ["w"]}))
-    table = gpu.kernels([path])
-    assert "30--32 & 1024 & 0--16 & 1" in table
+    assert r"30--32 & 1024--1026 & 88--100\,\% & 0--16 & 1" in gpu.kernels([path])
+    for kernel in kernels.values():
+        kernel |= {"dynamic": None, "occupancy": None}
+    path.write_text(json.dumps(report | {"kernels": kernels, "warnings": []}))
+    assert "30--32 & 1024 & -- & 0--16 & 0" in gpu.kernels([path])

@@ -176,13 +176,19 @@ def failure(source, macros, architecture, log):
 
 
 def dynamic_memory(workload, variant, slug):
-    """Bytes of shared memory that a variant's launches of a binary ask for, by its `geometry`; 0 where it has none."""
+    """Bytes of shared memory that a variant's launches of a binary ask for, by its `geometry`; 0 where it has none.
+
+    None where the variant needs a library that isn't here.
+    """
     path = workloads.variant_path(workload, variant)
     if not any(isinstance(one, ast.FunctionDef) and one.name == "geometry" for one in workloads.statements(path)):
         return 0
     tuning = dict(pair.split("=") for pair in slug.split(","))
     itemsize = np.dtype(tuning.pop("dtype")).itemsize
-    geometry = workloads.load_variant(workload, variant).geometry
+    try:
+        geometry = workloads.load_variant(workload, variant).geometry
+    except ImportError:
+        return None
     _, _, dynamic = geometry(1, 1, itemsize, **{name: int(value) for name, value in tuning.items()})
     return dynamic
 
@@ -191,13 +197,14 @@ def resources(log, architecture, bounds, dynamic):
     """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} by ptxas's words and a cubin's bounds.
 
     All but registers and threads in bytes. `shared` is static, `threads` are a block's by the kernel's launch bounds,
-    None without; then, and on an unknown architecture, `occupancy` is None.
+    None without. `occupancy` is None where that or `dynamic` is, and on an unknown architecture.
     """
     found = {}
     for part in re.split(r"(?=Compiling entry function)", log)[1:]:
         stack, stores, loads = map(int, SPILLS.search(part).groups())
         registers, shared = USED.search(part).groups()
         name, registers, shared = ENTRY.match(part)[1], int(registers), int(shared or 0)
+        whole = None if dynamic is None else shared + dynamic
         found[name] = {
             "registers": registers,
             "shared": shared,
@@ -205,7 +212,7 @@ def resources(log, architecture, bounds, dynamic):
             "spills": stores + loads,
             "threads": bounds.get(name),
             "dynamic": dynamic,
-            "occupancy": occupancy(architecture, bounds.get(name), registers, shared + dynamic),
+            "occupancy": occupancy(architecture, bounds.get(name), registers, whole),
         }
     return found
 

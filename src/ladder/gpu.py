@@ -237,22 +237,28 @@ def mlp_table(found):
 
 
 def kernels(reports):
-    """Registers, shared memory and spills of every kernel that was built."""
+    """Registers, shared memory, occupancy and spills of every kernel that was built."""
+    order = ("architecture", "workload", "variant", "constants")
     found = [json.loads(Path(path).read_text()) for path in reports]
-    rows = [
-        [
-            code(one["architecture"]),
-            code(f"{one['workload']}/{one['variant']}"),
-            latex.escape(one["constants"].removeprefix("dtype=").replace(",", ", ")),
-            *(span(kernel[part] for kernel in one["kernels"].values()) for part in ("registers", "shared", "spills")),
-            str(len(one["warnings"])),
-        ]
-        for one in sorted(
-            found, key=lambda one: (one["architecture"], one["workload"], one["variant"], one["constants"])
-        )
+    rows = [binary(one) for one in sorted(found, key=lambda one: [one[name] for name in order])]
+    head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
+    return latex.table(r"ll>{\raggedright}p{0.36\linewidth}rrrrr", head, rows)
+
+
+def binary(report):
+    """The row of one binary, over its kernels."""
+    each = report["kernels"].values()
+    shares = [round(100 * kernel["occupancy"]["share"]) for kernel in each if kernel["occupancy"]]
+    return [
+        code(report["architecture"]),
+        code(f"{report['workload']}/{report['variant']}"),
+        latex.escape(report["constants"].removeprefix("dtype=").replace(",", ", ")),
+        span(kernel["registers"] for kernel in each),
+        span(kernel["shared"] + (kernel["dynamic"] or 0) for kernel in each),
+        rf"{span(shares)}\,\%" if shares else NONE,
+        span(kernel["spills"] for kernel in each),
+        str(len(report["warnings"])),
     ]
-    head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Spills", "Warnings"]
-    return latex.table(r"ll>{\raggedright}p{0.46\linewidth}rrrr", head, rows)
 
 
 def span(counts):
