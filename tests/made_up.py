@@ -38,6 +38,8 @@ def case_rows(machine, experiment, case, seconds, processes=3, samples=10, sprea
     own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
     own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True}
     own |= vars(cost) | {"precision": precision(case), "threads_found": case.threads}
+    if own["device"] == "cuda":
+        own["throttled"] = case.variant == "cublas"
     rows = []
     for process, sample in itertools.product(range(processes), range(samples)):
         time = seconds * np.exp(noise[process, sample])
@@ -118,6 +120,8 @@ def gpu_cases():
     """(experiment, case, seconds) of a study of a GPU."""
     for dtype in ("float64", "float32"):
         yield "ceiling_gpu_arithmetic", Case("gemm", "cublas", gemm("nn", dtype), {"math": "default"}, "warm"), 9e-6
+        steps = complete("fma", {"elements": 2**24, "length": 1000, "dtype": dtype})
+        yield "ceiling_gpu_fma", Case("fma", "cuda", steps, {"block": 128, "chains": 8}, "warm"), 2e-3
         for form, (variant, speed) in itertools.product(("nn", "tn", "nt"), GPU_SPEED.items()):
             for tuning in GPU_TUNINGS[variant]:
                 case = Case("gemm", variant, gemm(form, dtype, 4096, 4096, 4096), tuning)

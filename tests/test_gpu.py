@@ -6,7 +6,7 @@ import pytest
 
 import made_up
 from ladder import gpu, numbers
-from ladder.latex import code
+from ladder.latex import code, percent, rate
 from ladder.study import Study
 
 
@@ -39,6 +39,52 @@ def test_a_lower_precision_does_not_compete(measured):
 
 def square():
     return [one for one in made_up.gpu_cases() if one[0] == "gemm_gpu_float64"]
+
+
+def test_multiply_adds_are_the_ceiling_of_what_uses_no_tensor_cores(measured):
+    values = gpu.numbers(measured)
+    rows = measured.samples("ceiling_gpu_fma", dtype="float64")
+    best = (rows["flops"] / rows["seconds"]).max()
+    assert values["gpu/ceiling/fma/float64"] == rate(best, "flops")
+    tiled = measured.samples("gemm_gpu_float64", variant="cuda_tiled", form="nn")
+    share = tiled["flops"].iloc[0] / tiled["seconds"].median() / best
+    assert values["gpu/gemm/float64/cuda_tiled/share-of-fma"] == percent(share)
+    without = [one for one in made_up.gpu_cases() if one[0] != "ceiling_gpu_fma"]
+    assert gpu.numbers(made_up.study(chosen=without))["gpu/gemm/float64/cuda_tiled/share-of-fma"] is None
+
+
+def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
+    """Triad sends two arrays and brings back one; read brings back partial sums alone."""
+    values = gpu.numbers(measured)
+    moved = {"to device": {"read": 1, "copy": 1, "triad": 2}, "to host": {"copy": 1, "triad": 1}}
+    for name, phase in gpu.LINK.items():
+        found = measured.samples("ceiling_gpu_bandwidth", phase=phase).groupby("kernel")["seconds"].min()
+        best = max(arrays * 8 * 2**22 / found[kernel] for kernel, arrays in moved[phase].items())
+        assert values[f"gpu/ceiling/{name}"] == rate(best, "bandwidth")
+    table = gpu.ceilings_table(made_up.both(measured, made_up.study("another (published)")))
+    (row,) = [line for line in table.splitlines() if line.count("&") == 10 and "texttt{a-" in line]
+    assert "--" not in row
+
+
+def test_cases_on_a_throttled_card_are_counted_each_once(measured):
+    values = gpu.numbers(measured)
+    everything = list(made_up.gpu_cases())
+    assert values["gpu/throttled/of"] == f"\\num{{{len({case.key for _, case, _ in everything})}}}"
+    slow = {case.key for _, case, _ in everything if case.variant == "cublas"}
+    assert values["gpu/throttled/cases"] == f"\\num{{{len(slow)}}}"
+    for parts in (silent := made_up.study(chosen=everything)).tables.values():
+        parts["samples"] = parts["samples"].drop(columns="throttled")
+    assert gpu.numbers(silent)["gpu/throttled/cases"] is None
+
+
+def test_the_training_on_the_card_is_compared_with_that_on_the_best_threads():
+    values = gpu.numbers(made_up.study(chosen=[*made_up.cases(), *made_up.gpu_cases()]))
+    assert values["gpu/beside/product"] == code("cublas")
+    sentence = r"is \num{226} times as fast as \texttt{blas} on \num{12} threads"
+    assert values["gpu/beside/against/blas"].startswith(sentence)
+    assert values["gpu/beside/transfers"].startswith(r"\qty{9")
+    alone = gpu.numbers(made_up.study(chosen=list(made_up.gpu_cases())))
+    assert "want of a measurement" in alone["gpu/beside/against/blas"]
 
 
 def test_without_a_gpu_every_number_says_so():

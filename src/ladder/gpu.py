@@ -3,9 +3,23 @@
 import json
 from pathlib import Path
 
-from ladder import latex, statistics, study
+import numpy as np
+
+from ladder import latex, statistics, study, workloads
+from ladder.case import Case
 from ladder.latex import code, digits, percent, rate, seconds
-from ladder.numbers import DTYPES, FORMS, Missing, comparison, headed
+from ladder.numbers import (
+    DTYPES,
+    FORMS,
+    KERNELS,
+    Missing,
+    best_of,
+    by_threads,
+    comparison,
+    distinct,
+    headed,
+    threads_named,
+)
 
 NONE = "--"
 RUNGS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
@@ -13,6 +27,7 @@ HALF = 0.5  # "shared memory more than halves the naive kernel's time"
 SQUARE = {dtype: f"gemm_gpu_{dtype}" for dtype in DTYPES}
 TRAINING = {dtype: f"gemm_gpu_training_{dtype}" for dtype in DTYPES}
 TRANSFERS = ("to device", "to host")
+LINK = {"link-to": "to device", "link-from": "to host"}
 AGAINST = {
     "cuda_shared": ("cuda_naive",),
     "cuda_tiled": ("cuda_shared", "cublas"),
@@ -43,6 +58,29 @@ def ceiling(found, dtype):
     return study.best_rate(found.samples("ceiling_gpu_arithmetic", dtype=dtype), "flops")
 
 
+def multiply_adds(found, dtype):
+    """The best FLOP/s ever sampled of fused multiply-adds without tensor cores, or None."""
+    return study.best_rate(found.samples("ceiling_gpu_fma", dtype=dtype), "flops")
+
+
+def bandwidth(found, kernel):
+    """The best B/s ever sampled of a kernel of STREAM in the card's memory, or None."""
+    return study.best_rate(found.samples("ceiling_gpu_bandwidth", kernel=kernel), "bytes")
+
+
+def link(found, phase):
+    """The best B/s at which STREAM's arrays were copied to or from the card, or None."""
+    frame = found.samples("ceiling_gpu_bandwidth", phase=phase)
+    sizes = {slug: moved(slug, phase) for slug in study.values(frame, "case")}
+    return study.best_rate(frame.assign(moved=frame["case"].map(sizes)), "moved") if len(frame) else None
+
+
+def moved(slug, phase):
+    """The bytes of a case's inputs, which are copied to the card, or of its results, copied back."""
+    arrays = workloads.load("stream").arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(phase)]
+    return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())
+
+
 def numbers(found):
     """Every key's value."""
     found = of_a_gpu(found)
@@ -52,17 +90,44 @@ def numbers(found):
         "gpu/card": latex.escape(cards[0]["name"]) if "name" in cards[0] else None,
         "gpu/driver": latex.escape(cards[0]["driver"]) if "driver" in cards[0] else None,
     }
-    for kernel in ("read", "copy", "triad"):
-        best = study.best_rate(found.samples("ceiling_gpu_bandwidth", kernel=kernel), "bytes")
-        values[f"gpu/ceiling/{kernel}"] = rate(best, "bandwidth") if best else None
+    rates = {kernel: bandwidth(found, kernel) for kernel in KERNELS}
+    rates |= {name: link(found, phase) for name, phase in LINK.items()}
+    values |= {f"gpu/ceiling/{name}": rate(best, "bandwidth") if best else None for name, best in rates.items()}
     tf32 = study.best_rate(found.samples("ceiling_gpu_tf32"), "flops")
     values["gpu/ceiling/tf32"] = rate(tf32, "flops") if tf32 else None
     for dtype in DTYPES:
         top = ceiling(found, dtype)
         values[f"gpu/ceiling/{dtype}"] = rate(top, "flops") if top else None
-        values |= headed(f"gpu/gemm/{dtype}", square(found, dtype, top))
+        ordinary = multiply_adds(found, dtype)
+        values[f"gpu/ceiling/fma/{dtype}"] = rate(ordinary, "flops") if ordinary else None
+        values |= headed(f"gpu/gemm/{dtype}", square(found, dtype, top, ordinary))
         values |= headed(f"gpu/mlp/{dtype}", training(found, dtype))
+    values |= headed("gpu/beside", beside(found)) | headed("gpu/throttled", throttled(found))
     return values | headed("gpu/findings", findings(found))
+
+
+def throttled(found):
+    """How many cases ran on a card that told of its clock, and how many of them while it was held back."""
+    every = study.where(found.everything("samples"), machine=found.subject, device="cuda")
+    told = every[every["throttled"].notna()] if "throttled" in every else every.iloc[:0]
+    columns = ["workload", "variant", "case"]
+    count, slowed = distinct(told, columns), distinct(study.where(told, throttled=True), columns)
+    return {"of": f"\\num{{{count}}}" if count else None, "cases": f"\\num{{{slowed}}}" if count else None}
+
+
+def beside(found):
+    """The training of one experiment on the CPU and, with the fastest product, on the card, copies apart."""
+    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
+    best = fastest(study.where(frame, variant="cuda"))
+    blas = best_of(by_threads(study.where(frame, variant="host", product="blas")))
+    name = f"{code('blas')} on {threads_named(blas['threads'].iloc[0])}" if len(blas) else code("blas")
+    copies = transfers(found, best)
+    return {
+        "product": code(best["product"].iloc[0]) if len(best) else None,
+        "time": seconds(best["seconds"].median()) if len(best) else None,
+        "against/blas": comparison(best, blas, name),
+        "transfers": seconds(copies) if copies else None,
+    }
 
 
 def findings(found):
@@ -97,8 +162,11 @@ def halved(shared, naive):
     return {"faster": "holds in part", "slower": "does not hold"}.get(found.word, "can't be told")
 
 
-def square(found, dtype, top):
-    """The rungs on the large product in the form nn, each with its fastest tuning."""
+def square(found, dtype, top, ordinary):
+    """The rungs on the large product in the form nn, each with its fastest tuning.
+
+    `top` and `ordinary` are FLOP/s of cuBLAS and of multiply-adds at best, or None.
+    """
     frame = study.one_size(found.samples(SQUARE[dtype], form="nn"))
     cases = {name: fastest(exact(study.where(frame, variant=name), name)) for name in RUNGS}
     values = {"shape": f"${frame['m'].iloc[0]}^3$" if len(frame) else None}
@@ -106,6 +174,8 @@ def square(found, dtype, top):
         flops = rows["flops"].iloc[0] / rows["seconds"].median() if len(rows) else None
         values[f"{name}/rate"] = rate(flops, "flops") if flops else None
         values[f"{name}/share"] = percent(flops / top) if flops and top else None
+        if name == "cuda_tiled":
+            values[f"{name}/share-of-fma"] = percent(flops / ordinary) if flops and ordinary else None
         for other in AGAINST.get(name, ()):
             values[f"{name}/against/{other}"] = comparison(rows, cases[other], code(other))
     copies = transfers(found, cases["cublas"])
@@ -158,10 +228,32 @@ def share(found, rows):
 
 def tables(found, reports):
     """The section's tables; `reports` are the files that say what each built kernel takes."""
-    found = of_a_gpu(found)
-    return {"gpu_square": square_table(found), "gpu_training": training_table(found), "gpu_mlp": mlp_table(found)} | {
-        "kernels": kernels(reports)
+    every, found = found, of_a_gpu(found)
+    return {
+        "gpu_ceilings": ceilings_table(every),
+        "gpu_square": square_table(found),
+        "gpu_training": training_table(found),
+        "gpu_mlp": mlp_table(found),
+        "kernels": kernels(reports),
     }
+
+
+def ceilings_table(found):
+    """The measured ceilings of every machine's card: arithmetic, its memory, and the copies to it and back."""
+    rows = []
+    for name in found.machines():
+        one = found.of(name)
+        tf32 = study.best_rate(one.samples("ceiling_gpu_tf32"), "flops")
+        flops = [*(ceiling(one, dtype) for dtype in DTYPES), tf32, *(multiply_adds(one, dtype) for dtype in DTYPES)]
+        rates = [*(bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
+        if any([*flops, *rates]):
+            cells = [digits(best / 1e12) if best else NONE for best in flops]
+            rows.append([code(name), *cells, *(digits(best / 1e9) if best else NONE for best in rates)])
+    heads = r"& \multicolumn{3}{c}{cuBLAS, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
+    heads += r" & \multicolumn{3}{c}{memory, GB/s} & \multicolumn{2}{c}{link, GB/s} \\"
+    heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-6}\cmidrule(lr){7-9}\cmidrule(l){10-11}" + "\nMachine"
+    heads = [heads, *map(code, [*DTYPES, "tf32", *DTYPES]), *KERNELS, "to", "from"]
+    return latex.table(r">{\raggedright}p{0.2\linewidth}rrrrrrrrrr", heads, rows)
 
 
 def square_table(found):

@@ -12,7 +12,7 @@ PAPER_TABLES = expand(
     "results/tex/{table}.tex",
     table=(
         "machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared"
-        " gpu_square gpu_training gpu_mlp kernels"
+        " gpu_ceilings gpu_square gpu_training gpu_mlp kernels"
     ).split(),
 )
 PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
