@@ -34,9 +34,9 @@ def order(monkeypatch):
             super().__init__(case, *others)
             started.append(self)
 
-        def go(self):
+        def go(self, variables=None):
             measured.append((self.case.variant, len(started)))
-            return super().go()
+            return super().go(variables)
 
     monkeypatch.setattr(comparison, "Worker", Watched)
     yield measured

@@ -15,7 +15,7 @@ from ladder import configuration, workloads
 from ladder import machine as machines
 from ladder.case import Case
 from ladder.errors import LadderError
-from ladder.measure import Worker, quiet_place
+from ladder.measure import Worker, leased, quiet
 from ladder.record import write_atomically
 from ladder.statistics import Verdict, compare
 
@@ -63,7 +63,7 @@ def side_by_side(
             )
     protocol = configuration.protocol({"samples": samples, "least": samples, "most": samples, "phase_passes": 1})
     times = {"a": [], "b": []}
-    with quiet_place(a, b) as variables:
+    with quiet(a, b), leased(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
             measure_block(block, cases, times, protocol, data, reference, variables)
@@ -79,11 +79,11 @@ def measure_block(block, cases, times, protocol, data, reference, variables=None
     workers = []
     try:
         for name in block:
-            workers.append(Worker(cases[name], protocol, data, reference, variables))
+            workers.append(Worker(cases[name], protocol, data, reference))
         for worker in workers:
             worker.wait_ready()
         for name, worker in zip(block, workers, strict=True):
-            times[name].append(worker.go()["samples"])
+            times[name].append(worker.go(variables)["samples"])
             worker.stop()
     finally:
         for worker in workers:

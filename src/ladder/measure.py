@@ -25,7 +25,7 @@ from ladder.statistics import converged
 class Worker:
     """A started worker process and its pipes."""
 
-    def __init__(self, case, protocol, data=None, reference=None, variables=None):
+    def __init__(self, case, protocol, data=None, reference=None):
         device = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"])
         self.case = case
         self.process = subprocess.Popen(
@@ -36,7 +36,6 @@ class Worker:
                 "NUMBA_CACHE_DIR": str(compilation.folder(case)),
                 **os.environ,
                 **device.environment(case.threads),
-                **(variables or {}),
             },
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             text=True,
@@ -74,9 +73,9 @@ class Worker:
     def wait_ready(self):
         self.hear()
 
-    def go(self):
-        """Check and time now; the worker's result."""
-        self.tell("go")
+    def go(self, variables=None):
+        """Check and time now, on what these variables of the environment name; the worker's result."""
+        self.tell(f"go {json.dumps(variables or {})}")
         return json.loads(self.hear())
 
     def compile(self):
@@ -116,40 +115,52 @@ def precompile(case):
     return note
 
 
-@contextlib.contextmanager
-def quiet_place(*cases):
-    """Hold what cases are timed on until they are done; the variables by which their workers find it."""
+def devices_of(*cases):
+    """The devices that cases are timed on."""
     names = {workloads.constants(case.workload, case.variant)["DEVICE"] for case in cases}
-    found = [devices.load(name) for name in sorted(names)]
-    variables = {}
-    with quiet_machine(shared=all(device.SHARES_MACHINE for device in found)), contextlib.ExitStack() as stack:
-        for device in found:
-            variables |= stack.enter_context(device.lease())
-        yield variables
+    return [devices.load(name) for name in sorted(names)]
 
 
-def run_case(case, protocol, data=None, reference=None, variables=None):
-    """The results of all workers of a case, in order. Raises LadderError when any of them fails."""
-    results, workers = [], []
-    deadline = time.monotonic() + protocol["cap"]
+def quiet(*cases):
+    """Hold the machine for cases until they are done: alone, or with others who work on cards of their own."""
+    return quiet_machine(shared=all(device.SHARES_MACHINE for device in devices_of(*cases)))
+
+
+@contextlib.contextmanager
+def leased(*cases):
+    """Hold what cases are timed on besides, a card for example; the variables by which their workers find it."""
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(device.lease()) for device in devices_of(*cases)]
+        yield {name: value for variables in found for name, value in variables.items()}
+
+
+@contextlib.contextmanager
+def started(case, protocol, data=None, reference=None):
+    """A list of workers that are ready, to which more may be added; all are stopped in the end."""
+    workers = []
     try:
         # All start at once, since imports run side by side; then one measures while the others wait.
-        workers = [Worker(case, protocol, data, reference, variables) for _ in range(protocol["processes"])]
+        workers += [Worker(case, protocol, data, reference) for _ in range(protocol["processes"])]
         for worker in workers:
             worker.wait_ready()
-        for worker in workers:
-            results.append(worker.go())
-            worker.stop()
-        while len(results) < protocol["most_processes"]:
-            if is_converged(results, protocol) or time.monotonic() > deadline:
-                break
-            workers.append(Worker(case, protocol, data, reference, variables))
-            workers[-1].wait_ready()
-            results.append(workers[-1].go())
-            workers[-1].stop()
+        yield workers
     finally:
         for worker in workers:
             worker.stop()
+
+
+def results_of(workers, protocol, variables, another):
+    """The results of these workers in order, and of as many of `another()` as it takes until the median is known."""
+    results = []
+    deadline = time.monotonic() + protocol["cap"]
+    for worker in workers:  # which grows meanwhile
+        results.append(worker.go(variables))
+        worker.stop()
+        if len(results) < len(workers) or len(results) == protocol["most_processes"]:
+            continue
+        if not is_converged(results, protocol) and time.monotonic() < deadline:
+            workers.append(another())
+            workers[-1].wait_ready()
     return results
 
 
@@ -195,13 +206,16 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     cost = workload.cost(case.sizes)
     cost.precision = workloads.precision(case)
     sources = fingerprint(case)
-    with quiet_place(case) as variables:
+    job = case, protocol, data, reference
+    # A card is asked for once the workers are ready, so that it works for another job while they start.
+    with quiet(case):
         if compilation.is_needed(case):
             precompile(case)
-        card = variables.get("CUDA_VISIBLE_DEVICES")
-        started, before, began = datetime.now(UTC), machines.clocks(card), time.monotonic()
-        results = run_case(case, protocol, data, reference, variables)
-        wall, after = time.monotonic() - began, machines.clocks(card)
+        with started(*job) as workers, leased(case) as variables:
+            card = variables.get("CUDA_VISIBLE_DEVICES")
+            began, before, beginning = datetime.now(UTC), machines.clocks(card), time.monotonic()
+            results = results_of(workers, protocol, variables, another=partial(Worker, *job))
+            wall, after = time.monotonic() - beginning, machines.clocks(card)
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)
     write(
@@ -218,7 +232,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             "processes": results,
             "converged": is_converged(results, protocol),
             "sources": sources,
-            "started": started.isoformat(timespec="seconds"),
+            "started": began.isoformat(timespec="seconds"),
             "wall": wall,
             "description": machines.describe(),
             "clocks": {"before": before, "after": after},

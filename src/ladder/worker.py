@@ -1,11 +1,13 @@
 """The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
 
-It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `go` or
-`compile`, and answers with one line of JSON. Waiting workers cost nothing, so their start-up overlaps with other work.
+It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `compile` or
+`go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost nothing, so
+their start-up overlaps with other work.
 """
 
 import gc
 import json
+import os
 import sys
 import time
 from types import SimpleNamespace
@@ -31,9 +33,10 @@ def main():
         device = devices.load(variant.DEVICE)
         device.start()
         print("ready", file=channel, flush=True)
-        order = sys.stdin.readline().strip()
+        order, _, variables = sys.stdin.readline().strip().partition(" ")
         if not order:
             return
+        os.environ.update(json.loads(variables or "{}"))
         with device.in_words():
             result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
         print(json.dumps(result | {"compiled": compiled()}), file=channel, flush=True)

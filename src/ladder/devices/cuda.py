@@ -26,13 +26,21 @@ extern "C" __global__ void spin(long long nanoseconds) {
 """
 
 
+def start():
+    """Import CuPy, which asks for no card yet. Raises LadderError where it isn't installed."""
+    try:
+        import cupy
+        import cupyx  # noqa: F401
+    except ImportError:
+        require_card()
+        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` brings it.") from None
+    return cupy
+
+
 @functools.cache
 def load_cupy():
     """CuPy, once it is known that there is a GPU that it can use. Raises LadderError with what is in the way."""
-    try:
-        import cupy
-    except ImportError:
-        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` brings it.") from None
+    cupy = start()
     try:
         cupy.cuda.runtime.getDeviceCount()
         cupy.cuda.Device().use()
@@ -44,19 +52,18 @@ def load_cupy():
     return cupy
 
 
+def require_card():
+    """The names of the cards that there are. Raises LadderError when there is none."""
+    if cards := [card["uuid"] for card in machine.gpus()]:
+        return cards
+    raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
+
+
 @contextlib.contextmanager
 def lease():
     """Hold a card that no other timed job holds: the variable that lets a process see that card alone."""
-    cards = [card["uuid"] for card in machine.gpus()]
-    if not cards:
-        raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
-    with locks.first_free(cards) as card:
+    with locks.first_free(require_card()) as card:
         yield {"CUDA_VISIBLE_DEVICES": card}
-
-
-def start():
-    """Load CuPy and make the card ready."""
-    load_cupy()
 
 
 @contextlib.contextmanager
