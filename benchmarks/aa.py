@@ -1,10 +1,11 @@
 """Does a comparison of a case with itself say "can't tell", and does one with a planted slowdown find it?
 
-    python benchmarks/aa.py [--same 100] [--planted 10]
+    python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
-To end within ten minutes on two idle cores, a comparison of equals always takes 6 pairs of processes. Slowdowns are
-looked for as the verb `compare` does, with 10 to 30 pairs, until changes of their size would show. Exits with 1 when
-fewer than 95 % of the comparisons of equals come out "can't tell".
+To end within ten minutes on two idle cores, a comparison of equals always takes 6 pairs of processes; on a GPU it takes
+2, and 30 comparisons about three minutes. Slowdowns are looked for as the verb `compare` does, with 10 to 30 pairs (on a
+GPU from 4 on), until changes of their size would show. Exits with 1 when fewer than 95 % of the comparisons of equals
+come out "can't tell".
 """
 
 import argparse
@@ -18,11 +19,21 @@ from statistics import median
 os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants")
 
 from ladder.comparison import named, side_by_side
+from ladder.errors import LadderError
 
-CASE = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
-PLAIN = named(f"gemm/blas/{CASE},threads=1")
 PERCENT = 5
-SLOWER = named(f"gemm/slower_blas/{CASE},percent={PERCENT},threads=1")
+SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
+LARGE = "form=nn,m=1024,n=1024,k=1024,dtype=float32,source=random,seed=1,cache=warm"
+# A case and its slower double, by device.
+CASES = {
+    "host": (f"gemm/blas/{SMALL},threads=1", f"gemm/slower_blas/{SMALL},percent={PERCENT},threads=1"),
+    "cuda": (f"gemm/cuda_shared/{LARGE},block=16", f"gemm/slower_cuda/{LARGE},percent={PERCENT}"),
+}
+# Comparisons of equals and of slowdowns, pairs of processes of the former, and fewest pairs of the latter.
+USUAL = {
+    "host": {"same": 100, "planted": 10, "pairs": 6, "fewest": 10},
+    "cuda": {"same": 30, "planted": 3, "pairs": 2, "fewest": 4},
+}
 # Fifty samples last 35 ms, little beside the start of a process, and see more of a busy machine than ten do.
 SAMPLES = 50
 REQUIRED = 0.95
@@ -52,16 +63,26 @@ def verdicts(a, b, count, **rule):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--same", type=int, default=100, help="comparisons of a case with itself")
-    parser.add_argument("--planted", type=int, default=10, help=f"comparisons with one that is {PERCENT} % slower")
-    parser.add_argument("--pairs", type=int, default=6, help="pairs of processes of each comparison of equals")
+    parser.add_argument("--device", choices=CASES, default="host", help="what the cases run on (default: host)")
+    parser.add_argument("--same", type=int, help="comparisons of a case with itself")
+    parser.add_argument("--planted", type=int, help=f"comparisons with one that is {PERCENT} % slower")
+    parser.add_argument("--pairs", type=int, help="pairs of processes of each comparison of equals")
     options = parser.parse_args()
-    began = time.monotonic()
+    plain, slower = map(named, CASES[options.device])
+    given = {name: value for name, value in vars(options).items() if name != "device" and value is not None}
+    try:
+        judge(plain, slower, **(USUAL[options.device] | given))
+    except LadderError as error:
+        sys.exit(f"aa: {error}")
 
-    print(f"The same case twice: {PLAIN.key}")
-    same = list(verdicts(PLAIN, PLAIN, options.same, pairs=options.pairs, most_pairs=options.pairs))
-    print(f"A slowdown of {PERCENT} % planted: {SLOWER.key}")
-    planted = list(verdicts(SLOWER, PLAIN, options.planted, detect=PERCENT / 100))
+
+def judge(plain, slower, same, planted, pairs, fewest):
+    """Compare so many times, say what became of it, and exit with 1 when too many equals were told apart."""
+    began = time.monotonic()
+    print(f"The same case twice: {plain.key}")
+    same = list(verdicts(plain, plain, same, pairs=pairs, most_pairs=pairs))
+    print(f"A slowdown of {PERCENT} % planted: {slower.key}")
+    planted = list(verdicts(slower, plain, planted, pairs=fewest, detect=PERCENT / 100))
 
     quiet = sum(verdict.word == "can't tell" for verdict in same)
     for what, found in (("equals", same), ("slowdowns", planted)):

@@ -1,6 +1,10 @@
 """The benchmarks' own judgement: what they call a failure."""
 
 import importlib.util
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -62,6 +66,49 @@ def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, 
     with pytest.raises(SystemExit):
         aa.main()
     assert capsys.readouterr().out.count("% undecidable\n") == 2
+
+
+@pytest.mark.gpu
+def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
+    aa = script("aa")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["aa.py", "--device", "cuda", "--same", "1", "--planted", "1"])
+    with pytest.raises(SystemExit):
+        aa.main()
+    said = capsys.readouterr().out
+    assert "gemm/cuda_shared" in said
+    assert "slowdowns: {'found': 1}" in said
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
+def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
+    command = [sys.executable, HOME / f"{name}.py", *arguments]
+    folders = [str(Path(__file__).parent / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PATH": "", "XDG_RUNTIME_DIR": str(tmp_path), "FAULT": "nothing"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"{name}: There is no GPU to work on: `nvidia-smi` lists none.\n"
+
+
+@pytest.mark.parametrize(("alone", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
+def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
+    launch = script("launch")
+    monkeypatch.setattr(launch.cuda, "lease", lambda: nullcontext({}))
+    monkeypatch.setattr(launch.os, "environ", {})
+    monkeypatch.setattr(launch, "times", lambda: (alone * 1e-6, 5e-6, 1e-6))
+    with pytest.raises(SystemExit) as end:
+        launch.main()
+    assert end.value.code == status
+    assert f"ratio: {alone / 5:.3f}" in capsys.readouterr().out
+
+
+@pytest.mark.gpu
+def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    launch = script("launch")
+    alone, repeated, _ = launch.times()
+    assert alone / repeated == pytest.approx(1, abs=launch.ALLOWED)
 
 
 @pytest.mark.workflow

@@ -127,12 +127,14 @@ FAULTS = {
 
 
 def refused(tmp_path, **variables):
-    """The one line with which measuring a case on a GPU ends."""
+    """The one line with which measuring a case on the stand-in for a GPU ends."""
     command = [sys.executable, "-m", "ladder", "measure", *NAIVE, "--out", "record.json"]
+    folders = [str(Path(__file__).parent / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    given = {"XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     done = subprocess.run(
         [*command, "--protocol", json.dumps(PROTOCOL)],
         cwd=tmp_path,
-        env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path), **variables},
+        env={**os.environ, **given, **variables},
         capture_output=True,
         text=True,
     )
@@ -144,12 +146,11 @@ def refused(tmp_path, **variables):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
     cards(1)
-    folders = [str(Path(__file__).parent / "stand_ins"), os.environ.get("PYTHONPATH", "")]
-    assert FAULTS[fault] in refused(tmp_path, FAULT=fault, PYTHONPATH=os.pathsep.join(folders))
+    assert FAULTS[fault] in refused(tmp_path, FAULT=fault)
 
 
 def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
-    said = refused(tmp_path, PATH="")
+    said = refused(tmp_path, FAULT="nothing", PATH="")
     assert said == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 

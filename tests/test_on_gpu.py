@@ -1,6 +1,7 @@
 """The judgement of `make test-gpu` by made-up outputs of its tools and, where there is a GPU, by faults to be found."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,7 +107,8 @@ def test_every_kernel_of_ours_is_watched_and_every_variant():
 
 def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
     command = [sys.executable, Path(__file__).with_name("on_gpu.py"), "--out", tmp_path / "summary.json"]
-    done = subprocess.run(command, env={"PATH": "", "CUDA_VISIBLE_DEVICES": ""}, capture_output=True, text=True)
+    hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, env=hidden, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("test-gpu waits for an NVIDIA GPU. ")

@@ -14,4 +14,4 @@ def setup(problem):
     def geometry(m, n, itemsize):
         return cuda_shared.geometry(m, n, itemsize, block=16)
 
-    return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry))
+    return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry, ({},)))

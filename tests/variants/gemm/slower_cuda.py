@@ -1,0 +1,27 @@
+"""The product by `cuda_shared`, then a wait of so many percent of the product's time: a planted slowdown on a GPU.
+
+The product is timed before it is measured: a kernel that waits by a clock can't know how long the one before it took.
+"""
+
+from statistics import median
+
+from ladder.devices import cuda
+from ladder.workloads.gemm import cuda_shared
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+TIMINGS = 20
+
+
+def setup(problem, *, percent: int):
+    """The product and the wait."""
+    multiply, wait = cuda_shared.setup(problem), cuda.spin()
+    seconds = median(cuda.stopwatch(multiply) for _ in range(TIMINGS))
+    nanoseconds = round(seconds * 1e9 * percent / 100)
+
+    def run():
+        multiply()
+        wait((1,), (1,), (nanoseconds,))
+
+    return run
