@@ -24,7 +24,7 @@ DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENT
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
 COPIES = {"to device": 2e-4, "to host": 1e-5}
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
-RATES |= {"cuda_naive": 300.0, "cuda_shared": 400.0, "cuda_tiled": 600.0, "cuda_mma": 700.0, "cublas": 800.0}
+RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_tiled": 2.5e4, "cuda_mma": 5e4, "cublas": 5.5e4}
 
 
 def seconds(case, flops, process, sample):
@@ -90,7 +90,7 @@ def empty():
 
 
 def ceilings(machines=MACHINES):
-    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s a thread."""
+    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s a thread; of a card 60 TFLOP/s, 33 of multiply-adds."""
     gemm = "form=nn,m=2048,n=2048,k=2048,dtype={},source=random,seed=1,cache=warm,threads={}"
     stream = "kernel=read,elements=16777216,dtype=float64,seed=1,cache=cold,threads={}"
     rows = []
@@ -99,6 +99,10 @@ def ceilings(machines=MACHINES):
             row = {"workload": "gemm", "variant": "blas", "case": gemm.format(dtype, threads), "best": 50e9 * threads}
             rows.append(row)
         rows.append({"workload": "stream", "variant": "openmp", "case": stream.format(threads), "best": 20e9 * threads})
+    cublas = gemm.format("float64", 1).replace("threads=1", "math=default")
+    steps = "elements=16777216,length=8192,dtype=float64,seed=1,cache=warm,block=128,chains=8"
+    rows.append({"workload": "gemm", "variant": "cublas", "case": cublas, "best": 60e12, "device": "cuda"})
+    rows.append({"workload": "fma", "variant": "cuda", "case": steps, "best": 33e12, "device": "cuda"})
     return {machine: {"rows": rows} for machine in machines}
 
 
@@ -203,6 +207,15 @@ def test_rungs_are_held_against_the_ceiling_of_as_many_threads():
     without = words(draw("gemm_square", {"gemm_square": found}, known={}))
     assert "25.0" in without
     assert not any("%" in text for text in without)
+
+
+def test_rungs_on_a_gpu_are_held_against_multiply_adds_too():
+    figure = draw("gemm_gpu", tables())
+    assert "ceiling: 60.0 TFLOP/s (dashed, 100 %)" in " ".join(words(figure))
+    places = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]
+    assert {60.0, 33.0} <= set(places)
+    assert "multiply-adds" in " ".join(words(figure))
+    assert "multiply-adds" not in " ".join(words(draw("gemm_square", tables())))
 
 
 def test_roofs_are_those_of_one_kind_of_threads():

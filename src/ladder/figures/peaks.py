@@ -11,6 +11,12 @@ def flops(ceilings, precision, threads, device="host"):
     return max((rate for case, rate in cases(ceilings, "gemm", device) if fits(case, precision, threads)), default=None)
 
 
+def multiply_adds(ceilings, precision, device):
+    """FLOP/s of a device's fused multiply-adds in registers; None where they weren't measured."""
+    found = (rate for case, rate in cases(ceilings, "fma", device) if workloads.precision(case) == precision)
+    return max(found, default=None)
+
+
 def roofs(ceilings, dtype):
     """The roofs of a roofline, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
     bandwidths = {}
