@@ -3,8 +3,8 @@
     python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
 To end within ten minutes on two idle cores, a comparison of equals always takes 6 pairs of processes; on a GPU it takes
-2, and 30 comparisons about three minutes. Slowdowns are looked for as the verb `compare` does, with 10 to 30 pairs (on a
-GPU from 4 on), until changes of their size would show. Exits with 1 when fewer than 95 % of the comparisons of equals
+2, and 30 comparisons about three minutes. Slowdowns are looked for as the verb `compare` does, with 10 to 30 pairs, on
+a GPU from 4 on, until changes of their size would show. Exits with 1 when fewer than 95 % of the comparisons of equals
 come out "can't tell".
 """
 
