@@ -340,7 +340,7 @@ def kernels(reports):
 def binary(report):
     """The row of one binary, over its kernels."""
     each = report["kernels"].values()
-    shares = [round(100 * kernel["occupancy"]["share"]) for kernel in each if kernel["occupancy"]]
+    shares = [int(100 * kernel["occupancy"]["share"] + 0.5) for kernel in each if kernel["occupancy"]]
     return [
         code(report["architecture"]),
         code(f"{report['workload']}/{report['variant']}"),
