@@ -1,4 +1,4 @@
-# What is compiled ahead of all measurements: CUDA kernels, without a GPU too and with a report each, and Numba's functions.
+# What is compiled ahead of measuring: CUDA kernels, without a GPU too and with a report each, and Numba's functions.
 
 
 rule kernel:
