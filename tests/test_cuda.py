@@ -102,6 +102,8 @@ def test_the_stopwatch_times_the_gpu_and_not_the_launch():
     wait = cuda.spin()
     seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
+    nothing = np.median([cuda.stopwatch(lambda: None) for _ in range(50)])
+    assert nothing < 0.3 * cuda.of_nothing()
 
 
 @pytest.mark.skipif(bool(machine.gpus()), reason="waits for a machine without a GPU")

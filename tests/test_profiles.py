@@ -7,7 +7,7 @@ from ladder import machine
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(("visible", "count"), [(None, 3), ("0,2", 2)])
-def test_so_many_jobs_run_on_cards_as_there_are_cards(study, cards, monkeypatch, visible, count):
+def test_two_jobs_share_each_card_that_there_is(study, cards, monkeypatch, visible, count):
     cards(3)
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
@@ -15,4 +15,4 @@ def test_so_many_jobs_run_on_cards_as_there_are_cards(study, cards, monkeypatch,
     study.add("small", {"blas": {"threads": 1}})
     out, status = study.snakemake("--workflow-profile", "gpu", "results/plans/small.json")
     assert status == 0, out
-    assert f'Provided resources: timing=Resource("timing", 1), gpu=Resource("gpu", {count})' in out
+    assert f'Provided resources: timing=Resource("timing", 1), gpu=Resource("gpu", {2 * count})' in out

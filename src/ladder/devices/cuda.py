@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import statistics
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -126,18 +127,29 @@ def transfers(staged, problem):
 
 
 def stopwatch(run):
-    """Seconds of what `run` has the GPU do, by CUDA events.
+    """Seconds of what `run` has the GPU do, by CUDA events; what two events cost with nothing between is subtracted."""
+    return max(between_events(run) - of_nothing(), 0.0)
+
+
+def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
+    """Seconds from an event before to one after what `run` has the GPU do.
 
     The GPU is kept busy until the launches are queued, so that a short kernel's time is its own and not the host's.
     """
     cupy = load_cupy()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
-    spin()((1,), (1,), (SPIN_NANOSECONDS,))
+    spin()((1,), (1,), (spin_nanoseconds,))
     start.record()
     run()
     end.record()
     end.synchronize()
     return cupy.cuda.get_elapsed_time(start, end) * 1e-3
+
+
+@functools.cache
+def of_nothing():
+    """Seconds between two events with nothing between them."""
+    return statistics.median(between_events(lambda: None) for _ in range(101))
 
 
 @functools.cache
