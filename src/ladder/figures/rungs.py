@@ -60,7 +60,7 @@ def panel(rows, ceilings, device):
     if device == "host":
         title += f", {style.threads(row['threads'])}"
     if ceiling:
-        title += f"\nceiling: {style.three(ceiling)} {unit} (dashed, 100 %)"
+        title += f"\ndashed, 100 %: {style.three(ceiling)} {unit}"
     return title, groups, ceiling, ordinary
 
 
