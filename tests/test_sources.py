@@ -1,5 +1,6 @@
 """A measurement depends on the code that its variant imports, and on no other."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,26 @@ def test_the_harness_counts_and_broken_code_is_a_sentence(tmp_path):
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
         list(sources.imports(tmp_path / "broken.py"))
+
+
+def test_another_python_finds_the_same_code(tmp_path, monkeypatch):
+    """Since Python 3.12 functions and classes have a field for the parameters of their type, empty here."""
+    path = tmp_path / "module.py"
+    path.write_text("class A:\n    def f(self, x=[]):\n        return x\n")
+    before = sources.digest.__wrapped__(path)
+    for kind in (ast.FunctionDef, ast.ClassDef):
+        if "type_params" not in kind._fields:
+            monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
+    parse = ast.parse
+
+    def newer(text):
+        tree = parse(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                node.type_params = []
+        return tree
+
+    monkeypatch.setattr(ast, "parse", newer)
+    assert sources.digest.__wrapped__(path) == before
+    path.write_text("class A:\n    def f(self, x=[0]):\n        return x\n")
+    assert sources.digest.__wrapped__(path) != before

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import itertools
 import re
+import sys
 from pathlib import Path
 
 from ladder import workloads
@@ -94,7 +95,15 @@ def digest(path):
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
                 node.body = node.body[1:]
-        text = ast.dump(tree)
+        text = written(tree)
     else:
         text = re.sub(r"//.*|/\*[\s\S]*?\*/|\s+", " ", text)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def written(tree):
+    """A syntax tree as text, the same for all versions of Python: newer ones have fields that are empty in older code."""
+    for node in ast.walk(tree):
+        if getattr(node, "type_params", None) == []:
+            del node.type_params
+    return ast.dump(tree, **({"show_empty": True} if sys.version_info >= (3, 13) else {}))
