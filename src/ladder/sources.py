@@ -102,7 +102,7 @@ def digest(path):
 
 
 def written(tree):
-    """A syntax tree as text, the same for all versions of Python: newer ones have fields that are empty in older code."""
+    """A syntax tree as text that all versions of Python agree on: newer ones have more fields, empty in older code."""
     for node in ast.walk(tree):
         if getattr(node, "type_params", None) == []:
             del node.type_params
