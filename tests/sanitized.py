@@ -18,6 +18,7 @@ from ladder import data as datasets
 from ladder.case import Case
 from ladder.comparison import named
 from ladder.devices import cuda
+from ladder.steps import Steps, in_order
 
 DTYPES = ("float64", "float32")
 # Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
@@ -62,7 +63,8 @@ def solved(case, round=0, data=None):
     steps = workloads.load_variant(case.workload, case.variant).setup(problem, **case.tuning)
     begin(round)
     validation.poison(problem.outputs)
-    (steps if callable(steps) else worker.in_order([step for _, step in steps]))()
+    steps = Steps.of(steps)
+    in_order([*steps.prepare, *steps.run])()
     return problem
 
 

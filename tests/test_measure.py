@@ -242,6 +242,44 @@ def test_a_worker_that_dies_while_it_waits_is_a_sentence():
     worker.stop()
 
 
+# What a variant may offer besides its run
+
+OFFERING = """
+import os
+import numpy as np
+from ladder.steps import Steps
+DEVICE = "host"
+RUNTIME = "blas"
+ENVIRONMENT = {{"LADDER_SAYS": "binding is {{binding}}"}}
+
+def first_touch(problem):
+    assert set(problem.inputs) == {{"a", "b"}}
+    problem.a[...] = 7.0
+
+def setup(problem, *, binding: str, threads: int):
+    assert os.environ["LADDER_SAYS"] == "binding is close"
+    turned = np.zeros(problem.a.shape[::-1])
+    def turn():
+        {turn}
+    return Steps(prepare=[("turn", turn)], run=[("product", lambda: np.matmul(turned.T, problem.b, out=problem.out))])
+"""
+
+
+def offering(name, turn):
+    Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn))
+    return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1})
+
+
+def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():
+    found = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json")
+    assert all(set(phases) == {"turn", "product"} for phases in found["processes"][0]["phases"])
+
+
+def test_a_preparation_that_misses_new_inputs_is_caught():
+    case = offering("prepared_once", "if not turned.any(): turned[...] = problem.a.T")
+    assert "round 2" in refused(case)
+
+
 # Writing and reading
 
 

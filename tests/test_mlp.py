@@ -13,7 +13,8 @@ from ladder import data, validation, workloads
 from ladder.case import Case
 from ladder.devices import host
 from ladder.errors import LadderError
-from ladder.worker import in_order, make_problem
+from ladder.steps import Steps, in_order
+from ladder.worker import make_problem
 from ladder.workloads import mlp
 from ladder.workloads.mlp import elementwise, reference
 
@@ -59,7 +60,7 @@ class Training:
         self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), host)
         mlp.fill(self.problem.inputs, sizes, 0, digits)
         steps = workloads.load_variant("mlp", variant).setup(self.problem, threads=1, **tuning)
-        self.run = steps if callable(steps) else in_order([step for _, step in steps])
+        self.run = in_order(Steps.of(steps).run)
 
     def epoch(self, round, run=None):
         mlp.fill(self.problem.inputs, self.sizes, round, self.digits)
@@ -219,7 +220,7 @@ def test_a_skipped_last_batch_is_noticed(digits, exact, dtype):
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     whole = len(steps) // mlp.steps(sizes)
-    training.epoch(0, in_order([step for _, step in steps[:-whole]]))
+    training.epoch(0, in_order(steps[:-whole]))
     assert "loss" in training.failed(0, exact(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = exact(sizes)["loss"][0, -1]
     assert {"w1", "b1", "w2", "b2"} == training.failed(0, exact(sizes))

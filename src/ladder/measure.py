@@ -36,6 +36,7 @@ class Worker:
                 "NUMBA_CACHE_DIR": str(compilation.folder(case)),
                 **os.environ,
                 **device.environment(case.threads),
+                **workloads.environment(case),
             },
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             text=True,

@@ -16,7 +16,7 @@ from ladder import workloads
 
 HOME = Path(__file__).parent
 # What every measurement goes through.
-HARNESS = ("worker.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
+HARNESS = ("worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
 # What those on a GPU go through besides.
 ON_DEVICE = {"host": (), "cuda": ("devices/cuda.py", "build.py")}
 

@@ -19,6 +19,7 @@ from ladder.case import Case
 from ladder.data import load as load_data
 from ladder.errors import LadderError
 from ladder.statistics import median_interval
+from ladder.steps import Steps, in_order
 
 
 def main():
@@ -60,10 +61,9 @@ def work(case, workload, variant, job):
     data = load_data(job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
     precision = workloads.precision(case)
-    problem = make_problem(workload, case, device)
+    problem = make_problem(workload, case, device, variant)
     staged = device.staging(problem.inputs)
-
-    filled = None, []
+    steps, filled = Steps([]), (None, [])
 
     def begin(round):
         nonlocal filled
@@ -71,6 +71,7 @@ def work(case, workload, variant, job):
         if filled[0] != round or staged is problem.inputs:
             filled = round, workload.fill(staged, case.sizes, round, data)
         device.upload(staged, {name: problem.inputs[name] for name in filled[1]})
+        in_order(steps.prepare)()
 
     def judge(round):
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
@@ -81,8 +82,8 @@ def work(case, workload, variant, job):
         return found, point
 
     begin(0)
-    steps = variant.setup(problem, **case.tuning)
-    run = steps if callable(steps) else in_order([step for _, step in steps])
+    steps = Steps.of(variant.setup(problem, **case.tuning))
+    run = in_order(steps.run)
     set_up = time.perf_counter() - began
 
     checks, curve, first = [], [], None
@@ -107,7 +108,7 @@ def work(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += judge(0)[0]
-    named = [*([] if callable(steps) else steps), *device.transfers(staged, problem)]
+    named = [*steps.named(), *device.transfers(staged, problem)]
     return {
         "samples": samples,
         "setup": set_up,
@@ -124,17 +125,19 @@ def work(case, workload, variant, job):
 
 def run_once(case, workload, variant):
     """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; nothing to tell of it."""
-    problem = make_problem(workload, case, devices.load(variant.DEVICE))
+    problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
-    steps = variant.setup(problem, **case.tuning)
-    for step in [steps] if callable(steps) else [step for _, step in steps]:
-        step()
+    steps = Steps.of(variant.setup(problem, **case.tuning))
+    in_order([*steps.prepare, *steps.run])()
     return {}
 
 
-def make_problem(workload, case, device):
-    """What a variant's `setup` gets: sizes, device, and every array by its name (None where a form has none)."""
+def make_problem(workload, case, device, variant=None):
+    """What a variant's `setup` gets: sizes, device, and every array by its name (None where a form has none).
+
+    A variant may place the new arrays' pages in memory, by being the first to touch them.
+    """
     inputs, outputs = workload.arrays(case.sizes)
     make = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
     problem = SimpleNamespace(
@@ -146,17 +149,9 @@ def make_problem(workload, case, device):
     )
     for name in getattr(workload, "ARRAYS", make):
         setattr(problem, name, make.get(name))
+    if hasattr(variant, "first_touch"):
+        variant.first_touch(problem)
     return problem
-
-
-def in_order(calls):
-    """One function that makes all calls."""
-
-    def run():
-        for call in calls:
-            call()
-
-    return run
 
 
 def sample(device, run, flush, reset, job):

@@ -156,6 +156,12 @@ def runtime(case):
     return found[0] if found else None
 
 
+def environment(case):
+    """The variables that a variant asks for, its tunings filled in: its ENVIRONMENT, {"OMP_PROC_BIND": "{binding}"}."""
+    asked = constants(case.workload, case.variant).get("ENVIRONMENT", {})
+    return {name: text.format(**case.tuning) for name, text in asked.items()}
+
+
 def precision(case):
     """The arithmetic that a case works in: its dtype, or the lower one that a variant or, for float32, `math` says."""
     dtype = case.sizes["dtype"]

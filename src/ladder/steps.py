@@ -1,0 +1,39 @@
+"""What a variant's `setup` gives the harness: what is timed, by phase, and what must be prepared before."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Lists of (phase, function).
+
+    `run` is what is timed. `prepare` is done whenever the inputs have been written, outside the timed call, for example
+    a transposition or the first distribution of a matrix; it is timed among the phases.
+    """
+
+    run: list
+    prepare: list = field(default_factory=list)
+
+    @classmethod
+    def of(cls, found):
+        """The steps that `setup` has given, be it these, a list of what is timed, or one function without a name."""
+        if isinstance(found, cls):
+            return found
+        return cls([(None, found)] if callable(found) else found)
+
+    def named(self):
+        """All steps that have a name."""
+        return [(name, step) for name, step in [*self.prepare, *self.run] if name]
+
+
+def in_order(steps):
+    """One function that takes all steps."""
+    calls = [step for _, step in steps]
+    if len(calls) == 1:
+        return calls[0]
+
+    def run():
+        for call in calls:
+            call()
+
+    return run
