@@ -16,7 +16,7 @@ from ladder import machine, validation, worker, workloads
 from ladder.case import Case
 from ladder.data import digits
 from ladder.data import load as load_data
-from ladder.devices import cuda
+from ladder.devices import cublas, cuda
 from ladder.errors import LadderError
 
 VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
@@ -162,7 +162,6 @@ def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
 def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
     runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
     monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    cublas = workloads.load_variant("gemm", "cublas")
     monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})
     with pytest.raises(LadderError, match=words), cuda.in_words():
         cublas.call("cublasDgemm_v2")

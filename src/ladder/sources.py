@@ -18,7 +18,7 @@ HOME = Path(__file__).parent
 # What every measurement goes through.
 HARNESS = ("worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
 # What those on a GPU go through besides.
-ON_DEVICE = {"host": (), "cuda": ("devices/cuda.py", "build.py")}
+ON_DEVICE = {"host": (), "cuda": ("devices/cuda.py", "devices/cublas.py", "build.py")}
 
 
 def files(case):

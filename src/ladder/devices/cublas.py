@@ -1,0 +1,52 @@
+"""cuBLAS by ctypes, called directly, since CuPy doesn't let its own calls be captured in a CUDA graph."""
+
+import ctypes
+import functools
+
+from ladder.devices import cuda
+from ladder.errors import LadderError
+
+MATH = {"default": 0, "tf32": 3}  # CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH
+ALLOC_FAILED = 3  # CUBLAS_STATUS_ALLOC_FAILED
+
+
+@functools.cache
+def library():
+    """The cuBLAS that CuPy uses."""
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    return ctypes.CDLL(load_nvidia_dynamic_lib("cublas").abs_path)
+
+
+def call(name, *arguments):
+    """Call a function of cuBLAS. Raises MemoryError when the card has too little, else LadderError when it fails."""
+    status = library()[name](*arguments)
+    if status == ALLOC_FAILED:
+        raise MemoryError(f"{name} is out of memory")
+    if status:
+        raise LadderError(f"cuBLAS refuses {name} with status {status}.")
+
+
+@functools.cache
+def handle(math="default"):
+    """A handle for this arithmetic; its factors lie in the host's memory, which is the default."""
+    found = ctypes.c_void_p()
+    cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
+    call("cublasCreate_v2", ctypes.byref(found))
+    call("cublasSetMathMode", found, MATH[math])
+    return found
+
+
+def use_current_stream(handle):
+    """Let what a handle is asked for run in CuPy's current stream."""
+    call("cublasSetStream_v2", handle, ctypes.c_void_p(cuda.load_cupy().cuda.get_current_stream().ptr))
+
+
+def pointer(array):
+    """The address of an array."""
+    return ctypes.c_void_p(array.data.ptr)
+
+
+def factor(value, dtype):
+    """The address of a factor, such as alpha, of an array's dtype."""
+    return ctypes.byref({"float64": ctypes.c_double, "float32": ctypes.c_float}[dtype.name](value))
