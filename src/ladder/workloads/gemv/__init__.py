@@ -1,0 +1,81 @@
+"""GEMV, the product of a matrix and a vector: y = M x.
+
+M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed. Every
+element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large product.
+
+Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.validation import compare, random_sum_factor
+
+SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
+STATEFUL = False
+# Products that the check has in memory at once, few enough for a core's cache.
+CHECKED_AT_ONCE = 2**16
+
+
+def data_set(sizes):
+    """None: the inputs come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other inputs, so that a variant that answers from memory is caught."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    n, m, dtype = sizes["n"], sizes["m"], sizes["dtype"]
+    return {"matrix": ((n, m), dtype), "x": ((m,), dtype)}, {"y": ((n,), dtype)}
+
+
+def fill(inputs, sizes, round, data):
+    """Write the inputs of a round in place, with no copy of the matrix; their names."""
+    generator = np.random.default_rng([sizes["seed"], round])
+    for array in inputs.values():
+        generator.random(out=array, dtype=array.dtype)
+        array *= 2
+        array -= 1
+    return list(inputs)
+
+
+def cost(sizes):
+    """FLOPs, two for each element of the matrix, and bytes: every array once."""
+    n, m = sizes["n"], sizes["m"]
+    size = np.dtype(sizes["dtype"]).itemsize
+    return SimpleNamespace(flops=2 * n * m, bytes=(n * m + n + m) * size, precision=sizes["dtype"])
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    """Compare every element with a plain float64 sum, never BLAS.
+
+    A projection of a large result, as `gemm` has it, would read the matrix as often and see less.
+    """
+    expected, scale = sums(inputs["matrix"], inputs["x"])
+    bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], np.float64)
+    return [compare("product", outputs["y"], expected, bound * scale)], None
+
+
+def sums(matrix, x):
+    """In float64 M x, and the root of each row's sum of squared products; by blocks, so that no copy is made of M."""
+    (n, m), x = matrix.shape, x.astype(np.float64)
+    expected, squares = np.zeros((2, n))
+    columns = min(m, CHECKED_AT_ONCE)
+    rows = CHECKED_AT_ONCE // columns
+    for top in range(0, n, rows):
+        for left in range(0, m, columns):
+            here, there = slice(top, top + rows), slice(left, left + columns)
+            products = matrix[here, there] * x[there]
+            expected[here] += products.sum(axis=1)
+            squares[here] += np.einsum("ij,ij->i", products, products)
+    return expected, np.sqrt(squares)

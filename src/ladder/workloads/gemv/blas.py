@@ -1,0 +1,17 @@
+"""GEMV by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemv and sgemv.
+
+BLAS thinks in columns, so the row-major matrix is handed over as the transpose of a column-major one, with nothing
+copied. Bound by memory bandwidth.
+"""
+
+import numpy as np
+from scipy.linalg import blas
+
+DEVICE = "host"
+RUNTIME = "blas"
+
+
+def setup(problem, *, threads: int):
+    """The timed product, on as many threads as the harness has set."""
+    gemv = blas.dgemv if problem.y.dtype == np.float64 else blas.sgemv
+    return lambda: gemv(1.0, problem.matrix.T, problem.x, 0.0, problem.y, trans=1, overwrite_y=1)

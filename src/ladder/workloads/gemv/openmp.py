@@ -1,0 +1,57 @@
+"""GEMV in Numba, the rows shared among OpenMP threads; bound by the bandwidth at which the matrix is read.
+
+A thread works on four rows at once: an element of x, which comes from the second cache where x is long, then serves
+four products, and four rows that are read ahead keep more lines on their way than one. Sums may be reordered, so that
+the compiler keeps vectors of partial sums: one accumulator would wait for the latency of its additions. Fewer rows than
+threads leave threads without work.
+
+Each thread has one contiguous block of rows, OpenMP's schedule(static). Numba's OpenMP layer can express nothing else:
+the dynamic schedule that the study names is left out. Where rows take equally long it has nothing to even out.
+"""
+
+import numba
+
+DEVICE = "host"
+RUNTIME = "numba"
+OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz"}}
+
+
+@numba.njit(**OPTIONS)
+def part_of(count, thread, threads):
+    """The first of `count` rows that are a thread's, and the first that are not any more."""
+    return count * thread // threads, count * (thread + 1) // threads
+
+
+@numba.njit(**OPTIONS)
+def dot(row, x):
+    total = x.dtype.type(0)
+    for j in range(len(x)):
+        total += row[j] * x[j]
+    return total
+
+
+@numba.njit(**OPTIONS)
+def four_dots(a, b, c, d, x):
+    of_a = of_b = of_c = of_d = x.dtype.type(0)
+    for j in range(len(x)):
+        of_a += a[j] * x[j]
+        of_b += b[j] * x[j]
+        of_c += c[j] * x[j]
+        of_d += d[j] * x[j]
+    return of_a, of_b, of_c, of_d
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def multiply(matrix, x, y, threads):
+    for thread in numba.prange(threads):
+        first, end = part_of(len(y), thread, threads)
+        rest = end - (end - first) % 4
+        for i in range(first, rest, 4):
+            y[i], y[i + 1], y[i + 2], y[i + 3] = four_dots(matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3], x)
+        for i in range(rest, end):
+            y[i] = dot(matrix[i], x)
+
+
+def setup(problem, *, threads: int):
+    """The timed product, on as many threads as the harness has set."""
+    return lambda: multiply(problem.matrix, problem.x, problem.y, threads)
