@@ -15,6 +15,7 @@ ONE = {"question": "?", "workload": "gemm", "sizes": {"m": 1, "n": 1, "k": 1}, "
 PLAN = ["--cores", "2", "--gpus", "0", "--machine", "here", "--out", "plan.json"]
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 SENTENCES = [
+    (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
     (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
     (["list", "--configfile", "config.yaml"], "can't be read"),
     (["plan", "{", *PLAN], "The configuration isn't JSON: "),

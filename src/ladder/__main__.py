@@ -83,6 +83,7 @@ def parser():
     one.add_argument("--reference")
     one.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     one.add_argument("--granted", type=int, help="cores that the scheduler has granted")
+    one.add_argument("--launcher", help="the command that starts ranks of MPI, for example mpiexec")
 
     one = verb("ceilings", run_ceilings, "write the machine's ceilings from their records (JSON)")
     one.add_argument("records", nargs="+")
@@ -267,7 +268,7 @@ def run_measure(options):
     data = data_folders(options.data)
     protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
     label = machine.label() if options.machine == "auto" else options.machine
-    measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted)
+    measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted, options.launcher)
 
 
 def run_ceilings(options):

@@ -66,6 +66,15 @@ class Case:
     def threads(self):
         return self.tuning.get("threads", 1)
 
+    @property
+    def ranks(self):
+        return self.tuning.get("ranks", 1)
+
+    @property
+    def cores(self):
+        """The cores that it needs: every rank has its threads."""
+        return self.ranks * self.threads
+
     @classmethod
     def parse(cls, workload, variant, slug):
         """The case that a slug names. Raises LadderError for a slug that `slug` would not have written."""

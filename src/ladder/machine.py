@@ -4,7 +4,9 @@ import contextlib
 import os
 import platform
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 CPU_PROPERTIES = ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)")
@@ -47,6 +49,14 @@ def cores():
     except (OSError, ValueError):
         pass  # no quota
     return found
+
+
+def launcher(choice):
+    """What starts ranks of MPI: with `auto` the mpiexec beside this Python, else of the PATH; None without any."""
+    if choice != "auto":
+        return choice
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
 
 
 def label():

@@ -21,26 +21,37 @@ from ladder.record import SCHEMA, read_json, write, write_atomically
 from ladder.sources import fingerprint
 from ladder.statistics import converged
 
+# Seconds that a worker has for ending when told to.
+PATIENCE = 5
+
 
 class Worker:
     """A started worker process and its pipes."""
 
-    def __init__(self, case, protocol, data=None, reference=None):
-        device = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"])
+    def __init__(self, case, protocol, data=None, reference=None, launcher=None):
+        name = workloads.constants(case.workload, case.variant)["DEVICE"]
+        device = devices.load(name)
         self.case = case
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "ladder.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={
-                "NUMBA_CACHE_DIR": str(compilation.folder(case)),
-                **os.environ,
-                **device.environment(case.threads),
-                **workloads.environment(case),
-            },
-            preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
-            text=True,
-        )
+        command = device.command(case, launcher)
+        self.is_launched, self.ends = bool(command), False
+        try:
+            self.process = subprocess.Popen(
+                [*command, sys.executable, "-m", "ladder.worker", name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={
+                    "NUMBA_CACHE_DIR": str(compilation.folder(case)),
+                    **os.environ,
+                    **device.environment(case.threads),
+                    **workloads.environment(case),
+                },
+                preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
+                text=True,
+            )
+        except OSError as error:
+            raise LadderError(
+                f"The launcher {launcher!r} can't be started: {error.strerror}. Name another with the key `mpi`."
+            ) from None
         self.job = {
             "workload": case.workload,
             "variant": case.variant,
@@ -60,16 +71,18 @@ class Worker:
             pass  # it has died, which `hear` will say
 
     def hear(self):
-        """The worker's next line. Raises LadderError with what it said before it died."""
-        line = self.process.stdout.readline()
-        if line.startswith('{"error"'):
-            raise LadderError(json.loads(line)["error"])
-        if not line:
-            code = self.process.wait()
-            cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-            hint = " (out of memory?)" if code == -9 else ""
-            raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
-        return line
+        """The worker's next answer, a dict. Raises LadderError with what it said before it died."""
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                answer = json.loads(line)
+                if "error" in answer:
+                    raise LadderError(answer["error"])
+                return answer
+            print(line, end="", file=sys.stderr)  # a launcher's own words
+        code = self.process.wait()
+        cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        hint = " (out of memory?)" if code == -9 else ""
+        raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
         self.hear()
@@ -77,16 +90,28 @@ class Worker:
     def go(self, variables=None):
         """Check and time now, on what these variables of the environment name; the worker's result."""
         self.tell(f"go {json.dumps(variables or {})}")
-        return json.loads(self.hear())
+        return self.answered()
 
     def compile(self):
         """Run once now, unchecked and untimed; {"compiled": how many functions Numba compiled}."""
         self.tell("compile")
-        return json.loads(self.hear())
+        return self.answered()
+
+    def answered(self):
+        """The answer to an order, after which the worker ends."""
+        answer = self.hear()
+        self.ends = True
+        return answer
 
     def stop(self):
-        self.process.kill()
-        self.process.wait()
+        """End it; a launcher ends with its ranks, or takes them along when it is told to."""
+        if not (self.is_launched and self.ends):
+            self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         with contextlib.suppress(BrokenPipeError):  # what it was told after it had died
             self.process.stdin.close()
         self.process.stdout.close()
@@ -136,12 +161,12 @@ def leased(*cases):
 
 
 @contextlib.contextmanager
-def started(case, protocol, data=None, reference=None):
+def started(case, protocol, *rest):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
         # All start at once, since imports run side by side; then one measures while the others wait.
-        workers += [Worker(case, protocol, data, reference) for _ in range(protocol["processes"])]
+        workers += [Worker(case, protocol, *rest) for _ in range(protocol["processes"])]
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -176,13 +201,13 @@ def require_possible(case, results, cost, ceilings):
     `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
     of other devices by their names, and the `margin` by which a quieter moment may exceed them.
     """
-    device = workloads.constants(case.workload, case.variant)["DEVICE"]
-    own = ceilings if device == "host" else ceilings.get(device)
+    whose = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"]).CEILINGS
+    own = ceilings if whose == "host" else ceilings.get(whose)
     if own is None:
         return
     fastest = min(min(result["samples"]) for result in results)
     rate = own["flops"].get(cost.precision)
-    floors = {"arithmetic": cost.flops / (rate * case.threads) if rate else 0.0}
+    floors = {"arithmetic": cost.flops / (rate * case.cores) if rate else 0.0}
     if case.cache == "cold" and own["bandwidth"]:
         floors["memory traffic"] = (cost.bytes - own["cache_bytes"]) / own["bandwidth"]
     for what, floor in floors.items():
@@ -193,11 +218,11 @@ def require_possible(case, results, cost, ceilings):
             )
 
 
-def measure(case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None):
+def measure(case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None):
     """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong."""
-    if granted is not None and granted < case.threads:
+    if granted is not None and granted < case.cores:
         raise LadderError(
-            f"The case asks for {case.threads} threads, but Snakemake grants {granted} cores: raise --cores, "
+            f"The case asks for {case.cores} threads, but Snakemake grants {granted} cores: raise --cores, "
             "or lower `cores` in the configuration so that the case is left out."
         )
     workloads.require_sound(case)
@@ -207,7 +232,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     cost = workload.cost(case.sizes)
     cost.precision = workloads.precision(case)
     sources = fingerprint(case)
-    job = case, protocol, data, reference
+    job = case, protocol, data, reference, launcher
     # A card is asked for once the workers are ready, so that it works for another job while they start.
     with quiet(case):
         if compilation.is_needed(case):

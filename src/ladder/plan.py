@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ladder import record, sources, workloads
+from ladder import machine, record, sources, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 
@@ -69,8 +69,10 @@ def listed(value):
 
 def reason_left_out(case, config, cores, gpus=0):
     """Why a case doesn't run here, or None."""
-    if case.threads > cores:
-        return f"needs {case.threads} cores, {cores} to be had"
+    if case.cores > cores:
+        return f"needs {case.cores} cores, {cores} to be had"
+    if case.ranks > 1 and not machine.launcher(config["mpi"]):
+        return "needs a launcher of MPI, none to be had"
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
         if constants["DEVICE"] == "cuda" and not gpus:
@@ -114,6 +116,7 @@ def only(config, experiment):
     """The part of a configuration that the plan of one experiment depends on."""
     return {
         "peers": config["peers"],
+        "mpi": config["mpi"],
         "measure": config["measure"],
         "experiments": {experiment: config["experiments"][experiment]},
     }

@@ -25,31 +25,35 @@ from ladder.steps import Steps, in_order
 def main():
     """Run the job described by one line of JSON on standard input; exit with 1 and a sentence when it fails."""
     channel, sys.stdout = sys.stdout, sys.stderr  # nothing that a library prints may reach the protocol
+    device = devices.load(sys.argv[1])
+
+    def say(line):
+        print(line, file=channel, flush=True)
+
     try:
-        job = SimpleNamespace(**json.loads(sys.stdin.readline()))
+        if not (told := device.listen()):
+            return
+        job = SimpleNamespace(**json.loads(told))
         case = Case.parse(job.workload, job.variant, job.case)
         compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
-        device = devices.load(variant.DEVICE)
-        device.start()
-        print("ready", file=channel, flush=True)
-        order, _, variables = sys.stdin.readline().strip().partition(" ")
+        device.start(case)
+        if device.is_first():
+            say(json.dumps({"ready": True}))
+        order, _, variables = device.listen().strip().partition(" ")
         if not order:
             return
         os.environ.update(json.loads(variables or "{}"))
         with device.in_words():
             result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
-        print(json.dumps(result | {"compiled": compiled()}), file=channel, flush=True)
+        if device.is_first():
+            say(json.dumps(result | {"compiled": compiled()}))
     except LadderError as error:
-        print(json.dumps({"error": str(error)}), file=channel, flush=True)
+        say(json.dumps({"error": str(error)}))
         sys.exit(1)
-    except Exception as error:
-        print(
-            json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}),
-            file=channel,
-            flush=True,
-        )
+    except (Exception, SystemExit) as error:  # a rank that just left would be waited for without end
+        say(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
         raise
 
 
@@ -67,13 +71,16 @@ def work(case, workload, variant, job):
 
     def begin(round):
         nonlocal filled
-        # What is staged apart from the arrays that a run may change serves again.
-        if filled[0] != round or staged is problem.inputs:
-            filled = round, workload.fill(staged, case.sizes, round, data)
-        device.upload(staged, {name: problem.inputs[name] for name in filled[1]})
+        if problem.inputs:
+            # What is staged apart from the arrays that a run may change serves again.
+            if filled[0] != round or staged is problem.inputs:
+                filled = round, workload.fill(staged, case.sizes, round, data)
+            device.upload(staged, {name: problem.inputs[name] for name in filled[1]})
         in_order(steps.prepare)()
 
     def judge(round):
+        if not problem.outputs:
+            return [], None
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
         inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
@@ -115,7 +122,7 @@ def work(case, workload, variant, job):
         "first": first,
         "check": checked - set_up,
         "total": time.perf_counter() - began,
-        "phases": phases(device, named, begin, flush, job) if named else [],
+        **(phases(device, named, begin, flush, job) if named else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],
         "curve": curve,
         "threads": found,
@@ -139,6 +146,9 @@ def make_problem(workload, case, device, variant=None):
     A variant may place the new arrays' pages in memory, by being the first to touch them.
     """
     inputs, outputs = workload.arrays(case.sizes)
+    names = getattr(workload, "ARRAYS", [*inputs, *outputs])
+    if not device.is_first():
+        inputs, outputs = {}, {}
     make = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
     problem = SimpleNamespace(
         sizes=case.sizes,
@@ -147,7 +157,7 @@ def make_problem(workload, case, device, variant=None):
         outputs={name: make[name] for name in outputs},
         output_kinds=outputs,
     )
-    for name in getattr(workload, "ARRAYS", make):
+    for name in names:
         setattr(problem, name, make.get(name))
     if hasattr(variant, "first_touch"):
         variant.first_touch(problem)
@@ -172,7 +182,7 @@ def sample(device, run, flush, reset, job):
             step()
         samples.append(device.stopwatch(run))
         enough = len(samples) >= job.samples and is_known(samples, job.target)
-        late = time.monotonic() > deadline and len(samples) >= job.least
+        late = device.agreed(time.monotonic() > deadline) and len(samples) >= job.least
         if enough or late or len(samples) >= job.most:
             break
     gc.enable()
@@ -186,16 +196,18 @@ def is_known(samples, target):
 
 
 def phases(device, steps, begin, flush, job):
-    """Seconds per named phase, in passes of their own: [{phase: seconds}, ...]."""
-    passes = []
+    """{phases}: seconds per named phase in passes of their own, [{phase: seconds}, ...]; {by_rank}: lists of them."""
+    passes, by_rank = [], []
     for _ in range(job.phase_passes):
         begin(0)
         flush()
-        spent = {}
+        spent, ranks = {}, {}
         for name, step in steps:
             spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
+            ranks[name] = device.by_rank()
         passes.append(spent)
-    return passes
+        by_rank.append(ranks)
+    return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
 
 
 def worst(checks):

@@ -24,6 +24,7 @@ try:
         workflow.cores or sys.maxsize,
     )
     GPUS = len(machine.gpus()) if CONFIG["gpus"] == "auto" else CONFIG["gpus"]
+    LAUNCHER = machine.launcher(CONFIG["mpi"])
     PLAN = plan.plan(CONFIG, CORES, GPUS)
     PUBLISHED = plan.published(CONFIG["published"])
 except LadderError as error:

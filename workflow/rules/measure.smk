@@ -41,6 +41,9 @@ if CONFIG["measure"]:
         resources:
             timing=lambda wildcards: 0 if is_on_card(wildcards) else 1,
             gpu=lambda wildcards: 1 if is_on_card(wildcards) else 0,
+            # One rank needs no launcher.
+            mpi=lambda wildcards: LAUNCHER if case_of(wildcards).ranks > 1 else "",
+            tasks=lambda wildcards: case_of(wildcards).ranks,
             runtime=30,
             mem_mb=8000,
         params:
@@ -51,7 +54,7 @@ if CONFIG["measure"]:
             ladder(
                 "measure {wildcards.workload} {wildcards.variant} {wildcards.case:q}"
                 f" --out {{output:q}} --machine {MACHINE} --granted {{threads}}"
-                " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q}"
+                " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} --launcher {resources.mpi:q}"
                 " 2> >(tee {log:q} >&2)"
             )
 

@@ -4,7 +4,7 @@ import importlib
 
 from ladder.errors import LadderError
 
-NAMES = ("host", "cuda")
+NAMES = ("host", "cuda", "mpi")
 
 
 def load(name):

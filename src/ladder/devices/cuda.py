@@ -10,10 +10,12 @@ import numpy as np
 
 from ladder import build, locks, machine
 from ladder.devices import host
+from ladder.devices.host import agreed, by_rank, command, is_first, listen  # noqa: F401
 from ladder.errors import LadderError
 
 # Others may be timed meanwhile, on other cards.
 SHARES_MACHINE = True
+CEILINGS = "cuda"
 # Long enough to hide a few launches, short beside the flush of the cache.
 SPIN_NANOSECONDS = 100_000
 SPIN = r"""
@@ -27,8 +29,13 @@ extern "C" __global__ void spin(long long nanoseconds) {
 """
 
 
-def start():
+def start(case):
     """Import CuPy, which asks for no card yet. Raises LadderError where it isn't installed."""
+    import_cupy()
+
+
+def import_cupy():
+    """CuPy. Raises LadderError where it isn't installed."""
     try:
         import cupy
         import cupyx  # noqa: F401
@@ -41,7 +48,7 @@ def start():
 @functools.cache
 def load_cupy():
     """CuPy, once it is known that there is a GPU that it can use. Raises LadderError with what is in the way."""
-    cupy = start()
+    cupy = import_cupy()
     try:
         cupy.cuda.runtime.getDeviceCount()
         cupy.cuda.Device().use()

@@ -12,6 +12,8 @@ from ladder.errors import LadderError
 
 # Nothing else may be timed on the machine meanwhile.
 SHARES_MACHINE = False
+# Whose ceilings its samples are held against.
+CEILINGS = "host"
 # A line-aligned start lets every variant see the same alignment.
 ALIGNMENT = 64
 SMALLEST_FLUSH = 64 * 2**20
@@ -22,8 +24,33 @@ def lease():
     return contextlib.nullcontext({})
 
 
-def start():
+def command(case, launcher):
+    """No words before a worker's own: it is one process."""
+    return []
+
+
+def start(case):
     """Nothing: the host is there."""
+
+
+def listen():
+    """The harness's next line; empty when there is none any more."""
+    return sys.stdin.readline()
+
+
+def is_first():
+    """Whether this process has the arrays and talks to the harness: it is the only one."""
+    return True
+
+
+def agreed(value):
+    """The value itself: there is nobody to agree with."""
+    return value
+
+
+def by_rank():
+    """None: there is one process, whose time is known."""
+    return []
 
 
 def in_words():
@@ -80,12 +107,12 @@ def stopwatch(run):
     return (time.perf_counter_ns() - start) * 1e-9
 
 
-def flusher():
-    """A function that empties the shared cache by writing twice its size.
+def flusher(processes=1):
+    """A function that empties the shared cache by writing twice its size, or a process's part of that.
 
     The private caches of cores other than this one keep what they hold (1 or 2 MiB each on recent CPUs).
     """
-    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * last_level_cache()), np.uint8)
+    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * last_level_cache()) // processes, np.uint8)
     state = iter(range(2**62))
     return lambda: buffer.fill(next(state) % 251)
 

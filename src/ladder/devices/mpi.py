@@ -1,0 +1,115 @@
+"""Ranks of MPI on the host: arrays in the first rank's memory, and as the clock the slowest rank between two barriers.
+
+A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The first rank talks to the harness, makes and
+checks the arrays; the others have none of a problem's, only what a variant gives them.
+"""
+
+import os
+import shlex
+import sys
+import time
+
+from ladder.devices import host
+from ladder.devices.host import empty, in_words, lease, staging, state, to_host, transfers, upload  # noqa: F401
+from ladder.errors import LadderError
+
+SHARES_MACHINE = False
+CEILINGS = "host"
+ORDER = 1  # the tag of a message with an order
+NAP = 0.002  # seconds between two looks for an order: a rank that waits must not take a core from those that work
+
+last = []  # seconds by rank of the last timed call
+
+
+def command(case, launcher):
+    """The words before a worker's own that start its ranks. Raises LadderError without a launcher."""
+    if case.ranks == 1:
+        return []
+    if not launcher:
+        raise LadderError(
+            f"{case.key} runs on {case.ranks} ranks, but there is no launcher of MPI: name one with "
+            "`--launcher mpiexec`, or with the key `mpi` of the configuration."
+        )
+    return [*shlex.split(launcher), "-n", str(case.ranks)]
+
+
+def environment(threads):
+    """The host's variables, and the leave of Open MPI to be started by root, as in a container."""
+    leave = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return host.environment(threads) | leave
+
+
+def start(case):
+    """Join the other ranks. Raises LadderError where there is no MPI, or where it isn't that of the launcher."""
+    host.die_with_parent(os.getppid())
+    if communicator().size != case.ranks:
+        raise LadderError(
+            f"The launcher has started {case.ranks} processes, but MPI knows of {communicator().size}: "
+            "the launcher belongs to another MPI than the one that mpi4py loads. Name the right one with the key `mpi`."
+        )
+
+
+def communicator():
+    """The communicator of all ranks. Raises LadderError where there is no MPI."""
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        raise LadderError(f"MPI can't be used: {error}. `pip install mpi4py mpich` brings it.") from None
+    except RuntimeError as error:  # mpi4py is there, but no library of MPI
+        first = str(error).splitlines()[0]
+        raise LadderError(f"mpi4py finds no MPI ({first}): `pip install mpich` brings one.") from None
+    return MPI.COMM_WORLD
+
+
+def listen():
+    """The harness's next line, for every rank; empty when there is none any more."""
+    world = communicator()
+    if is_first():
+        line = sys.stdin.readline()
+        for rank in range(1, world.size):
+            world.send(line, rank, ORDER)
+        return line
+    while not world.iprobe(0, ORDER):
+        time.sleep(NAP)
+    return world.recv(source=0, tag=ORDER)
+
+
+def is_first():
+    """Whether this is the rank that has the arrays and talks to the harness."""
+    return communicator().rank == 0
+
+
+def agreed(value):
+    """The first rank's value."""
+    return communicator().bcast(value)
+
+
+def stopwatch(run):
+    """Seconds of one call of `run` on the slowest rank, all beginning together."""
+    world = communicator()
+    world.Barrier()
+    start = time.perf_counter_ns()
+    run()
+    last[:] = world.allgather((time.perf_counter_ns() - start) * 1e-9)
+    return max(last)
+
+
+def by_rank():
+    """Seconds by rank of the last timed call."""
+    return list(last)
+
+
+def flusher():
+    """A function by which the ranks empty the shared cache together."""
+    return host.flusher(communicator().size)
+
+
+def threads_found():
+    """The first rank's threads and CPUs, and a list of every rank's."""
+    own = host.threads_found()
+    return own | {"ranks": communicator().allgather(own)}
+
+
+def require_threads(case_threads, runtime, found):
+    """Refuse a job in which this rank has other threads than the case says."""
+    host.require_threads(case_threads, runtime, found["ranks"][communicator().rank])

@@ -1,0 +1,154 @@
+"""Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from conftest import PROTOCOL
+from ladder import configuration, machine, measure, plan, record, workloads
+from ladder.case import Case
+from ladder.devices import mpi
+from ladder.errors import LadderError
+
+LAUNCHER = machine.launcher("auto")
+needs_mpi = pytest.mark.skipif(
+    not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
+)
+LIMIT = 60
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A working folder and a lock of its own, and the tests' variants."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(Path(__file__).parent / "variants"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def case_of(ranks, **tuning):
+    sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
+    return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning})
+
+
+def measured(case, launcher=LAUNCHER):
+    measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here", launcher=launcher)
+    return record.read("record.json")
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_record_tells_of_every_rank(ranks):
+    found = measured(case_of(ranks))
+    assert found["device"] == "mpi"
+    for process in found["processes"]:
+        assert len(process["threads"]["ranks"]) == ranks
+        for phases, by_rank in zip(process["phases"], process["by_rank"], strict=True):
+            assert set(phases) == set(by_rank) == {"distribute", "product", "gather"}
+            assert all(len(spent) == ranks and max(spent) == phases[name] for name, spent in by_rank.items())
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("raises", "The variant stopped with ValueError: something is wrong here"),
+        ("ends", "measuring process"),
+        ("leaves", "stopped with SystemExit"),
+        ("killed", "measuring process"),
+    ],
+)
+def test_a_rank_that_fails_ends_the_job_with_a_sentence_and_leaves_nobody(fault, sentence):
+    began = time.monotonic()
+    with pytest.raises(LadderError, match=sentence):
+        measured(case_of(3, fault=fault))
+    assert time.monotonic() - began < LIMIT
+    assert not Path("record.json").exists()
+    assert nobody_is_left()
+
+
+@needs_mpi
+def test_a_killed_measurement_takes_its_ranks_along():
+    case = case_of(2)
+    command = [sys.executable, "-m", "ladder", "measure", "gemm", "on_ranks", case.slug, "--out", "x.json"]
+    process = subprocess.Popen(
+        [*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", '{"cap": 50, "least": 100000}']
+    )
+    for _ in range(200):
+        time.sleep(0.05)
+        if len(workers()) >= 6:
+            break
+    process.kill()
+    process.wait()
+    assert nobody_is_left()
+    assert not Path("x.json").exists()
+
+
+def workers():
+    """The processes that work for a measurement in this folder."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        here = process.info["cwd"] == str(Path.cwd())
+        if here and "ladder.worker" in (process.info["cmdline"] or []):
+            found.append(process)
+    return found
+
+
+def nobody_is_left():
+    """Whether all ranks end within some seconds."""
+    for _ in range(100):
+        if not workers():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@needs_mpi
+def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
+    wrong = (Path(__file__).parent / "variants/gemm/on_ranks.py").read_text()
+    wrong = wrong.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')
+    folder = tmp_path / "variants/gemm"
+    folder.mkdir(parents=True)
+    (folder / "lazy_rank.py").write_text(wrong)
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
+    case = case_of(2)
+    with pytest.raises(LadderError, match="product"):
+        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning))
+
+
+def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
+    config = {"peers": True, "mpi": None}
+    assert "launcher of MPI" in plan.reason_left_out(case_of(2), config, cores=4)
+    assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), config, cores=3)
+    with pytest.raises(LadderError, match="no launcher of MPI: name one"):
+        mpi.command(case_of(2), None)
+    assert mpi.command(case_of(1), None) == []
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert machine.launcher("auto") is None
+    assert machine.launcher("srun --mpi=pmi2") == "srun --mpi=pmi2"
+
+
+def test_a_launcher_that_is_not_there_is_a_sentence():
+    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* key `mpi`"):
+        measured(case_of(2), launcher="/nowhere/mpiexec")
+
+
+@needs_mpi
+def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
+    """It starts the processes, each of which believes to be alone."""
+    other = tmp_path / "otherexec"
+    other.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
+    other.chmod(0o755)
+    with pytest.raises(LadderError, match="belongs to another MPI"):
+        measured(case_of(2), launcher=str(other))
+
+
+def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(LadderError, match=r"MPI can't be used: .*pip install"):
+        mpi.communicator()
