@@ -64,6 +64,15 @@ def choices(workload, variant, dtype):
     return tunings
 
 
+def named(default, **tiling):
+    """The tiling that these tunings name, or `default` where they are all 0. Raises LadderError for a mixture."""
+    if not any(tiling.values()):
+        return default
+    if missing := [name for name, value in tiling.items() if not value]:
+        raise LadderError(f"A tiling names all of {', '.join(tiling)} or none: {', '.join(missing)} is missing.")
+    return (tiling,)
+
+
 def slug(workload, variant, dtype, tuning):
     """The constants of a binary in the one way that they are written: dtype, then every whole-number tuning by name."""
     takes = workloads.defaults(workload, variant) | tuning

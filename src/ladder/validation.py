@@ -50,9 +50,9 @@ def product_factor(length, dtype):
 def random_sum_factor(length, dtype):
     """The factor before the root of the sum of squared products, in the error bound of a sum of `length` of them.
 
-    For products whose signs are random: any partial sum is then within lambda times that root, and what rounds it within
-    u of the partial sum, so that the bound is lower by the order of sqrt(length) than what holds for all data (Higham
-    and Mary, Sharper Probabilistic Backward Error Analysis for Basic Linear Algebra Kernels with Random Data, 2020).
+    For products whose signs are random: any partial sum is then within lambda times that root, its rounding within u of
+    it, and the bound lower by the order of sqrt(length) than what holds for all data (Higham and Mary, Sharper
+    Probabilistic Backward Error Analysis for Basic Linear Algebra Kernels with Random Data, 2020).
     """
     return CONFIDENCE * (1 + CONFIDENCE * length**0.5) * unit_roundoff(dtype)
 

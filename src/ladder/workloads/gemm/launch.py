@@ -55,15 +55,6 @@ def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
     return ceil(blocks / multiprocessors) * bm * bn * (steps + START) * (1 + 8 / bm + 8 / bn)
 
 
-def named(default, **tiling):
-    """The tiling that these tunings name, or `default` where they are all 0. Raises LadderError for a mixture."""
-    if not any(tiling.values()):
-        return default
-    if missing := [name for name, value in tiling.items() if not value]:
-        raise LadderError(f"A tiling names all of {', '.join(tiling)} or none: {', '.join(missing)} is missing.")
-    return (tiling,)
-
-
 def setup(problem, multiply):
     """The timed product of a problem."""
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -1,0 +1,32 @@
+// A thread per row of a matrix that lies transposed, so that neighbouring threads read neighbouring elements; and the
+// transposition, by tiles of TILE x TILE. Blocks of the product have BLOCK threads, those of the transposition
+// TILE x STEP.
+constexpr int STEP = TILE / 4;
+// So few blocks on a multiprocessor are enough: told so, the compiler spends the registers that hold many loads.
+constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
+static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
+static_assert(TILE % 4 == 0 && TILE * STEP <= 1024, "tile must be a multiple of 4, 64 at most");
+
+extern "C" __global__ void __launch_bounds__(TILE *STEP)
+    transpose(const REAL *__restrict__ matrix, REAL *transposed, long long n, long long m) {
+  // A column more than the tile has, so that reading along a column meets all banks of shared memory.
+  __shared__ REAL tile[TILE][TILE + 1];
+  const long long across = (m + TILE - 1) / TILE;
+  const long long top = blockIdx.x / across * TILE, left = blockIdx.x % across * TILE;
+  const int x = threadIdx.x;
+  for (int y = threadIdx.y; y < TILE; y += STEP)
+    if (top + y < n && left + x < m) tile[y][x] = matrix[(top + y) * m + left + x];
+  __syncthreads();  // the tile is complete
+  for (int y = threadIdx.y; y < TILE; y += STEP)
+    if (left + y < m && top + x < n) transposed[(left + y) * n + top + x] = tile[x][y];
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+    gemv(const REAL *__restrict__ transposed, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
+  const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= n) return;
+  REAL sum = 0;
+#pragma unroll 16  // loads that don't wait for each other
+  for (long long j = 0; j < m; ++j) sum += transposed[j * n + i] * x[j];
+  y[i] = sum;
+}

@@ -1,0 +1,102 @@
+// A team of TEAM threads works on ROWS rows of the matrix at once, on a part of their columns: with TEAM = 32 a team is
+// a warp, with TEAM = BLOCK a whole block. Each thread has UNROLL accesses of every row on their way before it uses
+// the first, so that memory is never idle, and an access to x serves ROWS rows.
+static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
+static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the threads of a warp");
+static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
+constexpr int WARPS = TEAM / 32;  // of a team
+// So few blocks on a multiprocessor are enough: told so, the compiler spends the registers that hold UNROLL accesses.
+constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
+
+// WIDTH neighbouring elements, one access.
+template <int WIDTH>
+struct alignas(WIDTH * sizeof(REAL)) Vector {
+  REAL value[WIDTH];
+};
+
+// Elements that are read once: they need no place in the caches, where x is to stay.
+__device__ __forceinline__ Vector<1> streamed(const Vector<1> *place) { return {__ldcs(place->value)}; }
+__device__ __forceinline__ Vector<16 / sizeof(REAL)> streamed(const Vector<16 / sizeof(REAL)> *place) {
+  const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));
+  return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
+}
+
+// The sum over a warp's threads, in its first one.
+__device__ __forceinline__ REAL over_warp(REAL sum) {
+#pragma unroll
+  for (int distance = 16; distance; distance /= 2) sum += __shfl_down_sync(~0u, sum, distance);
+  return sum;
+}
+
+// Writes this block's partial sums, element [row][part] of `out`, where part is blockIdx.y. `columns`, those of a part,
+// and m are multiples of WIDTH, and where that isn't 1 the arrays begin at multiples of 16 bytes.
+template <int WIDTH>
+__device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
+                                        long long columns) {
+  const int team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
+  const long long top = ((long long)blockIdx.x * (BLOCK / TEAM) + team) * ROWS;
+  const long long start = blockIdx.y * columns, end = start + columns < m ? start + columns : m;
+  const auto *of_x = reinterpret_cast<const Vector<WIDTH> *>(x);
+  const Vector<WIDTH> *of_row[ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r)  // beyond the last row it serves again, and its sums go nowhere
+    of_row[r] = reinterpret_cast<const Vector<WIDTH> *>(matrix + (top + r < n ? top + r : n - 1) * m);
+
+  REAL sums[ROWS] = {};
+  for (long long v = start / WIDTH + lane; v < end / WIDTH; v += TEAM * UNROLL) {
+    Vector<WIDTH> factors[UNROLL], elements[UNROLL][ROWS];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u) {
+      const long long place = v + u * TEAM;
+      const bool inside = place < end / WIDTH;
+      factors[u] = inside ? of_x[place] : Vector<WIDTH>{};
+#pragma unroll
+      for (int r = 0; r < ROWS; ++r) elements[u][r] = inside ? streamed(of_row[r] + place) : Vector<WIDTH>{};
+    }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+      for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+        for (int w = 0; w < WIDTH; ++w) sums[r] += elements[u][r].value[w] * factors[u].value[w];
+  }
+
+  __shared__ REAL of_warp[BLOCK / 32][ROWS];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const REAL sum = over_warp(sums[r]);
+    if (lane % 32 == 0) of_warp[threadIdx.x / 32][r] = sum;
+  }
+  __syncthreads();  // the sums of all warps are complete
+  if (lane >= ROWS || top + lane >= n) return;
+  REAL sum = 0;
+#pragma unroll
+  for (int warp = 0; warp < WARPS; ++warp) sum += of_warp[team * WARPS + warp][lane];
+  out[(top + lane) * gridDim.y + blockIdx.y] = sum;
+}
+
+// By accesses of 16 bytes: m elements are a multiple of that.
+extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+    gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
+              long long columns) {
+  product<16 / sizeof(REAL)>(matrix, x, out, n, m, columns);
+}
+
+// Element by element, for rows that begin anywhere.
+extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+    gemv_single(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
+                long long columns) {
+  product<1>(matrix, x, out, n, m, columns);
+}
+
+// y from the partial sums of its elements, `parts` each, always in the same order: a warp per element.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    add_up(const REAL *__restrict__ partial, REAL *y, long long n, int parts) {
+  const long long i = ((long long)blockIdx.x * BLOCK + threadIdx.x) / 32;
+  const int lane = threadIdx.x % 32;
+  if (i >= n) return;
+  REAL sum = 0;
+  for (int part = lane; part < parts; part += 32) sum += partial[i * parts + part];
+  sum = over_warp(sum);
+  if (lane == 0) y[i] = sum;
+}
