@@ -23,6 +23,8 @@ from ladder.steps import Steps, in_order
 DTYPES = ("float64", "float32")
 # Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
 SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
+# Odd ones, rows of whole vectors, and long rows whose columns are split.
+SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 
 
@@ -33,13 +35,14 @@ def case(workload, variant, tuning, **sizes):
 
 def cases(own=False):
     """Every kernel of every CUDA variant; with `own`, only of variants with a source."""
-    for name in workloads.variants("gemm"):
-        constants = workloads.constants("gemm", name)
-        if constants["DEVICE"] != "cuda" or (own and "SOURCE" not in constants):
-            continue
+    for name in on_gpu("gemm", own):
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
             for tuning in build.choices("gemm", name, dtype):
                 yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
+    for name in on_gpu("gemv", own):
+        for dtype, (n, m) in itertools.product(DTYPES, SHAPES_OF_VECTORS):
+            for tuning in build.choices("gemv", name, dtype):
+                yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
         yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)
     for dtype, (elements, length) in itertools.product(DTYPES, ((17, 3), (1025, 131))):
@@ -47,6 +50,14 @@ def cases(own=False):
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
+
+
+def on_gpu(workload, own):
+    """The CUDA variants of a workload; with `own`, only those with a source."""
+    for name in workloads.variants(workload):
+        constants = workloads.constants(workload, name)
+        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not own):
+            yield name
 
 
 def solved(case, round=0, data=None):

@@ -1,14 +1,19 @@
 """Matrix-vector products: every variant at odd shapes through the workload's own check, and wrong ones caught."""
 
+import ctypes
 import itertools
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sanitized
-from ladder import validation, workloads
+from ladder import build, validation, workloads
 from ladder.case import Case
-from ladder.devices import host
+from ladder.devices import cuda, host
+from ladder.steps import Steps, in_order
 from ladder.worker import make_problem
 from ladder.workloads import gemv
 
@@ -16,6 +21,7 @@ COUNTS = (1, 2, 17, 1000, 4097)
 SHAPES = list(itertools.product(COUNTS, COUNTS))
 DTYPES = ("float64", "float32")
 TUNINGS = {"openmp": {"threads": 2}, "openmp_bound": {"threads": 2, "binding": "spread"}, "blas": {"threads": 2}}
+EMULATED = ("cuda_naive", "cuda_shared", "cuda_coalesced")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
 
@@ -160,10 +166,143 @@ def test_the_cost_counts_every_array_once():
     assert (gemv.cost(sizes).flops, gemv.cost(sizes).bytes) == (30, 4 * 23)
 
 
+def compiled_for_the_cpu(folder, variant, **constants):
+    """The kernels of a source, compiled for the CPU with these constants."""
+    constants |= {"REAL": "double", "SOURCE": f'"{build.source_of("gemv", variant)}"'}
+    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={constants[key]}" for key in constants)]
+    here = Path(__file__).with_name("emulated_gemv.cpp")
+    subprocess.run(["g++", *options, str(here), "-o", str(folder / "kernels.so")], check=True)
+    return ctypes.CDLL(str(folder / "kernels.so"))
+
+
+def pointers(*arrays):
+    return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+
+
+def whole_numbers(n, m):
+    """A matrix and a vector whose product is exact."""
+    generator = np.random.default_rng(n * m)
+    return generator.integers(-9, 9, (n, m)).astype(float), generator.integers(-9, 9, m).astype(float)
+
+
+@pytest.fixture(scope="module", params=EMULATED)
+def emulated(request, tmp_path_factory):
+    """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transposed matrix."""
+    tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}
+    kernels = compiled_for_the_cpu(tmp_path_factory.mktemp("emulated"), request.param, BLOCK=4, **tile)
+
+    def emulate(matrix, x):
+        n, m = matrix.shape
+        y, transposed = (np.full(count + 8, np.nan) for count in (n, n * m))
+        kernels.emulate(*pointers(matrix, x, y, transposed), n, m)
+        return y, transposed if tile else None
+
+    return emulate
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
+def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
+    matrix, x = whole_numbers(n, m)
+    y, transposed = emulated(matrix, x)
+    np.testing.assert_array_equal(y[:n], matrix @ x)
+    assert np.isnan(y[n:]).all()
+    if transposed is not None:
+        np.testing.assert_array_equal(transposed[: n * m].reshape(m, n), matrix.T)
+        assert np.isnan(transposed[n * m :]).all()
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize(("team", "rows", "unroll"), [(32, 3, 1), (32, 1, 2), (64, 2, 2), (64, 1, 3)])
+def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
+    tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
+    kernels = compiled_for_the_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})
+    division = workloads.load_variant("gemv", "cuda_warp").division
+    split = 0
+    for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
+        matrix, x = whole_numbers(n, m)
+        for wide in [0] if m % 2 else [0, 1]:
+            groups, parts, columns = division(n, m, 1 + wide, 1, **tiling)
+            split += parts > 1
+            partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
+            kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, wide, groups, parts, columns)
+            np.testing.assert_array_equal(y[:n], matrix @ x)
+            np.testing.assert_array_equal(partial[: n * parts].reshape(n, parts).sum(axis=1), matrix @ x)
+            assert np.isnan(y[n:]).all()
+            assert np.isnan(partial[n * parts :]).all()
+    assert split
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("tiling", range(3))
+def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
+    cuda_warp = workloads.load_variant("gemv", "cuda_warp")
+    tiling = cuda_warp.TILES[tiling]
+    for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
+        groups, parts, columns = cuda_warp.division(n, m, width, 132, **tiling)
+        assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
+        assert columns % width == 0
+        assert (parts - 1) * columns < m <= parts * columns
+        assert parts < 2**16
+
+
+def test_few_long_rows_occupy_the_card_and_many_or_short_ones_are_not_split():
+    cuda_warp = workloads.load_variant("gemv", "cuda_warp")
+
+    def blocks(n, m):
+        groups, parts, _ = cuda_warp.division(n, m, 2, 132, **cuda_warp.suited(n, m, 8))
+        return groups * parts, parts
+
+    for n in (1, 3, 100):
+        assert blocks(n, 10_000_000)[0] >= 4 * 132
+    assert blocks(100, 1_000_000)[0] >= 4 * 132
+    assert blocks(16384, 32768)[1] == blocks(1000, 784)[1] == 1
+
+
+def solved(variant, tuning, **sizes):
+    """A problem on the GPU, solved after the inputs of another round, with its case."""
+    case = sanitized.case("gemv", variant, tuning, **sizes)
+    return sanitized.solved(case, round=1), case
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", CUDA)
-@pytest.mark.parametrize(("n", "m"), SHAPES)
+@pytest.mark.parametrize(("n", "m"), [*SHAPES, (3, 100_001), (100, 100_000)])
 def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
-    case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype=dtype)
-    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), variant)
+    problem, case = solved(variant, {}, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.judged(problem, case, round=1), variant)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("tiling", build.choices("gemv", "cuda_warp", "float64"), ids=str)
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 1000), (1000, 17), (5, 300_000), (2, 300_001)])
+def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
+    problem, case = solved("cuda_warp", tiling, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.judged(problem, case, round=1), "cuda_warp")
+
+
+@pytest.mark.gpu
+def test_columns_that_are_split_give_the_same_bits_at_every_run():
+    sizes = {"n": 7, "m": 1_000_000, "dtype": "float32"}
+    one, other = (solved("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", CUDA)
+def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
+    """A matrix of more than 2^31 elements, zero but for its corners."""
+    cupy = cuda.load_cupy()
+    n, m = 2**16 + 1, 2**15 + 1
+    if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
+        pytest.skip("waits for a GPU with 20 GiB of free memory")
+    case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype="float32")
+    problem = make_problem(gemv, case, cuda)
+    problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan
+    steps = Steps.of(workloads.load_variant("gemv", variant).setup(problem))
+    problem.matrix[0, 0], problem.matrix[-1, 0], problem.matrix[-1, -1] = 1, 2, 4
+    in_order([*steps.prepare, *steps.run])()
+    y = problem.y.get()
+    assert (y[0], y[-1], y[1:-1].any()) == (1, 6, False)
