@@ -1,5 +1,6 @@
 """Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -152,3 +153,43 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(LadderError, match=r"MPI can't be used: .*pip install"):
         mpi.communicator()
+
+
+# The matrix-vector product
+
+
+def products(ranks, *size):
+    """What `gemv_on_ranks.py` says on so many ranks."""
+    threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "omp"}
+    script = Path(__file__).with_name("gemv_on_ranks.py")
+    command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, script, *map(str, size)]
+    return subprocess.run(command, env=mpi.environment(1) | os.environ | threads, capture_output=True, text=True)
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
+    done = products(ranks)
+    assert done.stdout.splitlines()[-1:] == [f"200 products were right on {ranks} ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="waits for 20 GiB of free memory")
+def test_a_part_of_more_than_two_to_the_31_bytes_travels():
+    done = products(2, 66_000, 8192)
+    assert done.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize(("mode", "prepared"), [("ship", False), ("resident", True)])
+def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
+    from ladder import worker
+    from ladder.workloads.gemv import mpi as variant
+
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    problem = worker.make_problem(workloads.load("gemv"), Case("gemv", "mpi", sizes, {"ranks": 1, "mode": mode}), mpi)
+    steps = variant.setup(problem, ranks=1, mode=mode)
+    assert [name for name, _ in steps.run][-3:] == ["broadcast", "compute", "gather"]
+    assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (prepared, not prepared)
+    with pytest.raises(LadderError, match="mode='sent' must be one of ship, resident"):
+        variant.setup(problem, ranks=1, mode="sent")

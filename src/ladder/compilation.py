@@ -19,8 +19,8 @@ SMALL = 2  # not 1: an array with one row or column has the layouts of C and of 
 
 
 def is_needed(case):
-    """Whether a case of the host works with Numba, in its variant or what that imports or uses."""
-    is_on_host = workloads.constants(case.workload, case.variant)["DEVICE"] == "host"
+    """Whether a case of the host, of one process or of ranks, works with Numba, in its variant or what that imports."""
+    is_on_host = workloads.constants(case.workload, case.variant)["DEVICE"] in ("host", "mpi")
     return is_on_host and bool(compiled_sources(case))
 
 
@@ -35,11 +35,11 @@ def imports_numba(path):
 
 
 def smallest(case):
-    """The case that stands for all of its kind: the same words and tuning, all counts small, one thread."""
+    """The case that stands for all of its kind: the same words and tuning, all counts small, one thread of one rank."""
     kinds = workloads.load(case.workload).SIZES
     words = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     counts = {name: kind(SMALL) for name, kind in kinds.items() if isinstance(kind, type)}
-    tuning = {name: 1 if name == "threads" else value for name, value in case.tuning.items()}
+    tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
     return Case(case.workload, case.variant, workloads.complete(case.workload, words | counts), tuning)
 
 

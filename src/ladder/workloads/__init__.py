@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 
 HOME = Path(__file__).parent
 # Modules of a workload's folder that are no variants.
-SUPPORT = {"__init__", "reference", "microkernel", "elementwise", "exponential", "blas_threads", "launch"}
+SUPPORT = {"__init__", "reference", "microkernel", "elementwise", "exponential", "blas_threads", "launch", "ranks"}
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 

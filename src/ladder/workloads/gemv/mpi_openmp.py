@@ -1,0 +1,18 @@
+"""GEMV on ranks of MPI with OpenMP threads in each: fewer, larger messages than with a rank for every core.
+
+Otherwise as `mpi`, by which it is bound in the same way.
+"""
+
+from functools import partial
+
+from ladder.workloads.gemv import ranks as by_rows
+from ladder.workloads.gemv.openmp import multiply
+
+DEVICE = "mpi"
+RUNTIME = "numba"
+REQUIRES = ("mpi4py",)
+
+
+def setup(problem, *, ranks: int, threads: int, mode: str):
+    """The product's steps on so many ranks, which the launcher has started, with so many threads each."""
+    return by_rows.steps(problem, partial(multiply, threads=threads), mode)

@@ -1,0 +1,59 @@
+"""What the variants on ranks of MPI share: each rank's part of the rows, and its way there and back.
+
+The first rank's part of matrix and result stays where it is. A row is one element of MPI's, so that a matrix of more
+than 2**31 elements or bytes can travel.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+
+from ladder.errors import LadderError
+from ladder.steps import Steps
+
+MODES = ("ship", "resident")
+
+
+def rows_of(count, ranks):
+    """How many of `count` rows each rank has, and where these begin: lists that differ by at most one row."""
+    places = [count * rank // ranks for rank in range(ranks + 1)]
+    return [end - first for first, end in pairwise(places)], places[:-1]
+
+
+def steps(problem, multiply, mode):
+    """The Steps of a product: `multiply(matrix, x, y)` works on a rank's part.
+
+    With `ship` the matrix travels in every timed call; with `resident` it has been sent before, and only x and y do.
+    Raises LadderError for any other mode.
+    """
+    from mpi4py import MPI
+    from mpi4py.util.dtlib import from_numpy_dtype
+
+    if mode not in MODES:
+        raise LadderError(f"mode={mode!r} must be one of {', '.join(MODES)}.")
+    world, n, m = MPI.COMM_WORLD, problem.sizes["n"], problem.sizes["m"]
+    dtype = np.dtype(problem.sizes["dtype"])
+    counts, places = rows_of(n, world.size)
+    count, is_first = counts[world.rank], world.rank == 0
+    element = from_numpy_dtype(dtype)
+    row = element.Create_contiguous(m).Commit()
+    if is_first:
+        matrix, x, y = problem.matrix[:count], problem.x, problem.y[:count]
+    else:
+        matrix, x, y = (problem.device.empty(shape, dtype) for shape in ((count, m), (m,), (count,)))
+
+    def scatter():
+        whole = [problem.matrix, counts, places, row] if is_first else None
+        world.Scatterv(whole, MPI.IN_PLACE if is_first else [matrix, count, row])
+
+    def gather():
+        whole = [problem.y, counts, places, element] if is_first else None
+        world.Gatherv(MPI.IN_PLACE if is_first else [y, count, element], whole)
+
+    sending = [("scatter", scatter)]
+    rest = [
+        ("broadcast", lambda: world.Bcast([x, element])),
+        ("compute", lambda: multiply(matrix, x, y)),
+        ("gather", gather),
+    ]
+    return Steps([*sending, *rest]) if mode == "ship" else Steps(rest, prepare=sending)

@@ -1,0 +1,55 @@
+"""The matrix-vector product on the ranks that a launcher has started, at many sizes and in both modes.
+
+    mpiexec -n 3 python tests/gemv_on_ranks.py [N M]
+
+With N and M, that size alone, in float64, by `mpi`, the matrix travelling. The first rank ends by saying how many products were right.
+"""
+
+import itertools
+import sys
+
+from ladder import devices, validation, worker, workloads
+from ladder.case import Case
+from ladder.steps import Steps, in_order
+from ladder.workloads.gemv.ranks import MODES
+
+SIZES = (1, 2, 17, 1000, 4097)
+DTYPES = ("float64", "float32")
+
+
+def main():
+    device, gemv = devices.load("mpi"), workloads.load("gemv")
+    ranks = device.communicator().size
+    given = [int(word) for word in sys.argv[1:]]
+    kinds = [("float64", "ship", "mpi")] if given else list(itertools.product(DTYPES, MODES, ("mpi", "mpi_openmp")))
+    shapes = [given] if given else list(itertools.product(SIZES, SIZES))
+    for (n, m), (dtype, mode, variant) in itertools.product(shapes, kinds):
+        sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
+        tuning = {"ranks": ranks, "mode": mode} | ({"threads": 1} if variant == "mpi_openmp" else {})
+        solve(Case("gemv", variant, sizes, tuning), device, gemv)
+    if device.is_first():
+        print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
+
+
+def solve(case, device, gemv):
+    """Two rounds of a case, checked by the first rank."""
+    variant = workloads.load_variant("gemv", case.variant)
+    problem = worker.make_problem(gemv, case, device, variant)
+    steps = None
+    for round in range(2):
+        if problem.inputs:
+            gemv.fill(problem.inputs, case.sizes, round, None)
+        steps = steps or Steps.of(variant.setup(problem, **case.tuning))
+        in_order(steps.prepare)()
+        validation.poison(problem.outputs)
+        in_order(steps.run)()
+        if problem.outputs:
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            found, _ = gemv.check(
+                case.sizes, problem.inputs, problem.outputs, round, None, None, workloads.precision(case)
+            )
+            validation.require(found, case.key)
+
+
+if __name__ == "__main__":
+    main()
