@@ -2,7 +2,8 @@
 
     mpiexec -n 3 python tests/gemv_on_ranks.py [N M]
 
-With N and M, that size alone, in float64, by `mpi`, the matrix travelling. The first rank ends by saying how many products were right.
+With N and M, that size alone, in float64, by `mpi`, the matrix travelling. The first rank ends by saying how many
+products were right.
 """
 
 import itertools

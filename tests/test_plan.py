@@ -100,7 +100,7 @@ def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"workload": "gemv"}, "There is no workload 'gemv': choose one of fma, gemm, mlp, stream."),
+        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of fma, gemm, gemv, mlp, stream."),
         ({"variants": {"absent": {"threads": 1}}}, "There is no variant 'absent' of gemm"),
         ({"variants": {"reference": {}}}, "There is no variant 'reference' of gemm"),
         ({"sizes": {"m": 1, "n": 1}}, "gemm needs a value for its size 'k'"),
@@ -164,13 +164,16 @@ def test_planning_runs_no_variant(variant):
 @pytest.mark.parametrize("workload", workloads.names())
 def test_every_shipped_variant_says_what_it_takes(workload):
     for name in workloads.variants(workload):
-        constants = workloads.constants(workload, name)
+        constants, tunings = workloads.constants(workload, name), workloads.tunings(workload, name)
         if constants["DEVICE"] == "host":
-            assert workloads.tunings(workload, name)["threads"] == ("int", True)
+            assert tunings["threads"] == ("int", True)
+        elif constants["DEVICE"] == "mpi":
+            assert tunings["ranks"] == ("int", True)
+            assert "mpi4py" in constants["REQUIRES"]
         else:
             assert constants["DEVICE"] == "cuda"
             assert "cupy" in constants["REQUIRES"]
-            assert "threads" not in workloads.tunings(workload, name)
+            assert "threads" not in tunings
 
 
 def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
