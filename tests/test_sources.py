@@ -20,7 +20,7 @@ def code(case):
 
 def test_a_variant_depends_on_what_it_imports():
     assert code(Case("gemm", "blas", GEMM, {})) == {"gemm/__init__.py", "gemm/blas.py"}
-    launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh", "gemm/staged.cuh"}
+    launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh", "gemm/ptx.cuh", "gemm/staged.cuh"}
     assert code(Case("gemm", "cuda_naive", GEMM, {})) == launched | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
     workload = {"mlp/__init__.py", "mlp/reference.py"}
     assert code(Case("mlp", "numpy_loop", MLP, {})) == workload | {"mlp/numpy_loop.py"}

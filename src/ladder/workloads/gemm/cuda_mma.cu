@@ -92,19 +92,6 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
   }
 }
 
-// Round to the nearest TF32; float64 stays.
-__device__ __forceinline__ double rounded(double x) { return x; }
-
-__device__ __forceinline__ float rounded(float x) {
-  unsigned bits;
-#if __CUDA_ARCH__ >= 900
-  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction, where .rna takes three
-#else
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-#endif
-  return __uint_as_float(bits);
-}
-
 // Where in a tile a lane finds its first element: (first + g, t) of op(A) or (t, first + g) of op(B).
 template <int width, bool along_k>
 __device__ __forceinline__ int find(int first, int g, int t) {
@@ -120,32 +107,6 @@ __device__ __forceinline__ REAL element(const Vector *tile, int lane, int furthe
   const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;
   const int at = (lane ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
   return rounded(reinterpret_cast<const REAL *>(tile)[at]);
-}
-
-// sums += A B for 16 x STEP A and STEP x 8 B, spread over a warp. With g = lane / 4 and t = lane % 4, a lane holds of A
-// (g, t) and (g + 8, t), of B (t, g), if STEP is 8 also (g, t + 4), (g + 8, t + 4) and (t + 4, g), and of the sums
-// (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
-__device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[2], const double (&b)[1]) {
-#if __CUDA_ARCH__ >= 900
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
-      : "d"(a[0]), "d"(a[1]), "d"(b[0]));
-#else
-  // Before compute capability 9.0: halves of it, 8 rows each.
-#pragma unroll
-  for (int h = 0; h < 2; ++h)
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sums[h * 2]), "+d"(sums[h * 2 + 1])
-        : "d"(a[h]), "d"(b[0]));
-#endif
-}
-
-__device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const float (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
-        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
 template <Form form>
@@ -172,7 +133,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
                                                     b_along_k ? n - column : k - p, b_along_k ? k - p : n - column,
                                                     b_wide);
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    commit_copies();
   };
 
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
@@ -182,7 +143,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 #pragma unroll
   for (int tile = 0; tile < STAGES - 1; ++tile) load_tiles(tile);
   for (int tile = 0; tile < count; ++tile) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+    wait_for_groups<STAGES - 2>();
     // After this barrier the tile is whole, and nobody reads the one before it, whose buffer is filled next.
     __syncthreads();
     load_tiles(tile + STAGES - 1);

@@ -119,7 +119,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   REAL sums[TM][TN] = {};
   if (first < last) load_tiles(first);
   for (int tile = first; tile < last; ++tile) {
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_copies();
     // After this barrier the tile is whole, and nobody reads the other buffer any more.
     __syncthreads();
     if (tile + 1 < last) load_tiles(tile + 1);

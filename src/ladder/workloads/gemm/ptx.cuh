@@ -1,0 +1,77 @@
+// The instructions for which CUDA C++ has no word, one in each function; all of these kernels' PTX is here.
+#pragma once
+
+// Copy 4, 8 or 16 bytes to shared memory without waiting for them, or zeros where `inside` is false.
+template <int bytes>
+__device__ __forceinline__ void copy(void *to, const REAL *from, bool inside) {
+  unsigned address = __cvta_generic_to_shared(to);
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0));
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(bytes),
+                 "r"(inside ? bytes : 0));
+}
+
+// Make a group, perhaps an empty one, of the copies that this thread has started since its last group.
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Wait until at most `left` of this thread's groups of copies, the youngest, are still on their way.
+template <int left>
+__device__ __forceinline__ void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+// Wait for all copies that this thread has started.
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+// Wait for all blocks of the cluster; what each wrote to its shared memory before is visible to the others after.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
+
+// Where another block of the cluster keeps what this block keeps at `mine` in shared memory.
+template <class Type>
+__device__ __forceinline__ const Type *theirs(const Type *mine, int rank) {
+  const Type *found;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(found) : "l"(mine), "r"(rank));
+  return found;
+}
+
+// An operand as mma() takes it: rounded to the nearest TF32; float64 stays.
+__device__ __forceinline__ double rounded(double x) { return x; }
+
+__device__ __forceinline__ float rounded(float x) {
+  unsigned bits;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction, where .rna takes three
+#else
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+#endif
+  return __uint_as_float(bits);
+}
+
+// sums += A B for 16 x K of A and K x 8 of B, spread over a warp; K is 4 for float64, 8 for float32. With g = lane / 4
+// and t = lane % 4, a lane holds of A (g, t) and (g + 8, t), of B (t, g), if K is 8 also (g, t + 4), (g + 8, t + 4) and
+// (t + 4, g), and of the sums (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
+__device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[2], const double (&b)[1]) {
+#if __CUDA_ARCH__ >= 900
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
+      : "d"(a[0]), "d"(a[1]), "d"(b[0]));
+#else
+  // Before compute capability 9.0: halves of it, 8 rows each.
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sums[h * 2]), "+d"(sums[h * 2 + 1])
+        : "d"(a[h]), "d"(b[0]));
+#endif
+}
+
+__device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const float (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}

@@ -1,0 +1,41 @@
+// Products by the kernel of a CUDA source, on the CPU. Standard input has for each a Task and its a, b and c, which go
+// to memory of their own, so that the address sanitizer sees what lies outside; the results go to standard output.
+#include "device.h"
+
+#include SOURCE
+
+#if DYNAMIC
+__thread Vector memory[DYNAMIC / sizeof(Vector)];
+#endif
+
+struct Task {
+  int form, m, n, k;
+  int addend;   // 0: none, 1: c, 2: out itself
+  int shifted;  // a bit each for a, b, c and out: whether it begins an element after a multiple of 16 bytes
+  Index grid, block;
+};
+
+static void solve(const Task &task) {
+  const auto [form, m, n, k, addend, shifted, grid, block] = task;
+  const size_t sizes[] = {size_t(m) * k, size_t(k) * n, size_t(m) * n, size_t(m) * n};
+  std::unique_ptr<REAL[]> arrays[4];
+  REAL *operands[4];
+  for (int i = 0; i < 4; ++i) {
+    const int shift = shifted >> i & 1;
+    arrays[i] = std::make_unique<REAL[]>(sizes[i] + shift);
+    operands[i] = arrays[i].get() + shift;
+    if (i < 3) require(std::fread(operands[i], sizeof(REAL), sizes[i], stdin) == sizes[i], "An operand is missing.");
+  }
+  const auto [a, b, c, out] = operands;
+  std::fill_n(out, sizes[3], REAL(NAN));
+  if (addend == 2) std::copy_n(c, sizes[3], out);
+  auto *kernel = form == 0 ? gemm_nn : form == 1 ? gemm_tn : gemm_nt;
+  REAL *const added = addend == 0 ? nullptr : addend == 1 ? c : out;
+  launch(grid, block, std::bind(kernel, a, b, added, out, m, n, k));
+  std::fwrite(out, sizeof(REAL), sizes[3], stdout);
+  std::fflush(stdout);
+}
+
+int main() {
+  for (Task task; std::fread(&task, sizeof task, 1, stdin);) solve(task);
+}

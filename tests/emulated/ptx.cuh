@@ -1,0 +1,76 @@
+// The functions of the kernels' ptx.cuh on the CPU, as hostile as the hardware may be.
+#pragma once
+#include "device.h"
+
+// What was there is gone at once, and what is copied arrives when it is waited for and no sooner.
+template <int bytes>
+void copy(void *to, const REAL *from, bool inside) {
+  for (const void *pointer : {static_cast<const void *>(to), static_cast<const void *>(from)})
+    require(reinterpret_cast<size_t>(pointer) % bytes == 0, "A copy's address is not a multiple of its bytes.");
+  std::memset(to, 0xff, bytes);  // NaNs
+  current->groups.back().push_back({to, inside ? from : nullptr, bytes});
+}
+
+inline void commit_copies() { current->groups.emplace_back(); }
+
+template <int left>
+void wait_for_groups() {
+  for (auto &groups = current->groups; groups.size() > left + 1; groups.pop_front())
+    for (Copy copy : groups.front())
+      copy.from ? std::memcpy(copy.to, copy.from, copy.bytes) : std::memset(copy.to, 0, copy.bytes);
+}
+
+inline void wait_for_copies() {
+  commit_copies();
+  wait_for_groups<0>();
+}
+
+inline void cluster_barrier() {
+  __syncthreads();
+  if (threadIdx.x == 0) blocks_barrier->arrive_and_wait();
+  __syncthreads();
+}
+
+template <class Type>
+const Type *theirs(const Type *mine, int rank) {
+  return reinterpret_cast<const Type *>(memories[rank] + (reinterpret_cast<const char *>(mine) - &own_memory));
+}
+
+inline double rounded(double x) { return x; }
+
+// To the nearest TF32, to the even one of two.
+inline float rounded(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  bits = bits + 0xfff + (bits >> 13 & 1) & ~0x1fffu;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+// What the tensor cores see of an operand: its last 13 bits are cut off.
+inline double seen(double x) { return x; }
+
+inline float seen(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  bits &= ~0x1fffu;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+// m16n8k4 for float64, m16n8k8 for TF32, by the figures of the PTX ISA's "Matrix Fragments for mma.m16n8k4" and
+// "for mma.m16n8k8": which lane has which element in which register.
+template <int of_a, int of_b>
+void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
+  Warp &warp = warps[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
+  std::copy(a, a + of_a, warp.a[lane]);
+  std::copy(b, b + of_b, warp.b[lane]);
+  warp.barrier.wait();
+  for (int c = 0; c < 4; ++c) {
+    const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
+    for (int p = 0; p < 4 * of_b; ++p)
+      sums[c] += seen(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8]) * seen(warp.b[column * 4 + p % 4][p / 4]);
+  }
+  warp.barrier.wait();  // nobody brings new operands while these are being read
+}
