@@ -23,7 +23,6 @@ def test_the_rungs_are_compared_by_their_times(measured):
     assert values["gpu/mlp/float64/product"] == code("cublas")
     assert values["gpu/mlp/float64/against/eager"].startswith("is \\num{22")
     assert values["gpu/findings/shared/verdict"] == "holds in part"
-    assert values["gpu/findings/transfers/verdict"] == "holds in part"
     assert values["gpu/mlp/float64/share"].startswith("\\qty{99.5}")
 
 
@@ -85,6 +84,31 @@ def test_the_training_on_the_card_is_compared_with_that_on_the_best_threads():
     assert values["gpu/beside/transfers"].startswith(r"\qty{9")
     alone = gpu.numbers(made_up.study(chosen=list(made_up.gpu_cases())))
     assert "want of a measurement" in alone["gpu/beside/against/blas"]
+
+
+@pytest.mark.parametrize(
+    ("alone", "verdict"),
+    [
+        (0.1, "does not hold"),  # ahead, copies or not
+        (0.44, "holds"),
+        (0.5, "can't be told"),  # whether it is far ahead without copies
+        (0.6, "holds in part"),  # near without them
+        (2 / 3, "can't be told"),  # whether it is near with them
+        (1.0, "does not hold"),  # far behind with them
+    ],
+)
+def test_copies_bring_the_card_near_the_host_or_do_not(alone, verdict):
+    """In what is made up, the copies to the card and back take as long as an epoch each."""
+    host = [one for one in made_up.cases() if one[1].tuning.get("product") == "blas" and one[0] == "mlp_threads"]
+    name, case, _ = next(one for one in made_up.gpu_cases() if one[0] == "mlp_threads" and "cublas" in one[1].slug)
+    card = [(name, case, alone * min(time for *_, time in host))]
+    values = gpu.numbers(made_up.study(chosen=[*square(), *host, *card]))
+    assert values["gpu/findings/transfers/verdict"] == verdict
+    assert r"\texttt{blas} on \num{12} threads" in values["gpu/findings/transfers/evidence"]
+    for part in (host, card):
+        values = gpu.numbers(made_up.study(chosen=[*square(), *part]))
+        assert values["gpu/findings/transfers/verdict"] == "not tested"
+        assert values["gpu/findings/transfers/evidence"] == "a measurement is missing"
 
 
 def test_without_a_gpu_every_number_says_so():

@@ -10,6 +10,7 @@ from ladder.case import Case
 from ladder.latex import code, digits, percent, rate, seconds
 from ladder.numbers import (
     DTYPES,
+    FINDINGS,
     FORMS,
     KERNELS,
     Missing,
@@ -19,6 +20,7 @@ from ladder.numbers import (
     distinct,
     headed,
     threads_named,
+    untested,
 )
 
 NONE = "--"
@@ -117,10 +119,8 @@ def throttled(found):
 
 def beside(found):
     """The training of one experiment on the CPU and, with the fastest product, on the card, copies apart."""
-    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
-    best = fastest(study.where(frame, variant="cuda"))
-    blas = best_of(by_threads(study.where(frame, variant="host", product="blas")))
-    name = f"{code('blas')} on {threads_named(blas['threads'].iloc[0])}" if len(blas) else code("blas")
+    card, blas, name = both(found)
+    best = fastest(card)
     copies = transfers(found, best)
     return {
         "product": code(best["product"].iloc[0]) if len(best) else None,
@@ -130,26 +130,53 @@ def beside(found):
     }
 
 
+def both(found):
+    """The training of one experiment: its cases on the card, `blas` on its best threads, and words for the latter."""
+    frame = study.one_size(found.samples("mlp_threads", dtype="float64"))
+    blas = best_of(by_threads(study.where(frame, variant="host", product="blas")))
+    name = f"{code('blas')} on {threads_named(blas['threads'].iloc[0])}" if len(blas) else code("blas")
+    return study.where(frame, variant="cuda"), blas, name
+
+
 def findings(found):
     """Whether two findings of the earlier study hold on the card: a verdict and the evidence for it."""
     frame = study.one_size(found.samples(SQUARE["float64"], form="nn"))
-    naive, shared, cublas = (
-        fastest(study.where(frame, variant=name)) for name in ("cuda_naive", "cuda_shared", "cublas")
-    )
-    copies = transfers(found, cublas)
-    evidence = (
-        f"the product takes {seconds(cublas['seconds'].median())}, the copies {seconds(copies)}"
-        if copies
-        else "a measurement is missing"
-    )
+    naive, shared = (fastest(study.where(frame, variant=name)) for name in ("cuda_naive", "cuda_shared"))
+    verdict, evidence = brought_near(found)
     return {
         "shared/verdict": halved(shared, naive),
         "shared/evidence": f"{code('cuda_shared')} {comparison(shared, naive, code('cuda_naive'))}",
-        "transfers/verdict": "holds in part"
-        if copies and copies > cublas["seconds"].median()
-        else Missing("not tested"),
+        "transfers/verdict": verdict,
         "transfers/evidence": evidence,
     }
+
+
+def brought_near(found):
+    """Whether copies alone bring `cublas` within reach of `blas` in an epoch, and the evidence for it."""
+    card, blas, name = both(found)
+    cublas = fastest(study.where(card, product="cublas"))
+    copies = transfers(found, cublas)
+    if blas.empty or not copies:
+        return untested("a measurement is missing")
+    copied = cublas.assign(seconds=cublas["seconds"] + copies)
+    evidence = (
+        f"an epoch with {code('cublas')} {comparison(cublas, blas, name)}; "
+        f"with the copies, {seconds(copies)}, in every epoch it {comparison(copied, blas, 'that')}"
+    )
+    alone, together = (distance(rows, blas) for rows in (cublas, copied))
+    if together == "near":
+        return {"ahead": "holds", "near": "holds in part"}.get(alone, "can't be told"), evidence
+    return "can't be told" if together == "between" else "does not hold", evidence
+
+
+def distance(rows, other):
+    """A case's time beside another's: "ahead" or "behind" by more than the factor of "far", "near", or "between"."""
+    far, found = FINDINGS["far"], statistics.compare(study.processes(rows), study.processes(other))
+    if found.high < 1 / far:
+        return "ahead"
+    if found.low > far:
+        return "behind"
+    return "near" if found.low >= 1 / far and found.high <= far else "between"
 
 
 def halved(shared, naive):
