@@ -90,6 +90,17 @@ def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
         assert -1 <= first.inputs[name].min() < 0 < first.inputs[name].max() < 1
 
 
+def test_numbers_that_come_again_do_so_in_other_columns(monkeypatch):
+    assert all(gemv.DRAWN % divisor for divisor in range(2, 2050))
+    monkeypatch.setattr(gemv, "DRAWN", 31)
+    problem = problem_of(10, 7, "float64")
+    flat = problem.matrix.reshape(-1)
+    assert len(set(flat[:31])) == 31
+    assert np.array_equal(flat[31:62], flat[:31])
+    assert np.array_equal(flat[62:], flat[:8])
+    assert len({tuple(row) for row in problem.matrix}) == 10
+
+
 def without_last_column(problem):
     matrix, x = problem.matrix[:, :-1].astype(np.float64), problem.x[:-1].astype(np.float64)
     problem.y[...] = np.einsum("ij,j->i", matrix, x)

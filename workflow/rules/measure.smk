@@ -50,11 +50,12 @@ if CONFIG["measure"]:
             protocol=json.dumps(CONFIG["protocol"]),
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
+            launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
         shell:
             ladder(
                 "measure {wildcards.workload} {wildcards.variant} {wildcards.case:q}"
                 f" --out {{output:q}} --machine {MACHINE} --granted {{threads}}"
-                " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} --launcher {resources.mpi:q}"
+                " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
                 " 2> >(tee {log:q} >&2)"
             )
 

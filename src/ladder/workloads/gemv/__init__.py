@@ -1,7 +1,9 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
-M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed. Every
-element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large product.
+M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
+arrays the same numbers come again after a prime count of elements, at which no row ends and no block of any kernel.
+Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
+product.
 
 Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
 """
@@ -14,6 +16,8 @@ from ladder.validation import compare, random_sum_factor
 
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
+# A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
+DRAWN = 2**22 + 15
 # Products that the check has in memory at once, few enough for a core's cache.
 CHECKED_AT_ONCE = 2**16
 
@@ -43,9 +47,13 @@ def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place, with no copy of the matrix; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
-        generator.random(out=array, dtype=array.dtype)
-        array *= 2
-        array -= 1
+        flat = array.reshape(-1)
+        drawn = flat[:DRAWN]
+        generator.random(out=drawn, dtype=drawn.dtype)
+        drawn *= 2
+        drawn -= 1
+        for start in range(DRAWN, flat.size, DRAWN):
+            flat[start : start + DRAWN] = drawn[: flat.size - start]
     return list(inputs)
 
 
