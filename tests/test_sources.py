@@ -61,7 +61,7 @@ def test_every_way_to_import_is_followed(tmp_path, monkeypatch, line, modules):
 
 def test_the_harness_counts_and_broken_code_is_a_sentence(tmp_path):
     names = {Path(path).name for path in sources.files(Case("gemm", "blas", GEMM, {}))}
-    assert names == {"worker.py", "measure.py", "validation.py", "statistics.py", "data.py", "host.py", "blas.py"} | {
+    assert names == {"worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "host.py", "blas.py"} | {
         "__init__.py"
     }
     (tmp_path / "broken.py").write_text("import")
