@@ -181,7 +181,7 @@ def compiled_for_the_cpu(folder, variant, **constants):
     """The kernels of a source, compiled for the CPU with these constants."""
     constants |= {"REAL": "double", "SOURCE": f'"{build.source_of("gemv", variant)}"'}
     options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={constants[key]}" for key in constants)]
-    here = Path(__file__).with_name("emulated_gemv.cpp")
+    here = Path(__file__).with_name("emulated") / "gemv.cpp"
     subprocess.run(["g++", *options, str(here), "-o", str(folder / "kernels.so")], check=True)
     return ctypes.CDLL(str(folder / "kernels.so"))
 

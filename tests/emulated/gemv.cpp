@@ -1,0 +1,45 @@
+// The kernels of a CUDA source of GEMV, on the CPU: with its transposition first, or its partial sums added up last,
+// where it has them.
+#define DYNAMIC 0
+#include "device.h"
+
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+static Index gridDim;
+
+template <class Some>
+Some __ldcs(const Some *place) {
+  return *place;
+}
+
+inline REAL __shfl_down_sync(unsigned, REAL value, unsigned distance) {
+  const unsigned lane = threadIdx.x % 32;
+  Warp &warp = warps[threadIdx.x / 32];
+  warp.a[lane][0] = value;
+  warp.barrier.wait();
+  const REAL found = lane + distance < 32 ? warp.a[lane + distance][0] : value;
+  warp.barrier.wait();
+  return found;
+}
+
+#include SOURCE
+
+static unsigned blocks(unsigned count, unsigned size) { return (count + size - 1) / size; }
+
+#ifdef TEAM
+extern "C" void emulate_parts(const REAL *matrix, const REAL *x, REAL *partial, REAL *y, int n, int m, int wide,
+                              unsigned groups, unsigned parts, int columns) {
+  gridDim = {groups, parts, 1};
+  launch(gridDim, {BLOCK, 1, 1}, std::bind(wide ? gemv_wide : gemv_single, matrix, x, partial, n, m, columns));
+  launch({blocks(n * 32, BLOCK), 1, 1}, {BLOCK, 1, 1}, std::bind(add_up, partial, y, n, parts));
+}
+#else
+extern "C" void emulate(const REAL *matrix, const REAL *x, REAL *y, REAL *transposed, int n, int m) {
+#ifdef TILE
+  launch({blocks(n, TILE) * blocks(m, TILE), 1, 1}, {TILE, STEP, 1}, std::bind(transpose, matrix, transposed, n, m));
+  matrix = transposed;
+#endif
+  launch({blocks(n, BLOCK), 1, 1}, {BLOCK, 1, 1}, std::bind(gemv, matrix, x, y, n, m));
+}
+#endif
