@@ -5,6 +5,7 @@ import ctypes
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,8 @@ SHARES_MACHINE = False
 CEILINGS = "host"
 # A line-aligned start lets every variant see the same alignment.
 ALIGNMENT = 64
+# The CPUs that the process was given, before OpenMP binds the first thread, whose CPUs Linux takes for the process's.
+AFFINITY = os.sched_getaffinity(0)
 SMALLEST_FLUSH = 64 * 2**20
 
 
@@ -64,6 +67,7 @@ def environment(threads):
     return {
         "OMP_NUM_THREADS": count,
         "OMP_DYNAMIC": "false",
+        "OMP_PROC_BIND": "false",
         "OPENBLAS_NUM_THREADS": count,
         "MKL_NUM_THREADS": count,
         "NUMBA_NUM_THREADS": count,
@@ -127,12 +131,13 @@ def last_level_cache():
 
 
 def threads_found():
-    """The threads that each loaded runtime says it has, and the CPUs that this process may use."""
-    found = {
-        "cpus": len(os.sched_getaffinity(0)),
-        "affinity": sorted(os.sched_getaffinity(0)),
-        "runtimes": {},
-    }
+    """The threads that each loaded runtime says it has, and the CPUs that this process may use.
+
+    Where OpenMP has been told to bind its threads, also the CPUs that each thread of the process may run on.
+    """
+    found = {"cpus": len(AFFINITY), "affinity": sorted(AFFINITY), "runtimes": {}}
+    if os.environ.get("OMP_PROC_BIND", "false") != "false":
+        found["places"] = sorted(map(sorted, places()))
     if "numba" in sys.modules:
         import numba
 
@@ -152,8 +157,43 @@ def threads_found():
     return found
 
 
+def places():
+    """For each thread of this process, whoever started it, the CPUs that Linux lets it run on."""
+    for thread in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            yield os.sched_getaffinity(int(thread.name))
+
+
+def core(cpu):
+    """The core of a CPU, as the list of CPUs that share it; the CPU alone where Linux tells of none."""
+    siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    return siblings.read_text() if siblings.exists() else str(cpu)
+
+
+def require_bound(case_threads, found):
+    """Refuse a job whose threads don't have a core each, or all of the process's cores where these are fewer.
+
+    Threads that aren't OpenMP's may run on many cores, or on the one of the thread that started them: either way they
+    add no core to those that some thread is bound to.
+    """
+    cores = [{core(cpu) for cpu in place} for place in found["places"]]
+    bound = len({one for place in cores if len(place) == 1 for one in place})
+    due = min(case_threads, len({core(cpu) for cpu in found["affinity"]}))
+    if bound < due:
+        raise LadderError(
+            f"OMP_PROC_BIND asks for threads that are bound to cores, but Linux says that they are bound to {bound} of "
+            f"the {due} that they should be on: look for variables such as GOMP_CPU_AFFINITY, or a library of OpenMP "
+            "other than libgomp."
+        )
+
+
 def require_threads(case_threads, runtime, found):
-    """Refuse a job whose `runtime` (numba, blas, openmp, torch) got other threads than its case says, or few CPUs."""
+    """Refuse a job whose `runtime` (numba, blas, openmp, torch) got other threads than its case says, or few CPUs.
+
+    Also one whose threads should be bound and aren't.
+    """
+    if "places" in found and runtime in ("numba", "openmp"):
+        require_bound(case_threads, found)
     if found["cpus"] < case_threads:
         raise LadderError(
             f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "

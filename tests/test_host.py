@@ -1,0 +1,84 @@
+"""Threads on the host: what Linux says of their binding, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ladder.devices import host
+from ladder.errors import LadderError
+
+FOUND = """
+import json, numba
+from ladder.devices import host
+from ladder.workloads.gemv.openmp_bound import touch
+import numpy as np
+touch(np.empty((8, 8)), np.empty(8), numba.get_num_threads())
+print(json.dumps(host.threads_found()))
+"""
+CPUS = sorted(os.sched_getaffinity(0))
+TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="waits for two cores")
+
+
+def found_with(threads, **variables):
+    """What a process with so many OpenMP threads finds of itself."""
+    environment = os.environ | host.environment(threads) | variables
+    done = subprocess.run([sys.executable, "-c", FOUND], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@TWO_CORES
+@pytest.mark.parametrize("binding", ["spread", "close"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_bound_threads_have_a_core_each_and_the_process_keeps_its_cpus(threads, binding):
+    found = found_with(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")
+    assert found["affinity"] == CPUS
+    assert len({tuple(place) for place in found["places"] if place != CPUS}) == threads
+    host.require_threads(threads, "numba", found)
+
+
+@TWO_CORES
+def test_threads_that_are_not_bound_are_told_from_such_that_are():
+    found = found_with(2)
+    assert "places" not in found
+    host.require_threads(2, "numba", found)
+    found = found_with(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
+    with pytest.raises(LadderError, match="bound to 1 of the 2 that they should be on"):
+        host.require_threads(2, "numba", found)
+    # OpenBLAS's threads aren't OpenMP's.
+    host.require_threads(2, "blas", found | {"runtimes": {"blas-openblas": 2}})
+
+
+@pytest.mark.parametrize(
+    ("threads", "places", "bound"),
+    [
+        (2, [[0, 1], [2, 3]], 2),
+        (2, [[0], [2]], 2),
+        (2, [[0, 1], [2, 3], [0, 1, 2, 3], [0, 1]], 2),
+        (1, [[0, 1]], 1),
+        (4, [[0], [1], [2], [3]], 2),  # two cores are all that there are
+        (2, [[0], [1]], None),  # one core
+        (2, [[0, 1], [0, 1]], None),
+        (2, [[0, 1, 2, 3], [0, 1, 2, 3]], None),
+        (1, [[0, 1, 2, 3]], None),
+        (2, [[0, 1], [0, 1, 2, 3]], None),
+        (3, [[0, 1], [0, 1], [0, 1]], None),
+    ],
+)
+def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, places, bound):
+    """Two cores of two hardware threads each."""
+    monkeypatch.setattr(host, "core", lambda cpu: cpu // 2)
+    found = {"cpus": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}, "places": places}
+    if bound:
+        host.require_threads(threads, "numba", found)
+    else:
+        with pytest.raises(LadderError, match="OMP_PROC_BIND asks for threads that are bound"):
+            host.require_threads(threads, "numba", found)
+
+
+def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
+    for cpu in CPUS:
+        assert str(cpu) in host.core(cpu)
+    assert host.core(10**6) == "1000000"
