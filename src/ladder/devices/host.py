@@ -17,7 +17,7 @@ SHARES_MACHINE = False
 CEILINGS = "host"
 # A line-aligned start lets every variant see the same alignment.
 ALIGNMENT = 64
-# The CPUs that the process was given, before OpenMP binds the first thread, whose CPUs Linux takes for the process's.
+# The CPUs that the process was given. Once OpenMP has bound the first thread, Linux names that thread's alone.
 AFFINITY = os.sched_getaffinity(0)
 SMALLEST_FLUSH = 64 * 2**20
 
@@ -135,8 +135,10 @@ def threads_found():
 
     Where OpenMP has been told to bind its threads, also the CPUs that each thread of the process may run on.
     """
-    found = {"cpus": len(AFFINITY), "affinity": sorted(AFFINITY), "runtimes": {}}
-    if os.environ.get("OMP_PROC_BIND", "false") != "false":
+    is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
+    affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
+    found = {"cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+    if is_bound:
         found["places"] = sorted(map(sorted, places()))
     if "numba" in sys.modules:
         import numba
