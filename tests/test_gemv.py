@@ -13,6 +13,7 @@ import sanitized
 from ladder import build, validation, workloads
 from ladder.case import Case
 from ladder.devices import cuda, host
+from ladder.errors import LadderError
 from ladder.steps import Steps, in_order
 from ladder.worker import make_problem
 from ladder.workloads import gemv
@@ -72,6 +73,12 @@ def test_threads_share_all_rows_and_none_twice(count, threads):
     assert [row for first, end in parts for row in range(first, end)] == list(range(count))
     lengths = [end - first for first, end in parts]
     assert max(lengths) - min(lengths) <= 1
+
+
+def test_a_binding_that_openmp_does_not_know_is_a_sentence():
+    module, problem = workloads.load_variant("gemv", "openmp_bound"), problem_of(2, 2, "float64", "openmp_bound")
+    with pytest.raises(LadderError, match=r"binding='near' of gemv/openmp_bound must be one of spread, close\."):
+        module.setup(problem, threads=2, binding="near")
 
 
 def test_pages_are_touched_whole():

@@ -8,10 +8,12 @@ Bound by memory bandwidth; with one memory (NUMA node) it differs from `openmp` 
 
 import numba
 
+from ladder.errors import LadderError
 from ladder.workloads.gemv.openmp import OPTIONS, multiply, part_of
 
 DEVICE = "host"
 RUNTIME = "numba"
+BINDINGS = ("spread", "close")
 ENVIRONMENT = {"OMP_PROC_BIND": "{binding}", "OMP_PLACES": "cores"}
 
 
@@ -31,4 +33,6 @@ def first_touch(problem):
 
 def setup(problem, *, threads: int, binding: str):
     """The timed product, on as many threads as the harness has set and bound."""
+    if binding not in BINDINGS:
+        raise LadderError(f"binding={binding!r} of gemv/openmp_bound must be one of {', '.join(BINDINGS)}.")
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)
