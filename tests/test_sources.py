@@ -61,9 +61,16 @@ def test_every_way_to_import_is_followed(tmp_path, monkeypatch, line, modules):
 
 def test_the_harness_counts_and_broken_code_is_a_sentence(tmp_path):
     names = {Path(path).name for path in sources.files(Case("gemm", "blas", GEMM, {}))}
-    assert names == {"worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "host.py", "blas.py"} | {
-        "__init__.py"
-    }
+    assert names == {
+        "worker.py",
+        "steps.py",
+        "measure.py",
+        "validation.py",
+        "statistics.py",
+        "data.py",
+        "host.py",
+        "blas.py",
+    } | {"__init__.py"}
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
         list(sources.imports(tmp_path / "broken.py"))
