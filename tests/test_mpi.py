@@ -135,7 +135,7 @@ def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
 
 
 def test_a_launcher_that_is_not_there_is_a_sentence():
-    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* key `mpi`"):
+    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with `mpi`"):
         measured(case_of(2), launcher="/nowhere/mpiexec")
 
 

@@ -34,24 +34,19 @@ class Worker:
         self.case = case
         command = device.command(case, launcher)
         self.is_launched, self.ends = bool(command), False
-        try:
-            self.process = subprocess.Popen(
-                [*command, sys.executable, "-m", "ladder.worker", name],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={
-                    "NUMBA_CACHE_DIR": str(compilation.folder(case)),
-                    **os.environ,
-                    **device.environment(case.threads),
-                    **workloads.environment(case),
-                },
-                preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
-                text=True,
-            )
-        except OSError as error:
-            raise LadderError(
-                f"The launcher {launcher!r} can't be started: {error.strerror}. Name another with the key `mpi`."
-            ) from None
+        self.process = subprocess.Popen(
+            [*command, sys.executable, "-m", "ladder.worker", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={
+                "NUMBA_CACHE_DIR": str(compilation.folder(case)),
+                **os.environ,
+                **device.environment(case.threads),
+                **workloads.environment(case),
+            },
+            preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
+            text=True,
+        )
         self.job = {
             "workload": case.workload,
             "variant": case.variant,

@@ -6,6 +6,7 @@ checks the arrays; the others have none of a problem's, only what a variant give
 
 import os
 import shlex
+import shutil
 import sys
 import time
 
@@ -22,7 +23,7 @@ last = []  # seconds by rank of the last timed call
 
 
 def command(case, launcher):
-    """The words before a worker's own that start its ranks. Raises LadderError without a launcher."""
+    """The words before a worker's own that start its ranks. Raises LadderError without a launcher that is there."""
     if case.ranks == 1:
         return []
     if not launcher:
@@ -30,7 +31,12 @@ def command(case, launcher):
             f"{case.key} runs on {case.ranks} ranks, but there is no launcher of MPI: name one with "
             "`--launcher mpiexec`, or with the key `mpi` of the configuration."
         )
-    return [*shlex.split(launcher), "-n", str(case.ranks)]
+    words = shlex.split(launcher)
+    if not shutil.which(words[0]):
+        raise LadderError(
+            f"The launcher {words[0]!r} can't be started: there is no such program. Name another with `mpi`."
+        )
+    return [*words, "-n", str(case.ranks)]
 
 
 def environment(threads):
