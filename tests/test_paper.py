@@ -63,7 +63,7 @@ def test_every_key_of_the_text_is_one_of_the_numbers():
 
 
 def test_every_table_of_the_text_is_written():
-    asked = set(re.findall(r"\\studytable\{(\w+)\}", sources()["results.tex"]))
+    asked = set(re.findall(r"\\(?:long)?studytable\{(\w+)\}", sources()["results.tex"] + sources()["appendix.tex"]))
     assert asked == set(tables_of(Study({}, None)))
 
 

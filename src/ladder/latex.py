@@ -97,6 +97,16 @@ def table(columns, head, rows, empty="There is no measurement for this table."):
     return "\n".join([*body, *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
+def long_table(columns, head, rows, empty="There is no measurement for this table."):
+    """The like of `table` over as many pages as it takes, its head on each; the paper says its caption."""
+    if not rows:
+        return table(columns, head, rows, empty)
+    titles = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
+    body = [f"\\begin{{longtable}}{{{columns}}}", r"\longcaption", *titles, r"\endfirsthead", *titles, r"\endhead"]
+    lines = [" & ".join(row) + r" \\" for row in rows]
+    return "\n".join([*body, *lines, r"\bottomrule", r"\end{longtable}"]) + "\n"
+
+
 def write(path, text):
     """Write generated LaTeX with a line on top that says so."""
     from ladder.record import write_atomically

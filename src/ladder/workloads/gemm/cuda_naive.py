@@ -11,10 +11,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_naive.cu"
 
-
-def geometry(m, n, itemsize, block):
-    """Grid, block, and bytes of dynamic shared memory."""
-    return (-(-n // block), -(-m // block)), (block, block), 0
+geometry = launch.thread_per_element
 
 
 def product(form, block=16):

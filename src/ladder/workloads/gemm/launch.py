@@ -37,6 +37,11 @@ def product(variant, form, geometry, tilings):
     return multiply
 
 
+def thread_per_element(m, n, itemsize, block):
+    """Grid, block, and bytes of dynamic shared memory: `block` x `block` threads for as many elements of the result."""
+    return (-(-n // block), -(-m // block)), (block, block), 0
+
+
 def fastest(tilings, m, n, k):
     """Of these tilings the one that should take the least time on a product of this shape."""
     if len(tilings) == 1:

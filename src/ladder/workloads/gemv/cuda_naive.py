@@ -7,9 +7,7 @@ bytes on their way. So it is bound by the load units and latency, far from the b
 be read.
 """
 
-import numpy as np
-
-from ladder.devices import cuda
+from ladder.workloads.gemv import launch
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -19,7 +17,4 @@ SOURCE = "cuda_naive.cu"
 
 def setup(problem, *, block: int = 128):
     """The timed product, in blocks of `block` threads."""
-    n, m = problem.matrix.shape
-    kernel = cuda.kernel("gemv", "cuda_naive", "gemv", problem.y.dtype.name, block=block)
-    arguments = (problem.matrix, problem.x, problem.y, np.int64(n), np.int64(m))
-    return lambda: kernel((-(-n // block),), (block,), arguments)
+    return launch.thread_per_row("cuda_naive", problem, block)

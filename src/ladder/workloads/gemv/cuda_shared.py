@@ -5,9 +5,7 @@ of x that a block stages, its threads still read `block` elements of the matrix,
 what bounds `cuda_naive`, and the bytes that it saves are a small part of the matrix's.
 """
 
-import numpy as np
-
-from ladder.devices import cuda
+from ladder.workloads.gemv import launch
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -17,7 +15,4 @@ SOURCE = "cuda_shared.cu"
 
 def setup(problem, *, block: int = 128):
     """The timed product, in blocks of `block` threads and elements of x."""
-    n, m = problem.matrix.shape
-    kernel = cuda.kernel("gemv", "cuda_shared", "gemv", problem.y.dtype.name, block=block)
-    arguments = (problem.matrix, problem.x, problem.y, np.int64(n), np.int64(m))
-    return lambda: kernel((-(-n // block),), (block,), arguments)
+    return launch.thread_per_row("cuda_shared", problem, block)

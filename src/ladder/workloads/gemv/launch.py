@@ -1,0 +1,13 @@
+"""What the CUDA variants share that have a thread per row of the matrix as it lies: their launch."""
+
+import numpy as np
+
+from ladder.devices import cuda
+
+
+def thread_per_row(variant, problem, block):
+    """The timed product by a variant's kernel, in blocks of `block` threads."""
+    n, m = problem.matrix.shape
+    kernel = cuda.kernel("gemv", variant, "gemv", problem.y.dtype.name, block=block)
+    arguments = (problem.matrix, problem.x, problem.y, np.int64(n), np.int64(m))
+    return lambda: kernel((-(-n // block),), (block,), arguments)
