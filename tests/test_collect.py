@@ -115,6 +115,21 @@ def test_the_columns_of_the_tables(here, one):
     assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
 
 
+def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
+    """Of phases alone: a whole call is timed as the slowest rank sees it."""
+    passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]
+    by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
+    here.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
+    found = tables(here.plan())["samples"]
+    assert list(found)[-2:] == ["seconds", "imbalance"]
+    told = found.dropna(subset="imbalance")
+    assert told[["phase", "imbalance"]].values.tolist() == [
+        ["compute", 2.0],
+        *([name, 1.0] for name in ("gather", "compute", "gather")),
+    ]
+    assert (found["phase"] == "total").sum() == len(found) - len(told) == 3
+
+
 def test_a_record_of_other_code_is_refused(here):
     here.add(case_of(1))
     here.cases[0]["sources"] = "0" * 16

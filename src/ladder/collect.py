@@ -9,7 +9,8 @@
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. On a GPU that tells it,
-`throttled` says whether the process's card was held back for power or heat.
+`throttled` says whether the process's card was held back for power or heat. A phase's seconds are those of the slowest
+rank, where there are ranks; then `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
 
 import zlib
@@ -75,7 +76,7 @@ def rows_of(found, own):
             for index, seconds in enumerate(process["samples"])
         ]
         rows["samples"] += [
-            place | {"sample": index, "phase": phase, "seconds": seconds}
+            place | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
             for index, phases in enumerate(process["phases"])
             for phase, seconds in phases.items()
         ]
@@ -85,6 +86,15 @@ def rows_of(found, own):
         ]
         rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
     return rows
+
+
+def imbalance(process, index, phase):
+    """The column of that name of a phase in one pass; none where there are no ranks."""
+    if "by_rank" not in process:
+        return {}
+    seconds = process["by_rank"][index][phase]
+    # A clock may see no time go by.
+    return {"imbalance": max(seconds) * len(seconds) / sum(seconds) if any(seconds) else 1.0}
 
 
 def key_of(row):
