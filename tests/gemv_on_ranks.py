@@ -1,13 +1,16 @@
 """The matrix-vector product on the ranks that a launcher has started, at many sizes and in both modes.
 
-    mpiexec -n 3 python tests/gemv_on_ranks.py [N M]
+    mpiexec -n 3 python tests/gemv_on_ranks.py [--cards | --late-cards] [N M]
 
-With N and M, that size alone, in float64, by `mpi`, the matrix travelling. The first rank ends by saying how many
-products were right.
+With N and M, that size alone, in float64, by the first variant, the matrix travelling. With `--cards`, by the variants
+on ranks with a GPU each; with `--late-cards`, by these without GPUs, on a stand-in whose streams work as late as they
+may. The first rank ends by saying how many products were right.
 """
 
 import itertools
+import os
 import sys
+from pathlib import Path
 
 from ladder import devices, validation, worker, workloads
 from ladder.case import Case
@@ -16,20 +19,40 @@ from ladder.workloads.gemv.ranks import MODES
 
 SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")
+ON_RANKS = [("mpi", {}), ("mpi_openmp", {"threads": 1})]
+ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
 
 
 def main():
-    device, gemv = devices.load("mpi"), workloads.load("gemv")
+    option = sys.argv.pop(1) if sys.argv[1:2] in (["--cards"], ["--late-cards"]) else None
+    device, gemv = devices.load("mpi_cuda" if option else "mpi"), workloads.load("gemv")
+    if option == "--late-cards":
+        use_stand_in()
+    elif option:
+        device.take({name: os.environ[name] for name in ("CUDA_VISIBLE_DEVICES",) if name in os.environ})
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
-    kinds = [("float64", "ship", "mpi")] if given else list(itertools.product(DTYPES, MODES, ("mpi", "mpi_openmp")))
+    variants = ON_CARDS if option else ON_RANKS
+    kinds = [("float64", "ship", variants[0])] if given else list(itertools.product(DTYPES, MODES, variants))
     shapes = [given] if given else list(itertools.product(SIZES, SIZES))
-    for (n, m), (dtype, mode, variant) in itertools.product(shapes, kinds):
+    for (n, m), (dtype, mode, (variant, tuning)) in itertools.product(shapes, kinds):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
-        tuning = {"ranks": ranks, "mode": mode} | ({"threads": 1} if variant == "mpi_openmp" else {})
-        solve(Case("gemv", variant, sizes, tuning), device, gemv)
+        solve(Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning}), device, gemv)
     if device.is_first():
         print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
+
+
+def use_stand_in():
+    """Let the stand-in take CuPy's place, and NumPy that of cuBLAS in the current stream."""
+    sys.path.insert(0, str(Path(__file__).with_name("late_cards")))
+    import cupy
+
+    from ladder.workloads.gemv import cublas
+
+    def multiply(matrix, x, y):
+        cupy.current[-1].later(lambda: matrix.dot(x, out=y))
+
+    cublas.multiply = multiply
 
 
 def solve(case, device, gemv):

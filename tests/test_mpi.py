@@ -158,12 +158,13 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
 # The matrix-vector product
 
 
-def products(ranks, *size):
-    """What `gemv_on_ranks.py` says on so many ranks."""
+def products(ranks, *arguments):
+    """What `gemv_on_ranks.py` says on so many ranks; an error on one of them ends all."""
     threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "omp"}
     script = Path(__file__).with_name("gemv_on_ranks.py")
-    command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, script, *map(str, size)]
-    return subprocess.run(command, env=mpi.environment(1) | os.environ | threads, capture_output=True, text=True)
+    command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
+    environment = mpi.environment(1) | os.environ | threads
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
 
 
 @needs_mpi
@@ -193,3 +194,89 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
     assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (prepared, not prepared)
     with pytest.raises(LadderError, match="mode='sent' must be one of ship, resident"):
         variant.setup(problem, ranks=1, mode="sent")
+
+
+# Ranks with a GPU each
+
+on_cards = pytest.mark.skipif(not machine.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI")
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_products_on_cards_wait_for_what_they_need(ranks):
+    done = products(ranks, "--late-cards")
+    assert done.stdout.splitlines()[-1:] == [f"400 products were right on {ranks} ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.gpu
+@on_cards
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_products_on_cards_are_right_at_every_size(ranks):
+    if ranks > len(machine.gpus()):
+        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+    done = products(ranks, "--cards")
+    assert done.stdout.splitlines()[-1:] == [f"400 products were right on {ranks} ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.gpu
+@on_cards
+@pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
+def test_a_record_tells_of_every_card(variant):
+    ranks = min(2, len(machine.gpus()))
+    sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
+    found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}))
+    assert found["device"] == "mpi_cuda"
+    for process in found["processes"]:
+        assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
+        assert set(process["by_rank"][0]) == {"broadcast", "scatter", "compute", "gather"}
+
+
+def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
+    from ladder.workloads.gemv.cards import parts_of
+
+    for count, ranks, chunks in [(1, 1, 1), (1, 3, 2), (17, 4, 3), (4097, 2, 8)]:
+        parts = parts_of(count, ranks, chunks)
+        assert [len(pieces) for pieces in parts] == [chunks] * ranks
+        rows = [row for pieces in parts for first, length in pieces for row in range(first, first + length)]
+        assert rows == list(range(count))
+        assert all(max(sizes) - min(sizes) <= 1 for sizes in ([length for _, length in pieces] for pieces in parts))
+
+
+def test_cases_on_more_cards_than_there_are_are_left_out():
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
+    config = {"peers": True, "mpi": "mpiexec"}
+    assert plan.reason_left_out(case, config, cores=4, gpus=0) == "needs a GPU, none to be had"
+    assert plan.reason_left_out(case, config, cores=4, gpus=2) == "needs 4 GPUs, 2 to be had"
+    assert workloads.cards(case) == 4
+
+
+@needs_mpi
+@pytest.mark.parametrize(("told", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
+def test_a_rank_sees_its_own_card_alone(monkeypatch, told, own):
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    mpi_cuda.take({"CUDA_VISIBLE_DEVICES": told})
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+
+
+def test_ranks_that_share_a_card_are_refused():
+    from ladder.devices import mpi_cuda
+
+    cards = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
+    mpi_cuda.require_threads(1, "cuda", {"ranks": cards[:2]})
+    with pytest.raises(LadderError, match="3 ranks have 2 cards"):
+        mpi_cuda.require_threads(1, "cuda", {"ranks": cards})
+
+
+def test_more_cards_than_there_are_are_refused(monkeypatch):
+    from ladder.devices import cuda
+
+    monkeypatch.setattr(cuda, "require_card", lambda: ["GPU-a", "GPU-b"])
+    with cuda.lease(2) as variables:
+        assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
+    with pytest.raises(LadderError, match="works on 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
+        pass

@@ -167,11 +167,12 @@ def test_every_shipped_variant_says_what_it_takes(workload):
         constants, tunings = workloads.constants(workload, name), workloads.tunings(workload, name)
         if constants["DEVICE"] == "host":
             assert tunings["threads"] == ("int", True)
-        elif constants["DEVICE"] == "mpi":
+            continue
+        assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda")
+        if "mpi" in constants["DEVICE"]:
             assert tunings["ranks"] == ("int", True)
             assert "mpi4py" in constants["REQUIRES"]
-        else:
-            assert constants["DEVICE"] == "cuda"
+        if "cuda" in constants["DEVICE"]:
             assert "cupy" in constants["REQUIRES"]
             assert "threads" not in tunings
 

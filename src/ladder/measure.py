@@ -29,13 +29,12 @@ class Worker:
     """A started worker process and its pipes."""
 
     def __init__(self, case, protocol, data=None, reference=None, launcher=None):
-        name = workloads.constants(case.workload, case.variant)["DEVICE"]
-        device = devices.load(name)
+        device = device_of(case)
         self.case = case
         command = device.command(case, launcher)
         self.is_launched, self.ends = bool(command), False
         self.process = subprocess.Popen(
-            [*command, sys.executable, "-m", "ladder.worker", name],
+            [*command, sys.executable, "-m", "ladder.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={
@@ -136,22 +135,25 @@ def precompile(case):
     return note
 
 
-def devices_of(*cases):
-    """The devices that cases are timed on."""
-    names = {workloads.constants(case.workload, case.variant)["DEVICE"] for case in cases}
-    return [devices.load(name) for name in sorted(names)]
+def device_of(case):
+    """The device that a case is timed on."""
+    return devices.load(workloads.device(case))
 
 
 def quiet(*cases):
     """Hold the machine for cases until they are done: alone, or with others who work on cards of their own."""
-    return quiet_machine(shared=all(device.SHARES_MACHINE for device in devices_of(*cases)))
+    return quiet_machine(shared=all(device_of(case).SHARES_MACHINE for case in cases))
 
 
 @contextlib.contextmanager
 def leased(*cases):
-    """Hold what cases are timed on besides, a card for example; the variables by which their workers find it."""
+    """Hold what cases are timed on besides, cards for example; the variables by which their workers find it."""
+    counts = {}
+    for case in cases:
+        lease = device_of(case).lease  # one for all devices that lease the same
+        counts[lease] = max(counts.get(lease, 1), case.ranks)
     with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(device.lease()) for device in devices_of(*cases)]
+        found = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for variables in found for name, value in variables.items()}
 
 
@@ -196,7 +198,7 @@ def require_possible(case, results, cost, ceilings):
     `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
     of other devices by their names, and the `margin` by which a quieter moment may exceed them.
     """
-    whose = devices.load(workloads.constants(case.workload, case.variant)["DEVICE"]).CEILINGS
+    whose = device_of(case).CEILINGS
     own = ceilings if whose == "host" else ceilings.get(whose)
     if own is None:
         return
@@ -204,7 +206,8 @@ def require_possible(case, results, cost, ceilings):
     rate = own["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * case.cores) if rate else 0.0}
     if case.cache == "cold" and own["bandwidth"]:
-        floors["memory traffic"] = (cost.bytes - own["cache_bytes"]) / own["bandwidth"]
+        # Ranks may each have a card's memory, or a node's.
+        floors["memory traffic"] = (cost.bytes / case.ranks - own["cache_bytes"]) / own["bandwidth"]
     for what, floor in floors.items():
         if fastest < floor / ceilings["margin"]:
             raise LadderError(
@@ -233,7 +236,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
         if compilation.is_needed(case):
             precompile(case)
         with started(*job) as workers, leased(case) as variables:
-            card = variables.get("CUDA_VISIBLE_DEVICES")
+            card = variables.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0]
             began, before, beginning = datetime.now(UTC), machines.clocks(card), time.monotonic()
             results = results_of(workers, protocol, variables, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, machines.clocks(card)
@@ -247,7 +250,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             "workload": case.workload,
             "variant": case.variant,
             "case": case.slug,
-            "device": workloads.constants(case.workload, case.variant)["DEVICE"],
+            "device": workloads.device(case),
             "cost": vars(cost),
             "protocol": protocol,
             "processes": results,

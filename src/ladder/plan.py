@@ -73,9 +73,11 @@ def reason_left_out(case, config, cores, gpus=0):
         return f"needs {case.cores} cores, {cores} to be had"
     if case.ranks > 1 and not machine.launcher(config["mpi"]):
         return "needs a launcher of MPI, none to be had"
+    if workloads.cards(case) > gpus > 0:
+        return f"needs {workloads.cards(case)} GPUs, {gpus} to be had"
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
-        if constants["DEVICE"] == "cuda" and not gpus:
+        if constants["DEVICE"] in ("cuda", "mpi_cuda") and not gpus:
             return "needs a GPU, none to be had"
         if constants.get("PEER") and not config["peers"]:
             return "peers are switched off"

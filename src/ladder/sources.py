@@ -17,14 +17,19 @@ from ladder import workloads
 HOME = Path(__file__).parent
 # What every measurement goes through.
 HARNESS = ("worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
-# What those on a GPU go through besides.
-ON_DEVICE = {"host": (), "cuda": ("devices/cuda.py", "devices/cublas.py", "build.py")}
+# What those on a device go through besides.
+ON_CUDA = ("devices/cuda.py", "devices/cublas.py", "build.py")
+ON_DEVICE = {
+    "host": (),
+    "cuda": ON_CUDA,
+    "mpi": ("devices/mpi.py",),
+    "mpi_cuda": ("devices/mpi_cuda.py", "devices/mpi.py", *ON_CUDA),
+}
 
 
 def files(case):
     """The source files whose code a case's measurement depends on."""
-    device = workloads.constants(case.workload, case.variant)["DEVICE"]
-    return [*(HOME / name for name in (*HARNESS, *ON_DEVICE.get(device, ()))), *code(case)]
+    return [*(HOME / name for name in (*HARNESS, *ON_DEVICE.get(workloads.device(case), ()))), *code(case)]
 
 
 def code(case):

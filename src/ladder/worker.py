@@ -7,7 +7,6 @@ their start-up overlaps with other work.
 
 import gc
 import json
-import os
 import sys
 import time
 from types import SimpleNamespace
@@ -44,7 +43,7 @@ def main():
         order, _, variables = device.listen().strip().partition(" ")
         if not order:
             return
-        os.environ.update(json.loads(variables or "{}"))
+        device.take(json.loads(variables or "{}"))
         with device.in_words():
             result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
         if device.is_first():
@@ -111,7 +110,8 @@ def work(case, workload, variant, job):
     begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
     checked = time.perf_counter() - began
-    samples = sample(device, run, flush, (lambda: begin(0)) if workload.STATEFUL else None, job)
+    reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
+    samples = sample(device, run, flush, reset, job)
     state = device.state(run)
     begin(0)
     validation.poison(problem.outputs)
@@ -124,7 +124,7 @@ def work(case, workload, variant, job):
         "first": first,
         "check": checked - set_up,
         "total": time.perf_counter() - began,
-        **(phases(device, named, begin, flush, job) if named else {"phases": []}),
+        **(phases(device, named, reset, flush, job) if named else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],
         "curve": curve,
         "threads": found,
@@ -175,13 +175,12 @@ def sample(device, run, flush, reset, job):
     deadline = time.monotonic() + job.seconds
     gc.collect()
     gc.disable()
-    prepare = [step for step in (reset, flush) if step]
-    for step in prepare:
-        step()
+    reset()
+    flush()
     run()  # warm up: the check has left other data in the caches
     while True:
-        for step in prepare:
-            step()
+        reset()
+        flush()
         samples.append(device.stopwatch(run))
         enough = len(samples) >= job.samples and is_known(samples, job.target)
         late = device.agreed(time.monotonic() > deadline) and len(samples) >= job.least
@@ -197,11 +196,11 @@ def is_known(samples, target):
     return max(high - median, median - low) <= target * median
 
 
-def phases(device, steps, begin, flush, job):
+def phases(device, steps, reset, flush, job):
     """{phases}: seconds per named phase in passes of their own, [{phase: seconds}, ...]; {by_rank}: lists of them."""
     passes, by_rank = [], []
     for _ in range(job.phase_passes):
-        begin(0)
+        reset()
         flush()
         spent, ranks = {}, {}
         for name, step in steps:

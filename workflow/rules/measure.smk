@@ -40,7 +40,7 @@ if CONFIG["measure"]:
         threads: lambda wildcards: 1 if is_on_card(wildcards) else CORES
         resources:
             timing=lambda wildcards: 0 if is_on_card(wildcards) else 1,
-            gpu=lambda wildcards: 1 if is_on_card(wildcards) else 0,
+            gpu=lambda wildcards: workloads.cards(case_of(wildcards)),
             # One rank needs no launcher.
             mpi=lambda wildcards: LAUNCHER if case_of(wildcards).ranks > 1 else "",
             tasks=lambda wildcards: case_of(wildcards).ranks,

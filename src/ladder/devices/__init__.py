@@ -4,7 +4,7 @@ import importlib
 
 from ladder.errors import LadderError
 
-NAMES = ("host", "cuda", "mpi")
+NAMES = ("host", "cuda", "mpi", "mpi_cuda")
 
 
 def load(name):

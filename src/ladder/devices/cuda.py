@@ -10,7 +10,7 @@ import numpy as np
 
 from ladder import build, locks, machine
 from ladder.devices import host
-from ladder.devices.host import agreed, by_rank, command, is_first, listen  # noqa: F401
+from ladder.devices.host import agreed, by_rank, command, is_first, listen, take  # noqa: F401
 from ladder.errors import LadderError
 
 # Others may be timed meanwhile, on other cards.
@@ -68,10 +68,17 @@ def require_card():
 
 
 @contextlib.contextmanager
-def lease():
-    """Hold a card that no other timed job holds: the variable that lets a process see that card alone."""
-    with locks.first_free(require_card()) as card:
-        yield {"CUDA_VISIBLE_DEVICES": card}
+def lease(count=1):
+    """Hold cards that no other timed job holds: the variable that lets a process see these alone.
+
+    Raises LadderError when there are fewer.
+    """
+    cards = require_card()
+    if len(cards) < count:
+        raise LadderError(f"The case works on {count} GPUs, but `nvidia-smi` lists {len(cards)} that it may use.")
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(locks.first_free(cards)) for _ in range(count)]
+        yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
 
 
 @contextlib.contextmanager
@@ -153,6 +160,11 @@ def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
     return cupy.cuda.get_elapsed_time(start, end) * 1e-3
 
 
+def synchronize():
+    """Wait until the GPU has done all that it was asked for."""
+    load_cupy().cuda.Device().synchronize()
+
+
 @functools.cache
 def of_nothing():
     """Seconds between two events with nothing between them."""
@@ -188,17 +200,18 @@ def threads_found():
     }
 
 
-def state(run):
+def state(run, timed=None, same=agreed):
     """The card's clocks, temperature, power and throttling at work: `run` is repeated until nvidia-smi has answered.
 
-    Between the samples and the answer an idle card would have slowed down.
+    Between the samples and the answer an idle card would have slowed down. Where ranks run together, `timed` is their
+    stopwatch, and `same` the first one's word on whether to go on.
     """
     cupy = load_cupy()
     card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(machine.gpu_state, f"GPU-{card}")
-        while not answer.done():
-            stopwatch(run)
+        while not same(answer.done()):
+            (timed or stopwatch)(run)
     return answer.result()
 
 

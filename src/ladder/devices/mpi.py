@@ -11,7 +11,7 @@ import sys
 import time
 
 from ladder.devices import host
-from ladder.devices.host import empty, in_words, lease, staging, state, to_host, transfers, upload  # noqa: F401
+from ladder.devices.host import empty, in_words, lease, staging, state, take, to_host, transfers, upload  # noqa: F401
 from ladder.errors import LadderError
 
 SHARES_MACHINE = False

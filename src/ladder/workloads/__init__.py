@@ -15,7 +15,19 @@ from ladder.errors import LadderError
 
 HOME = Path(__file__).parent
 # Modules of a workload's folder that are no variants.
-SUPPORT = {"__init__", "reference", "microkernel", "elementwise", "exponential", "blas_threads", "launch", "ranks"}
+SUPPORT = {
+    "__init__",
+    "reference",
+    "microkernel",
+    "elementwise",
+    "exponential",
+    "blas_threads",
+    "launch",
+    "ranks",
+    "cards",
+}
+# Tunings that count something, of which there is at least one.
+COUNTS = ("threads", "ranks", "chunks")
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
@@ -129,8 +141,8 @@ def require_tuning(workload, variant, tuning):
                 raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
             continue
         types, need = KINDS.get(kind, (object, "anything"))
-        if not isinstance(tuning[key], types) or (key == "threads" and tuning[key] < 1):
-            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key == 'threads')}.")
+        if not isinstance(tuning[key], types) or (key in COUNTS and tuning[key] < 1):
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")
 
 
 def require_sound(case):
@@ -147,6 +159,16 @@ def used(case):
     """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
     uses = constants(case.workload, case.variant).get("USES", {})
     return {(workload, case.tuning[name]) for name, workload in uses.items()}
+
+
+def device(case):
+    """The name of the device that a case is timed on."""
+    return constants(case.workload, case.variant)["DEVICE"]
+
+
+def cards(case):
+    """How many GPUs a case is timed on."""
+    return {"cuda": 1, "mpi_cuda": case.ranks}.get(device(case), 0)
 
 
 def runtime(case):

@@ -20,23 +20,39 @@ def rows_of(count, ranks):
     return [end - first for first, end in pairwise(places)], places[:-1]
 
 
+def types(sizes):
+    """MPI's types of an element and of a row."""
+    from mpi4py.util.dtlib import from_numpy_dtype
+
+    element = from_numpy_dtype(np.dtype(sizes["dtype"]))
+    return element, element.Create_contiguous(sizes["m"]).Commit()
+
+
+def in_place():
+    """What stands for the first rank's own part, which stays where it is."""
+    from mpi4py import MPI
+
+    return MPI.IN_PLACE
+
+
+def require_mode(mode):
+    """Raises LadderError for a mode that isn't one of MODES."""
+    if mode not in MODES:
+        raise LadderError(f"mode={mode!r} must be one of {', '.join(MODES)}.")
+
+
 def steps(problem, multiply, mode):
     """The Steps of a product: `multiply(matrix, x, y)` works on a rank's part.
 
     With `ship` the matrix travels in every timed call; with `resident` it has been sent before, and only x and y do.
     Raises LadderError for any other mode.
     """
-    from mpi4py import MPI
-    from mpi4py.util.dtlib import from_numpy_dtype
-
-    if mode not in MODES:
-        raise LadderError(f"mode={mode!r} must be one of {', '.join(MODES)}.")
-    world, n, m = MPI.COMM_WORLD, problem.sizes["n"], problem.sizes["m"]
+    require_mode(mode)
+    world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])
     counts, places = rows_of(n, world.size)
     count, is_first = counts[world.rank], world.rank == 0
-    element = from_numpy_dtype(dtype)
-    row = element.Create_contiguous(m).Commit()
+    element, row = types(problem.sizes)
     if is_first:
         matrix, x, y = problem.matrix[:count], problem.x, problem.y[:count]
     else:
@@ -44,11 +60,11 @@ def steps(problem, multiply, mode):
 
     def scatter():
         whole = [problem.matrix, counts, places, row] if is_first else None
-        world.Scatterv(whole, MPI.IN_PLACE if is_first else [matrix, count, row])
+        world.Scatterv(whole, in_place() if is_first else [matrix, count, row])
 
     def gather():
         whole = [problem.y, counts, places, element] if is_first else None
-        world.Gatherv(MPI.IN_PLACE if is_first else [y, count, element], whole)
+        world.Gatherv(in_place() if is_first else [y, count, element], whole)
 
     sending = [("scatter", scatter)]
     rest = [

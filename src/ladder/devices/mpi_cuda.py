@@ -1,0 +1,88 @@
+"""Ranks of MPI with a GPU each: arrays in the first rank's pinned memory, and as the clock that of `mpi`.
+
+A call is over when every rank's GPU has done its part. Ranks of one node take its cards in their order; a rank sees
+its own card alone.
+"""
+
+import os
+
+from ladder.devices import cuda, host, mpi
+from ladder.devices.cuda import in_words, lease  # noqa: F401
+from ladder.devices.host import staging, to_host, transfers, upload  # noqa: F401
+from ladder.devices.mpi import agreed, by_rank, command, communicator, is_first, listen  # noqa: F401
+from ladder.errors import LadderError
+
+SHARES_MACHINE = False
+CEILINGS = "cuda"
+
+
+def environment(threads):
+    """The variables of MPI's ranks and of a GPU's processes."""
+    return mpi.environment(threads) | cuda.environment(threads)
+
+
+def start(case):
+    """Join the other ranks and import CuPy. Raises LadderError where MPI or CuPy isn't installed."""
+    mpi.start(case)
+    cuda.start(case)
+
+
+def take(variables):
+    """Set the variables, and of the cards that these name see one alone, by this rank's place on its node."""
+    from mpi4py import MPI
+
+    host.take(variables)
+    cards = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    place = communicator().Split_type(MPI.COMM_TYPE_SHARED).rank
+    os.environ["CUDA_VISIBLE_DEVICES"] = cards[place % len(cards)]
+
+
+def empty(shape, dtype):
+    """An array in the host's pinned memory, its contents undefined."""
+    cuda.load_cupy()
+    import cupyx
+
+    return cupyx.empty_pinned(shape, dtype)
+
+
+def stopwatch(run):
+    """Seconds of one call of `run` and its GPU's work on the slowest rank, all beginning together with idle GPUs."""
+    cuda.synchronize()
+
+    def whole():
+        run()
+        cuda.synchronize()
+
+    return mpi.stopwatch(whole)
+
+
+def flusher():
+    """A function by which the ranks empty the shared cache together, and each its GPU's."""
+    of_host, of_card = host.flusher(communicator().size), cuda.flusher()
+
+    def flush():
+        of_host()
+        of_card()
+
+    return flush
+
+
+def threads_found():
+    """The first rank's threads, CPUs and card, and a list of every rank's."""
+    own = cuda.threads_found()
+    return own | {"ranks": communicator().allgather(own)}
+
+
+def require_threads(case_threads, runtime, found):
+    """Refuse a job in which two ranks share a card."""
+    cards = [rank["gpu"]["uuid"] for rank in found["ranks"]]
+    if shared := len(cards) - len(set(cards)):
+        raise LadderError(
+            f"{len(cards)} ranks have {len(cards) - shared} cards, so that some share one: give the job a card for "
+            "every rank, for example with Slurm's --gpus-per-task=1."
+        )
+
+
+def state(run):
+    """The first rank's card at work, as `cuda.state` tells it; all ranks repeat `run` as often as that one does."""
+    return cuda.state(run, stopwatch, agreed)

@@ -1,0 +1,96 @@
+"""What the variants on ranks with a GPU each share: a rank's rows on its card in pieces, and the product's steps.
+
+A variant's link brings pieces of the matrix from the first rank to the cards, x to all of them, and y back. With more
+than one piece a card works on one while the next is on its way, or while the result of the one before is.
+"""
+
+from types import SimpleNamespace
+
+from ladder.devices import cuda
+from ladder.steps import Steps
+from ladder.workloads.gemv.cublas import multiply
+from ladder.workloads.gemv.ranks import require_mode, rows_of
+
+
+def parts_of(count, ranks, chunks):
+    """Of every rank's rows the pieces: [[(first row in the matrix, rows), ...], ...], none of them missing, some empty.
+
+    Of `chunks` pieces that are as long as possible to differ by at most one row.
+    """
+    parts = []
+    for rows, start in zip(*rows_of(count, ranks), strict=True):
+        counts, places = rows_of(rows, chunks)
+        parts.append([(start + place, count) for place, count in zip(places, counts, strict=True)])
+    return parts
+
+
+def rank_of(problem, chunks):
+    """What a rank has: its place among the ranks, the pieces of all, and matrix, x and y on its card, y its part alone.
+
+    On the first rank y is whole, as `host.y` is, so that the results of all can be gathered in either.
+    """
+    world, device = problem.device.communicator(), problem.device
+    n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
+    parts = parts_of(n, world.size, chunks)
+    own, is_first = parts[world.rank], world.rank == 0
+    start, count = own[0][0], sum(rows for _, rows in own)
+    host = problem if is_first else SimpleNamespace(x=device.empty((m,), dtype), y=device.empty((count,), dtype))
+    return SimpleNamespace(
+        world=world,
+        parts=parts,
+        pieces=[slice(first - start, first - start + rows) for first, rows in own],
+        is_first=is_first,
+        host=host,
+        matrix=cuda.empty((count, m), dtype),
+        x=cuda.empty((m,), dtype),
+        y=cuda.empty((n if is_first else count,), dtype),
+        stream=cuda.load_cupy().cuda.Stream(non_blocking=True),
+    )
+
+
+def steps(problem, mode, chunks, link_of):
+    """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`."""
+    require_mode(mode)
+    rank = rank_of(problem, chunks)
+    link, pieces = link_of(problem, rank), range(chunks)
+
+    def compute(piece):
+        here = rank.pieces[piece]
+        if here.stop > here.start:
+            with rank.stream:
+                multiply(rank.matrix[here], rank.x, rank.y[here])
+
+    def scatter(then=lambda piece: None):
+        link.send(0)
+        for piece in pieces:
+            link.receive(piece)
+            if piece + 1 < chunks:
+                link.send(piece + 1)
+            then(piece)
+
+    def compute_all(then=lambda piece: None):
+        for piece in pieces:
+            compute(piece)
+            then(piece)
+
+    def gather():
+        for piece in pieces:
+            link.collect(piece)
+        link.finish()
+
+    def compute_and_gather():
+        compute_all(then=link.collect)
+        link.finish()
+
+    def phase(name, work):
+        """A step that ends when the card has done its part, on which the next one builds."""
+        return name, lambda: (work(), cuda.synchronize())
+
+    broadcast, sending = phase("broadcast", link.broadcast), phase("scatter", scatter)
+    if mode == "resident":
+        together = [phase("compute and gather", compute_and_gather)]
+        apart = [phase("compute", compute_all), phase("gather", gather)]
+        return Steps([broadcast, *(apart if chunks == 1 else together)], prepare=[sending])
+    together = [phase("scatter and compute", lambda: scatter(then=compute))]
+    apart = [sending, phase("compute", compute_all)]
+    return Steps([broadcast, *(apart if chunks == 1 else together), phase("gather", gather)])

@@ -1,0 +1,100 @@
+"""GEMV on ranks of MPI with a GPU each, cuBLAS computing: what travels between ranks goes from card to card by NCCL.
+
+When the matrix travels (`mode` = ship), bound by the one link of the first rank's host to its card, which all of it
+takes; when it stays (resident), by the cards' memory, plus the latency of a broadcast, a gathering and two copies.
+`chunks` > 1 lets a card work while the next rows are on their way.
+"""
+
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.workloads.gemv import cards
+
+DEVICE = "mpi_cuda"
+RUNTIME = "cuda"
+REQUIRES = ("mpi4py", "cupy")
+
+
+class Link:
+    """NCCL between cards, in a stream of its own beside the one that computes."""
+
+    def __init__(self, problem, rank):
+        self.nccl = load_nccl()
+        world, self.rank, self.whole = rank.world, rank, problem.matrix
+        self.type = {"float64": self.nccl.NCCL_FLOAT64, "float32": self.nccl.NCCL_FLOAT32}[problem.sizes["dtype"]]
+        self.columns = problem.sizes["m"]
+        self.stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
+        longest = max(rows for parts in rank.parts for _, rows in parts)
+        # Rows of other ranks pass through here.
+        self.passing = cuda.empty((longest, self.columns), problem.sizes["dtype"]) if rank.is_first else None
+        self.arrived = {}
+        name = world.bcast(self.nccl.get_unique_id() if rank.is_first else None)
+        self.cards = self.nccl.NcclCommunicator(world.size, name, world.rank)
+
+    def to(self, array, peer):
+        """Have an array of the card sent to another rank's."""
+        if array.size:
+            self.cards.send(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
+
+    def into(self, array, peer):
+        """Have an array of the card received from another rank's."""
+        if array.size:
+            self.cards.recv(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
+
+    def broadcast(self):
+        """x to every card."""
+        x = self.rank.x
+        if self.rank.is_first:
+            x.set(self.rank.host.x, stream=self.stream)
+        self.cards.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
+
+    def send(self, piece):
+        """Have a piece of the matrix sent to every card, the first rank's own last."""
+        matrix = self.rank.matrix[self.rank.pieces[piece]]
+        if self.rank.is_first:
+            for peer, parts in reversed(list(enumerate(self.rank.parts))):
+                first, count = parts[piece]
+                there = self.passing[:count] if peer else matrix
+                if count:
+                    there.set(self.whole[first : first + count], stream=self.stream)
+                if peer:
+                    self.to(there, peer)
+        else:
+            self.into(matrix, 0)
+        self.arrived[piece] = self.stream.record()
+
+    def receive(self, piece):
+        """Let the computing stream wait for a piece."""
+        self.rank.stream.wait_event(self.arrived.pop(piece))
+
+    def collect(self, piece):
+        """Have a piece of y sent to the first card once it is computed."""
+        self.stream.wait_event(self.rank.stream.record())
+        self.nccl.groupStart()
+        if self.rank.is_first:
+            for peer, parts in enumerate(self.rank.parts):
+                first, count = parts[piece]
+                if peer:
+                    self.into(self.rank.y[first : first + count], peer)
+        else:
+            self.to(self.rank.y[self.rank.pieces[piece]], 0)
+        self.nccl.groupEnd()
+
+    def finish(self):
+        """Have y copied to the host once it is whole."""
+        if self.rank.is_first:
+            self.rank.y.get(out=self.rank.host.y, stream=self.stream, blocking=False)
+
+
+def load_nccl():
+    """CuPy's NCCL. Raises LadderError where there is none."""
+    cuda.load_cupy()
+    from cupy.cuda import nccl
+
+    if not nccl.available:
+        raise LadderError("CuPy finds no NCCL: `pip install 'ladder[gpu]'` brings it.")
+    return nccl
+
+
+def setup(problem, *, ranks: int, mode: str, chunks: int = 1):
+    """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
+    return cards.steps(problem, mode, chunks, Link)

@@ -1,0 +1,141 @@
+"""A stand-in for CuPy and NCCL on ranks without a GPU: arrays lie on the host, and streams work as late as they may.
+
+What was put into a stream is done when somebody waits for it, so that a missing wait shows as a wrong result. NCCL
+sends by MPI.
+"""
+
+import ctypes
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+
+class Array(np.ndarray):
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def set(self, values, stream):
+        stream.later(lambda: np.copyto(self, values))
+
+    def get(self, out, stream, blocking):
+        assert not blocking
+        stream.later(lambda: np.copyto(out, self))
+
+
+def empty(shape, dtype):
+    return np.full(shape, np.nan, dtype).view(Array)
+
+
+class Event:
+    def __init__(self, stream):
+        self.stream, self.place = stream, len(stream.work)
+
+    def synchronize(self):
+        self.stream.do(self.place)
+
+
+# All streams by their number, in the order in which they are waited for, and those that were entered.
+streams, turns, current = [], [], []
+
+
+class Stream:
+    def __init__(self, non_blocking):
+        assert non_blocking
+        self.work, self.done, self.ptr = [], 0, len(streams)
+        streams.append(self)
+        turns.append(self)
+
+    def later(self, work):
+        self.work.append(work)
+
+    def do(self, end):
+        while self.done < end:
+            work, self.work[self.done] = self.work[self.done], None
+            self.done += 1
+            work()
+
+    def record(self):
+        return Event(self)
+
+    def wait_event(self, event):
+        self.later(event.synchronize)
+
+    def synchronize(self):
+        self.do(len(self.work))
+
+    def __enter__(self):
+        current.append(self)
+
+    def __exit__(self, *error):
+        current.pop()
+
+
+def synchronize():
+    """No stream is known to be before another: they take turns in being first."""
+    turns.reverse()
+    for stream in turns:
+        stream.synchronize()
+
+
+KINDS = {7: ctypes.c_float, 8: ctypes.c_double}
+group = None
+
+
+def at(pointer, count, kind):
+    return np.ctypeslib.as_array((KINDS[kind] * count).from_address(pointer))
+
+
+class NcclCommunicator:
+    def __init__(self, size, name, rank):
+        from mpi4py import MPI
+
+        self.world = MPI.COMM_WORLD.Dup()
+        assert (size, rank, name) == (self.world.size, self.world.rank, "name")
+
+    def later(self, stream, begin):
+        """`begin` gives a request; those of a group begin together."""
+        if group is None:
+            streams[stream].later(lambda: begin().Wait())
+        else:
+            group.append((stream, begin))
+
+    def send(self, pointer, count, kind, peer, stream):
+        self.later(stream, lambda: self.world.Isend(at(pointer, count, kind), peer))
+
+    def recv(self, pointer, count, kind, peer, stream):
+        self.later(stream, lambda: self.world.Irecv(at(pointer, count, kind), peer))
+
+    def bcast(self, pointer, count, kind, root, stream):
+        self.later(stream, lambda: self.world.Ibcast(at(pointer, count, kind), root))
+
+
+def group_start():
+    global group
+    group = []
+
+
+def group_end():
+    global group
+    begun, group = group, None
+
+    def work():
+        for request in [begin() for _, begin in begun]:
+            request.Wait()
+
+    if begun:
+        streams[begun[0][0]].later(work)
+
+
+nccl = ModuleType("cupy.cuda.nccl")
+nccl.available = True
+nccl.NCCL_FLOAT32, nccl.NCCL_FLOAT64 = 7, 8
+nccl.get_unique_id = lambda: "name"
+nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_start, group_end
+
+cuda = ModuleType("cupy.cuda")
+cuda.nccl, cuda.Stream = nccl, Stream
+cuda.Device = lambda: SimpleNamespace(use=lambda: None, synchronize=synchronize)
+cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1)
+sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
