@@ -23,23 +23,29 @@ MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "ep
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
 COPIES = {"to device": 2e-4, "to host": 1e-5}
+ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_tiled": 2.5e4, "cuda_mma": 5e4, "cublas": 5.5e4}
 
 
 def seconds(case, flops, process, sample):
     """A time that falls with the threads and differs a little between processes and samples."""
-    rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.threads**0.8
+    rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.cores**0.8
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
 
 def record(case, processes=3, converged=True):
     """A record as a measurement would have left it, as far as tables need it."""
     flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
+    cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
+    if case.workload == "gemv":
+        cost = vars(workloads.load("gemv").cost(case.sizes))
+        flops = cost["flops"]
 
     def one(process):
         times = [seconds(case, flops, process, sample) for sample in range(10)]
         parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
+        parts |= {name: times[0] * share for name, share in ON_RANKS.items()} if "ranks" in case.tuning else {}
         phases = [parts | (COPIES if device == "cuda" else {})] * 3
         curve = [
             {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
@@ -53,7 +59,6 @@ def record(case, processes=3, converged=True):
             "curve": curve if case.workload == "mlp" else [],
         }
 
-    cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
     return {"device": device, "converged": converged, "cost": cost, "processes": [*map(one, range(processes))]}
 
 
@@ -99,6 +104,8 @@ def ceilings(machines=MACHINES):
             row = {"workload": "gemm", "variant": "blas", "case": gemm.format(dtype, threads), "best": 50e9 * threads}
             rows.append(row)
         rows.append({"workload": "stream", "variant": "openmp", "case": stream.format(threads), "best": 20e9 * threads})
+    stream = stream.replace("threads={}", "block=512")
+    rows.append({"workload": "stream", "variant": "cuda", "case": stream, "best": 4e12, "device": "cuda"})
     cublas = gemm.format("float64", 1).replace("threads=1", "math=default")
     steps = "elements=16777216,length=8192,dtype=float64,seed=1,cache=warm,block=128,chains=8"
     rows.append({"workload": "gemm", "variant": "cublas", "case": cublas, "best": 60e12, "device": "cuda"})
@@ -169,11 +176,14 @@ def test_a_method_has_one_colour_everywhere(name):
 
 
 def test_looks_differ_by_more_than_the_colour():
+    """Colours do where methods of one workload stand together, on the host or on a GPU."""
     known = list(style.LOOKS.values())
     assert len({look.marker for look in known}) == len(known)
-    on_gpu = [look for name, look in style.LOOKS.items() if "cu" in name]
-    for together in (on_gpu, [look for look in known if look not in on_gpu]):
-        assert len({look.colour for look in together}) == len(together)
+    for names in ({*workloads.variants("gemm"), *workloads.variants("mlp")}, set(workloads.variants("gemv"))):
+        shown = {name: look for name, look in style.LOOKS.items() if name.split(" ")[0] in names}
+        on_gpu = {name for name in shown if "cu" in name}
+        for together in (on_gpu, set(shown) - on_gpu):
+            assert len({shown[name].colour for name in together}) == len(together) > 4
     other = style.look("my_kernel")
     assert other == style.look("my_kernel")
     assert other.colour not in {look.colour for look in known}
@@ -295,6 +305,128 @@ def test_same_tables_same_bytes(tmp_path):
             assert b"/Subtype /Type3" not in path.read_bytes()
 
 
+def test_a_bound_thread_is_another_method_for_each_binding():
+    figure = draw("gemv_time", tables())
+    shown = words(figure)
+    assert {"OpenMP loops", "OpenMP, bound spread", "OpenMP, bound close", "BLAS"} <= set(shown)
+    assert sum(line.get_linestyle() != "None" for line in figure.axes[0].lines if len(line.get_xdata()) == 6) == 4
+
+
+def test_a_product_of_all_cores_is_held_against_what_reading_reaches():
+    """One thread reads 20 GB/s; the sixteen gigabytes that 0.1 s would need are missing where they weren't measured."""
+    found = tables()
+    samples = found["gemv_threads"]["samples"]
+    samples["seconds"] = samples["bytes"] / 10e9 / samples["threads"]
+    figure = draw("gemv_bandwidth", found)
+    ceiling, *methods = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
+    assert [list(ceiling.get_xdata()), list(ceiling.get_ydata())] == [[1, 24], [20.0, 480.0]]
+    for line in methods:
+        np.testing.assert_allclose(line.get_ydata(), [10, 20, 40, 60, 120, 240])
+    assert "reading alone" in words(figure)
+    assert "reading alone" not in words(draw("gemv_bandwidth", found, known={}))
+
+
+def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte():
+    figure = draw("roofline", tables())
+    places = {round(float(x), 3) for line in figure.axes[0].lines for x in line.get_xdata() if line.get_marker() == "D"}
+    assert 0.25 in places
+    assert "matrix-vector" in words(figure)
+
+
+def test_products_on_a_gpu_have_their_fastest_tuning_and_their_share_of_reading():
+    found = tables()
+    samples = found["gemv_gpu"]["samples"]
+    samples["seconds"] = samples["bytes"] / np.where(samples["case"].str.endswith("block=32"), 2e12, 1e12)
+    figure = draw("gemv_gpu", found)
+    assert len(figure.axes) == 3
+    shown = words(figure)
+    assert shown.count("2000 (50 %)") == 3 * 2
+    assert shown.count("1000 (25 %)") == 3 * 2 * 4
+    assert {"float64", "float32"} <= set(shown)
+    assert not any("%" in text for text in words(draw("gemv_gpu", found, known={})))
+
+
+def bars_of(axes):
+    """Where the parts of every bar end, by the bar's place."""
+    ends = {}
+    for patch in axes.patches:
+        if patch.get_width():
+            ends.setdefault(round(patch.get_y(), 3), []).append(patch.get_x() + patch.get_width())
+    return [ends[place] for place in sorted(ends)]
+
+
+def test_on_ranks_the_phases_stand_beside_each_other_and_sending_beside_the_bar_where_it_is_done_once():
+    found = tables()
+    ship, resident = draw("gemv_mpi", found).axes
+    cases = 6 + 8  # without threads, and with them
+    assert [len(bars_of(axes)) for axes in (ship, resident)] == [cases, cases]
+    assert {len(bar) for bar in bars_of(ship)} == {4}
+    assert {len(bar) for bar in bars_of(resident)} == {3}
+    largest = found["gemv_mpi"]["samples"].query("n == 32768 and variant == 'mpi' and ranks == 1 and phase != 'total'")
+    for axes, mode in ((ship, "ship"), (resident, "resident")):
+        phases = largest[largest["mode"] == mode].groupby("phase", sort=False)["seconds"].median()
+        timed = phases if mode == "ship" else phases.drop("scatter")
+        np.testing.assert_allclose(bars_of(axes)[0], 1e3 * timed.cumsum())
+    assert sum(" + " in text for text in words(ship) + words(resident)) == cases + 2  # and MPI + OpenMP twice
+
+
+def without_phases(found, *names):
+    """The tables without some phases of the products on ranks."""
+    samples = found["gemv_mpi"]["samples"]
+    found["gemv_mpi"]["samples"] = samples[~samples["phase"].isin(names)]
+    return found
+
+
+def test_a_phase_that_is_missing_leaves_a_gap_and_no_word_on_what_pays():
+    figure = draw("gemv_mpi", without_phases(tables(), "scatter"))
+    assert {len(bar) for axes in figure.axes for bar in bars_of(axes)} == {3}
+    assert "scatter" not in words(figure)
+    assert "once before" not in " ".join(words(figure))
+    shown = " ".join(words(draw("gemv_break_even", without_phases(tables(), "scatter"))))
+    assert "pays over one rank: can't tell" in shown
+    only_totals = without_phases(tables(), *ON_RANKS)
+    assert not any(bars_of(axes) for axes in draw("gemv_mpi", only_totals).axes)
+
+
+def test_ranks_pay_after_some_products_or_never():
+    """On two ranks half a call of the one rank is saved with every product, and scattering takes a whole one."""
+    found = tables()
+    samples = found["gemv_mpi"]["samples"]
+    samples = samples[(samples["variant"] == "mpi") & (samples["ranks"] <= 2)]
+    noise = 1 + 1e-3 * samples["process"]
+    seconds = samples["bytes"] / 1e10 / samples["ranks"]
+    scatter = samples["phase"] == "scatter"
+    samples["seconds"] = noise * seconds.where(~scatter, samples["bytes"] / 1e10)
+    found["gemv_mpi"]["samples"] = samples
+    shown = " ".join(words(draw("gemv_break_even", found)))
+    assert shown.count("pays over one rank: from 2 on") == 3
+    assert "pays over threads" not in shown
+    samples.loc[samples["phase"] == "total", "seconds"] *= samples["ranks"] ** 2
+    assert " ".join(words(draw("gemv_break_even", found))).count("pays over one rank: never") == 3
+
+
+def test_ranks_are_held_against_threads_where_these_multiplied_the_same_matrix():
+    found = tables()
+    threads = found["gemv_threads"]["samples"]
+    threads["n"], threads["m"] = 2048, 8192
+    threads["flops"], threads["bytes"] = 2 * 2048 * 8192, 8 * 2048 * 8192
+    threads["seconds"] = (1 + 1e-3 * threads["process"]) * 1e-6
+    figure = draw("gemv_break_even", found)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert ["pays over threads: never" in title for title in titles] == [True, False, False]
+
+
+def test_one_machine_may_lack_what_the_other_has():
+    found = tables(MACHINES[:2])
+    for experiment in ("gemv_mpi", "gemv_gpu"):
+        samples = found[experiment]["samples"]
+        found[experiment]["samples"] = samples[samples["machine"] == MACHINES[0]]
+    for name in ("gemv_mpi", "gemv_gpu", "gemv_break_even"):
+        shown = " ".join(words(draw(name, found)))
+        assert MACHINES[0] in shown
+        assert MACHINES[1] not in shown
+
+
 def test_sample_digits_are_those_of_the_data_set(tmp_path):
     labels = np.array([3, 3, 7], np.uint8)
     images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
@@ -310,6 +442,7 @@ def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
         assert (ROOT / "workflow" / "report" / f"{name}.rst").read_text().strip()
     assert figures.drawable(planned()) == figures.names()
     assert figures.drawable(["gemm_threads"]) == ["gemm_speedup", "gemm_time", "sample_digits"]
+    assert "gemv_break_even" not in figures.drawable(["gemv_mpi"])
     assert figures.drawable([], data=False) == []
 
 
@@ -330,6 +463,7 @@ def test_only_a_change_of_code_draws_anew_and_only_what_it_concerns(tmp_path, mo
 
     assert changed(lambda text: text + "MORE = 1\n") == {"gemm_time"}
     assert changed(lambda text: text + "MORE = 1\n", "figures/rungs.py") == {"gemm_gpu", "gemm_large", "gemm_square"}
+    assert changed(lambda text: text + "MORE = 1\n", "distributed.py") == {"gemv_break_even", "gemv_mpi"}
     assert changed(lambda text: text + "MORE = 1\n", "figures/style.py") == set(DRAWN)
     assert changed(lambda text: text + "MORE = 1\n", "measure.py") == set()
 

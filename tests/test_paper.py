@@ -40,6 +40,11 @@ def sources():
     return {path.name: path.read_text() for path in sorted(PAPER.glob("*.tex"))}
 
 
+def results():
+    """The section of the results with the files that are part of it."""
+    return sources()["results.tex"] + sources()["gemv.tex"]
+
+
 def build(found, folder):
     """The PDF of the paper about a study, and the log of its making."""
     paper.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf")
@@ -63,15 +68,15 @@ def test_every_key_of_the_text_is_one_of_the_numbers():
 
 
 def test_every_table_of_the_text_is_written():
-    asked = set(re.findall(r"\\(?:long)?studytable\{(\w+)\}", sources()["results.tex"] + sources()["appendix.tex"]))
+    asked = set(re.findall(r"\\(?:long)?studytable\{(\w+)\}", results() + sources()["appendix.tex"]))
     assert asked == set(tables_of(Study({}, None)))
 
 
 def test_every_figure_is_in_the_text():
-    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", sources()["results.tex"])) == figures.names()
+    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", results())) == figures.names()
 
 
-@pytest.mark.parametrize("name", ["results.tex", "introduction.tex"])
+@pytest.mark.parametrize("name", ["results.tex", "gemv.tex", "introduction.tex"])
 def test_no_measured_number_is_typed_by_hand(name):
     text = re.sub(r"(?m)%.*$", "", sources()[name])
     text = re.sub(r"\\(?:result|ifmeasured|ref|label|cite[a-z]*)\{[^{}]*\}", "", text)

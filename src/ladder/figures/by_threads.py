@@ -1,14 +1,15 @@
-"""What the figures over the number of threads share: times, and speed-ups against each method's own single thread."""
+"""What the figures over the number of threads share: times, bandwidths, and speed-ups over a method's one thread."""
 
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from ladder import statistics
-from ladder.figures import medians, style
+from ladder.figures import medians, peaks, style
 
 HEIGHT = 1.75  # inches of a panel
 SPACING = 8.5  # points from line to line of a note
 IDEAL = {"color": style.GREY, "linewidth": 0.8}
+CEILING = IDEAL | {"linewidth": 2.4, "alpha": 0.6}
 
 
 def times(tables, what, words, ylabel):
@@ -21,10 +22,21 @@ def speedups(tables, what, words):
     return panels(tables, what, words, "speed-up", fill_speedups, [Line2D([], [], **IDEAL, label="ideal")])
 
 
-def panels(tables, what, words, ylabel, fill, more):
-    """A figure whose every panel `fill(axes, summaries)` draws; `more` are further entries of its legend.
+def bandwidths(tables, ceilings, what, words):
+    """Bytes over time by threads: a panel per machine and problem, a line per method and the rate of reading alone."""
+    reading = {name: peaks.bandwidths(found, ("read",)) for name, found in ceilings.items()}
 
-    Cases on a GPU, which count no threads, have no place in it.
+    def fill(axes, summaries, row):
+        fill_bandwidths(axes, summaries, row, reading.get(row["machine"], {}))
+
+    line = Line2D([], [], **CEILING, label="reading alone")
+    return panels(tables, what, words, "GB/s", fill, [line] if any(reading.values()) else [])
+
+
+def panels(tables, what, words, ylabel, fill, more):
+    """A figure whose every panel `fill(axes, summaries, row)` draws; `more` are further entries of its legend.
+
+    The row is the problem's first. Cases on a GPU, which count no threads, have no place in it.
     """
     frame = medians.samples(tables)
     found = medians.by_machine(frame[frame["device"] == "host"], medians.machines(tables))
@@ -37,7 +49,7 @@ def panels(tables, what, words, ylabel, fill, more):
     for name, problems in found.items():
         for axes, (row, rows) in zip(bands[name], problems, strict=True):
             summaries = medians.summaries(rows)
-            fill(axes, summaries)
+            fill(axes, summaries, row)
             axes.set_title(words(row))
             style.thread_axis(axes.xaxis, summaries["threads"])
             axes.grid(axis="y")
@@ -50,14 +62,24 @@ def panels(tables, what, words, ylabel, fill, more):
     return figure
 
 
-def fill_times(axes, summaries):
+def fill_times(axes, summaries, row):
     """Medians with intervals, a line per method."""
     style.time_axis(axes.yaxis, style.extent(summaries))
     for method, dodge, found in lines(summaries):
         style.curve(axes, found["threads"] * dodge, found, method)
 
 
-def fill_speedups(axes, summaries):
+def fill_bandwidths(axes, summaries, row, ceiling):
+    """GB/s from zero with intervals, a line per method; `ceiling` is {threads: B/s}."""
+    rates = medians.rates(summaries, row["bytes"] / 1e9)
+    ceiling = {threads: best / 1e9 for threads, best in ceiling.items() if threads in set(rates["threads"])}
+    axes.plot(list(ceiling), list(ceiling.values()), **CEILING)
+    for method, dodge, found in lines(rates):
+        style.curve(axes, found["threads"] * dodge, found, method)
+    axes.set_ylim(0, 1.05 * max([*ceiling.values(), style.extent(rates, reach=1.3, pad=1)[1]]))
+
+
+def fill_speedups(axes, summaries, row):
     """Ratios to one thread's time with their intervals, the ideal line, and one thread's time in the free corner."""
     threads = sorted(summaries["threads"].unique())
     axes.plot(threads, threads, **IDEAL, zorder=1)

@@ -1,8 +1,10 @@
 """From tables to what figures show: medians with intervals per case, machine by machine and problem by problem."""
 
+import numpy as np
 import pandas as pd
 
 from ladder import statistics, workloads
+from ladder.figures import style
 
 PUBLISHED = " (published)"
 SUMMARY = ["median", "low", "high", "converged", "processes"]
@@ -17,8 +19,9 @@ def machines(*tables):
 def samples(tables, total=True):
     """An experiment's timed calls, or without `total` its phases, with a column `method`; empty where there are none.
 
-    The method is what a figure compares: the variant or, for a training whose products are another's, the product's.
-    A case that doesn't count threads, such as one on a GPU, has one.
+    The method is what a figure compares: the variant, with the binding of its threads where it has one, or, for a
+    training whose products are another's, the product's. A case that doesn't count threads, such as one on a GPU, has
+    one.
     """
     frame = tables["samples"]
     if not len(frame):
@@ -29,9 +32,10 @@ def samples(tables, total=True):
 
 def named(frame):
     """A table with the column `method`."""
-    if "product" not in frame:
-        return frame.assign(method=frame["variant"])
-    return frame.assign(method=frame["product"].fillna(frame["variant"]))
+    method = frame["variant"]
+    if "binding" in frame:
+        method = (method + " " + frame["binding"]).fillna(method)
+    return frame.assign(method=frame["product"].fillna(method) if "product" in frame else method)
 
 
 def problems(frame, but=()):
@@ -59,10 +63,22 @@ def summaries(rows, by=("method", "threads")):
     return pd.DataFrame(found, columns=[*by, *SUMMARY])
 
 
+def rates(found, work):
+    """Summaries of times as those of rates, for so much work."""
+    return found.assign(
+        median=work / found["median"], low=work / found["high"], high=work / np.maximum(found["low"], 1 / style.FAR)
+    )
+
+
 def product(row, form=True):
     """A matrix product in words: `nn: 1000 × 300 × 784`, with dtype and cache where they aren't the usual."""
     shape = f"{row['m']} × {row['n']} × {row['k']}"
     return ", ".join([f"{row['form']}: {shape}" if form else shape, *unusual(row)])
+
+
+def vector_product(row):
+    """The matrix of a matrix-vector product in words: `8,192 × 16,384`, with dtype and cache as in `product`."""
+    return ", ".join([f"{row['n']:,} × {row['m']:,}", *unusual(row)])
 
 
 def training(row):

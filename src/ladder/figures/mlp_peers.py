@@ -13,22 +13,12 @@ def draw(tables):
     tables = tables["mlp_peers"]
     missing = medians.named(tables["missing"]) if len(tables["missing"]) else None
     found = {
-        name: [(row, groups(rows, missing)) for row, rows in problems]
+        name: [(medians.training(row), groups(rows, missing), ()) for row, rows in problems]
         for name, problems in medians.by_machine(medians.samples(tables), medians.machines(tables)).items()
     }
     if not found:
         return style.empty("trainings beside their peers")
-    counts = {name: len(some) for name, some in found.items()}
-    tallest = max(bars.inches(one) for some in found.values() for _, one in some)
-    figure = style.new(0.3 + (tallest + 0.95) * style.rows_of_bands(counts))
-    bands = style.bands(figure, counts)
-    for name, some in found.items():
-        for axes, (row, one) in zip(bands[name], some, strict=True):
-            bars.grouped(axes, one)
-            axes.set_title(medians.training(row))
-            axes.set_xlabel("time of an epoch (ms)")
-    style.legend(figure, [], all(bars.converged(one) for some in found.values() for _, one in some))
-    return figure
+    return bars.figure(found, "time of an epoch (ms)", 0.95)
 
 
 def groups(rows, missing):

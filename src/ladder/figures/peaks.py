@@ -19,11 +19,17 @@ def multiply_adds(ceilings, precision, device):
 
 def roofs(ceilings, dtype):
     """The roofs of a roofline, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
-    bandwidths = {}
-    for case, rate in cases(ceilings, "stream"):
-        bandwidths[case.threads] = max(rate, bandwidths.get(case.threads, 0.0))
-    found = [(threads, flops(ceilings, dtype, threads), bandwidths[threads]) for threads in sorted(bandwidths)]
+    found = [(threads, flops(ceilings, dtype, threads), best) for threads, best in bandwidths(ceilings).items()]
     return [roof for roof in found if roof[1]]
+
+
+def bandwidths(ceilings, kernels=("read", "copy", "triad"), device="host"):
+    """B/s of a device's best stream among these kernels, by number of threads; {} where none was measured."""
+    found = {}
+    for case, rate in cases(ceilings, "stream", device):
+        if case.sizes["kernel"] in kernels:
+            found[case.threads] = max(rate, found.get(case.threads, 0.0))
+    return dict(sorted(found.items()))
 
 
 def fits(case, precision, threads):

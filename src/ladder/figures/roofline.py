@@ -1,4 +1,4 @@
-"""Roofline of each machine from its measured ceilings, with the products on it.
+"""Roofline of each machine from its measured ceilings, with the products on it, of matrices and of a vector.
 
 S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
 architectures", Communications of the ACM 52(4), 2009. The intensity counts each operand once, as if caches had no end.
@@ -11,10 +11,10 @@ from ladder.figures import medians, peaks, style
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
-EXPERIMENTS = ("gemm_square", "gemm_threads")
+EXPERIMENTS = ("gemm_square", "gemm_threads", "gemv_threads")
 USES_CEILINGS = True
 DTYPE = "float64"
-GROUPS = {"gemm_square": "square product", "gemm_threads": "training's products"}
+GROUPS = {"gemm_square": "square product", "gemm_threads": "training's products", "gemv_threads": "matrix-vector"}
 LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
@@ -50,9 +50,8 @@ def fastest(tables, machine):
     for first, problem in medians.problems(frame):
         if first["dtype"] == DTYPE:
             found = medians.summaries(problem).sort_values("median").drop_duplicates("method")
-            work = first["flops"] / 1e9
-            rates = {"low": work / found["high"], "high": work / np.maximum(found["low"], 1 / style.FAR)}
-            rows.append(found.assign(intensity=first["flops"] / first["bytes"], median=work / found["median"], **rates))
+            rates = medians.rates(found, first["flops"] / 1e9)
+            rows.append(rates.assign(intensity=first["flops"] / first["bytes"]))
     return pd.concat(rows) if rows else pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])
 
 
@@ -72,8 +71,9 @@ def fill(axes, roofs, cases):
         style.points(axes, some["intensity"], some["median"], some, style.look(method))
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
     for number, (group, middle) in enumerate(middles.iterrows()):
-        side = {"ha": "right", "xytext": (-5, 3)} if number == 0 else {"ha": "left", "xytext": (5, 3)}
-        x = middle["min"] if number == 0 else middle["max"]
+        is_last = number == len(middles) - 1
+        side = {"ha": "left", "xytext": (5, 3)} if is_last else {"ha": "right", "xytext": (-5, 3)}
+        x = middle["max"] if is_last else middle["min"]
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
         axes.annotate(GROUPS[group], (x, 0), **place, **side, va="bottom", color=style.DARK, fontsize=7)
 

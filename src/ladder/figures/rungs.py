@@ -7,8 +7,6 @@ from ladder.figures import bars, medians, peaks, style
 FORMS = ("nn", "tn", "nt")
 SHADES = {"nn": 0.0, "tn": 0.35, "nt": 0.65}
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
-DASHED = {"color": style.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
-DOTTED = DASHED | {"linestyle": (0, (1, 1.5))}
 ORDINARY = "what fused multiply-adds reach without tensor cores"
 UNITS = {"host": ("GFLOP/s", 1e9), "cuda": ("TFLOP/s", 1e12)}
 
@@ -26,26 +24,13 @@ def figure(tables, ceilings, what, device="host"):
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         found[name] = [panel(rows, ceilings.get(name, peaks.NONE), device) for _, rows in shapes]
     found = {name: some for name, some in found.items() if some}
-    counts = {name: len(some) for name, some in found.items()}
-    every = [one for some in found.values() for one in some]
-    tallest = max(bars.inches(groups) for _, groups, _, _ in every)
-    drawn = style.new(0.3 + (tallest + 0.72) * style.rows_of_bands(counts))
-    bands = style.bands(drawn, counts)
-    for name, some in found.items():
-        for axes, (title, groups, ceiling, ordinary) in zip(bands[name], some, strict=True):
-            bars.grouped(axes, groups, reach=1.03 * max(ceiling, ordinary))
-            axes.set_title(title)
-            axes.set_xlabel(UNITS[device][0])
-            for line, look in ((ceiling, DASHED), (ordinary, DOTTED)):
-                if line:
-                    axes.axvline(line, **look)
-    dotted = [Line2D([], [], **DOTTED, label=ORDINARY)] if any(ordinary for *_, ordinary in every) else []
-    style.legend(drawn, dotted, all(bars.converged(groups) for _, groups, _, _ in every))
-    return drawn
+    has_dotted = any(ordinary for some in found.values() for *_, (_, (ordinary, _)) in some)
+    dotted = [Line2D([], [], **bars.DOTTED, label=ORDINARY)] if has_dotted else []
+    return bars.figure(found, UNITS[device][0], 0.72, dotted)
 
 
 def panel(rows, ceilings, device):
-    """The rungs on one shape: (title, groups of bars, ceiling and multiply-adds' rate in the device's unit or 0)."""
+    """The rungs on one shape: title, groups of bars, and the lines of the ceiling and of multiply-adds."""
     row, work = rows.iloc[0], rows.groupby("form")["flops"].first()
     unit, size = UNITS[device]
     ceiling = (peaks.flops(ceilings, row["precision"], row["threads"], device) or 0) / size
@@ -55,24 +40,18 @@ def panel(rows, ceilings, device):
     groups = []
     for method in style.ordered(rows["method"]):
         forms = [form for form in FORMS if (method, form) in found.index]
-        groups.append((method, [bar(form, found.loc[(method, form)], work[form] / size, ceiling) for form in forms]))
+        groups.append(
+            (
+                method,
+                [
+                    bars.rate(form, SHADES[form], found.loc[(method, form)], work[form] / size, ceiling)
+                    for form in forms
+                ],
+            )
+        )
     title = medians.product({**row, "dtype": row["precision"]}, form=False)
     if device == "host":
         title += f", {style.threads(row['threads'])}"
     if ceiling:
         title += f"\ndashed, 100 %: {style.three(ceiling)} {unit}"
-    return title, groups, ceiling, ordinary
-
-
-def bar(form, found, work, ceiling):
-    """A case as a bar of its rate."""
-    rate = work / found["median"]
-    return {
-        "name": form,
-        "value": rate,
-        "low": work / found["high"],
-        "high": work / max(found["low"], 1 / style.FAR),
-        "converged": found["converged"],
-        "shade": SHADES[form],
-        "text": f"{style.three(rate)} ({style.percent(rate / ceiling)})" if ceiling else style.three(rate),
-    }
+    return title, groups, [(ceiling, bars.DASHED), (ordinary, bars.DOTTED)]

@@ -19,7 +19,7 @@ GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
 BLUE, ORANGE, GREEN, RED, PINK, BROWN = "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161"
 FAR = 1e30  # beyond every axis
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
-YELLOW, SKY = "#ece133", "#56b4e9"
+YELLOW, SKY, INDIGO = "#ece133", "#56b4e9", "#332288"
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Look:
 
     label: str
     colour: str
-    marker: str
+    marker: str | tuple
     dashes: tuple | str = "-"
 
 
@@ -38,12 +38,20 @@ LOOKS = MappingProxyType(
         "openmp": Look("OpenMP loops", RED, "o"),
         "interchanged": Look("loops interchanged", ORANGE, "^", (0, (5, 1.5))),
         "tiled": Look("tiled", GREEN, "s", (0, (3, 1, 1, 1))),
+        "openmp_bound spread": Look("OpenMP, bound spread", ORANGE, ">", (0, (5, 1.5))),
+        "openmp_bound close": Look("OpenMP, bound close", GREEN, "<", (0, (3, 1, 1, 1))),
         "blas": Look("BLAS", BLUE, "D", (0, (1, 1))),
+        "mpi": Look("MPI", PINK, (4, 1, 0), (0, (6, 1, 1, 1))),
+        "mpi_openmp": Look("MPI + OpenMP", BROWN, (4, 1, 45), (0, (2, 1))),
         "cuda_naive": Look("CUDA naive", RED, "*"),
+        "cuda_coalesced": Look("CUDA transposed", PINK, (3, 1, 0)),
         "cuda_shared": Look("CUDA shared memory", ORANGE, "d"),
         "cuda_tiled": Look("CUDA register tiles", GREEN, "8"),
+        "cuda_warp": Look("CUDA warps on rows", GREEN, (6, 1, 0)),
         "cuda_mma": Look("CUDA tensor cores", PINK, "H"),
         "cublas": Look("cuBLAS", BLUE, "p"),
+        "mpi_cublas": Look("MPI + cuBLAS", SKY, (5, 1, 0), (0, (4, 1))),
+        "nccl_cublas": Look("NCCL + cuBLAS", INDIGO, (8, 1, 0), (0, (1, 1))),
         "c_openmp": Look("OpenMP loops in C", BROWN, "v", (0, (4, 1, 1, 1, 1, 1))),
         "numpy_loop": Look("NumPy by hand", PINK, "P"),
         "pytorch": Look("PyTorch", SKY, "X"),
@@ -140,15 +148,15 @@ def empty(what):
     return figure
 
 
-def bands(figure, counts, beside=3):
+def bands(figure, counts, beside=3, inches=None):
     """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
 
     Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
-    to three panels in a row.
+    to three panels in a row, and `inches`, by machine, says how the height is shared if not by rows.
     """
     narrow = max(counts.values()) == 1
     columns = min(len(counts), beside) if narrow else 1
-    heights = None if narrow else [-(-count // 3) for count in counts.values()]
+    heights = None if narrow else list((inches or {name: -(-count // 3) for name, count in counts.items()}).values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
     names, found = wrapped(counts, 84 // columns), {}
     for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
@@ -209,7 +217,8 @@ def points(axes, x, y, found, one, along="y"):
     for converged in (True, False):
         chosen = np.asarray(found["converged"], bool) == converged
         face = one.colour if converged else "white"
-        axes.plot(np.asarray(x)[chosen], np.asarray(y)[chosen], one.marker, color=one.colour, mfc=face, mew=0.9)
+        points = np.asarray(x)[chosen], np.asarray(y)[chosen]
+        axes.plot(*points, marker=one.marker, linestyle="", color=one.colour, mfc=face, mew=0.9)
 
 
 def extent(found, reach=4.0, pad=1.25):
