@@ -34,6 +34,17 @@ def seconds(case, flops, process, sample):
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
 
+def parts_on_ranks(case, time):
+    """The phases of a product on ranks; in pieces, computation and communication are one."""
+    if "ranks" not in case.tuning:
+        return {}
+    found = {name: time * share for name, share in ON_RANKS.items()}
+    if case.tuning.get("chunks", 1) > 1:
+        other = "scatter" if case.tuning["mode"] == "ship" else "gather"
+        found = {f"{other} and compute": found.pop(other) + found.pop("compute")} | found
+    return found
+
+
 def record(case, processes=3, converged=True):
     """A record as a measurement would have left it, as far as tables need it."""
     flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
@@ -45,7 +56,7 @@ def record(case, processes=3, converged=True):
     def one(process):
         times = [seconds(case, flops, process, sample) for sample in range(10)]
         parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
-        parts |= {name: times[0] * share for name, share in ON_RANKS.items()} if "ranks" in case.tuning else {}
+        parts |= parts_on_ranks(case, times[0])
         phases = [parts | (COPIES if device == "cuda" else {})] * 3
         curve = [
             {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
@@ -72,7 +83,7 @@ def planned():
     return found
 
 
-def tables(machines=MACHINES[:1], drop=(), without_gpu=(), **facts):
+def tables(machines=MACHINES[:1], drop=(), without_gpu=(), without_cards=(), **facts):
     """Every experiment's tables; the cases of the variants in `drop` are missing, and machines may have no GPU."""
     found = {}
     for experiment, cases in planned().items():
@@ -81,7 +92,8 @@ def tables(machines=MACHINES[:1], drop=(), without_gpu=(), **facts):
             for case in cases:
                 own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
                 one = record(case, **facts)
-                if case.variant in drop or (one["device"] == "cuda" and machine in without_gpu):
+                lacking = {"cuda": without_gpu, "mpi_cuda": without_cards}.get(one["device"], ())
+                if case.variant in drop or machine in lacking:
                     rows["missing"].append(own | {"why": "it is not installed"})
                     continue
                 for name, some in collect.rows_of(one, own).items():
@@ -416,6 +428,38 @@ def test_ranks_are_held_against_threads_where_these_multiplied_the_same_matrix()
     assert ["pays over threads: never" in title for title in titles] == [True, False, False]
 
 
+def test_cards_stand_beside_ranks_of_the_same_machine_and_matrix():
+    found = tables(MACHINES, without_cards=MACHINES[1:])
+    figure = draw("gemv_cards", found)
+    ship, resident = figure.axes
+    assert MACHINES[1] not in " ".join(words(figure))
+    matrices = ["2,048 × 8,192", "8,192 × 8,192", "32,768 × 8,192", "65,536 × 32,768"]
+    for axes, count in ((ship, 3), (resident, 4)):  # the largest is resident alone
+        assert [text.get_text() for text in axes.texts if "×" in text.get_text()] == matrices[:count]
+        labels = [text.get_text() for text in axes.get_yticklabels()]
+        assert len(labels) == 3 * 4 + 2 * (count - 3)
+        assert labels[:2] == ["MPI, 32 ranks", "MPI + OpenMP, 4 × 8 threads"]
+        assert all(label.endswith("8 GPUs") for label in labels[2:4])
+
+
+def test_phases_that_overlap_are_told_as_such():
+    found = tables()
+    samples = found["gemv_cards"]["samples"]
+    for chunks, shown in ((1, False), (4, True)):
+        found["gemv_cards"]["samples"] = samples[samples["chunks"] == chunks]
+        found["gemv_cards_large"]["samples"] = found["gemv_cards_large"]["samples"].iloc[:0]
+        assert ("both at once" in words(draw("gemv_cards", found))) == shown
+
+
+def test_one_card_alone_is_shown():
+    found = tables()
+    for name in ("gemv_cards", "gemv_cards_large"):
+        samples = found[name]["samples"]
+        found[name]["samples"] = samples[samples["ranks"] == 1]
+    labels = [text.get_text() for text in draw("gemv_cards", found).axes[0].get_yticklabels()]
+    assert labels[:4] == ["MPI, 32 ranks", "MPI + OpenMP, 4 × 8 threads", "MPI + cuBLAS, 1 GPU", "NCCL + cuBLAS, 1 GPU"]
+
+
 def test_one_machine_may_lack_what_the_other_has():
     found = tables(MACHINES[:2])
     for experiment in ("gemv_mpi", "gemv_gpu"):
@@ -463,7 +507,11 @@ def test_only_a_change_of_code_draws_anew_and_only_what_it_concerns(tmp_path, mo
 
     assert changed(lambda text: text + "MORE = 1\n") == {"gemm_time"}
     assert changed(lambda text: text + "MORE = 1\n", "figures/rungs.py") == {"gemm_gpu", "gemm_large", "gemm_square"}
-    assert changed(lambda text: text + "MORE = 1\n", "distributed.py") == {"gemv_break_even", "gemv_mpi"}
+    assert changed(lambda text: text + "MORE = 1\n", "distributed.py") == {
+        "gemv_break_even",
+        "gemv_cards",
+        "gemv_mpi",
+    }
     assert changed(lambda text: text + "MORE = 1\n", "figures/style.py") == set(DRAWN)
     assert changed(lambda text: text + "MORE = 1\n", "measure.py") == set()
 
