@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import made_up
-from ladder import configuration, figures, gpu, latex, numbers, paper, tables
+from ladder import configuration, figures, gemv_numbers, gemv_tables, gpu, latex, numbers, paper, tables
 from ladder.errors import LadderError
 from ladder.study import Study
 
@@ -20,11 +20,12 @@ needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk is
 
 
 def values_of(found):
-    return numbers.numbers(found, configuration.protocol({}), 1.25) | numbers.filled(gpu.numbers(found))
+    more = gpu.numbers(found) | gemv_numbers.numbers(found)
+    return numbers.numbers(found, configuration.protocol({}), 1.25) | numbers.filled(more)
 
 
 def tables_of(found, reports=()):
-    return tables.all_tables(found) | gpu.tables(found, reports)
+    return tables.all_tables(found) | gpu.tables(found, reports) | gemv_tables.tables(found)
 
 
 def generated(found, folder):
@@ -99,9 +100,10 @@ def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
         made_up.study(),
         made_up.study(most_threads=1),
         made_up.study(chosen=list(made_up.gpu_cases())),
+        made_up.study(chosen=list(made_up.gemv_cases())),
         made_up.both(made_up.study(), made_up.study("another (published)", most_threads=6)),
     ],
-    ids=["nothing", "one machine", "one thread", "a gpu", "two machines"],
+    ids=["nothing", "one machine", "one thread", "a gpu", "products of a vector", "two machines"],
 )
 def test_the_paper_fits_the_page_whatever_was_measured(found, tmp_path):
     pdf, log = build(found, tmp_path)
@@ -117,7 +119,7 @@ def test_the_text_tells_what_was_not_measured(tmp_path):
     assert "Nothing was measured" in text
     assert "This figure can" in text
     assert "not tested" in text
-    everything = [*made_up.cases(), *made_up.gpu_cases()]
+    everything = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
     whole = text_of(build(made_up.study(chosen=everything), made(tmp_path / "whole"))[0])
     assert "no measurement" not in whole
     assert "20.0 times as fast as" in " ".join(whole.split())

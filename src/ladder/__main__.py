@@ -336,20 +336,22 @@ def run_publish(options):
 
 
 def run_numbers(options):
-    from ladder import gpu, latex, numbers, study
+    from ladder import gemv_numbers, gpu, latex, numbers, study
 
     found = study.load(options.folders, options.machine, options.description)
     protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
-    values = numbers.numbers(found, protocol, options.margin) | numbers.filled(gpu.numbers(found))
+    more = gpu.numbers(found) | gemv_numbers.numbers(found)
+    values = numbers.numbers(found, protocol, options.margin) | numbers.filled(more)
     latex.write(options.out, numbers.text(values))
 
 
 def run_tables(options):
-    from ladder import gpu, latex, study, tables
+    from ladder import gemv_tables, gpu, latex, study, tables
     from ladder.record import write_atomically
 
     found = study.load(options.folders, options.machine, options.description)
-    for name, text in (tables.all_tables(found) | gpu.tables(found, options.kernel)).items():
+    every = tables.all_tables(found) | gpu.tables(found, options.kernel) | gemv_tables.tables(found)
+    for name, text in every.items():
         latex.write(f"{options.out}/{name}.tex", text)
     write_atomically(options.html, tables.html_validation(found))
 

@@ -35,6 +35,12 @@ def by_kind(phases, mode):
     return found
 
 
+def passes(phases, mode, wanted):
+    """Seconds of one kind of phase in every pass over a case's phases: rows of process and seconds."""
+    chosen = (phases["phase"].map(kind) == wanted) & ~phases["phase"].isin(ONCE.get(mode, ()))
+    return phases[chosen].groupby(["process", "sample"], as_index=False)["seconds"].sum()
+
+
 def contenders(rows):
     """Of one machine's timed calls on one matrix the fastest case of each kind: {name: rows}, none empty.
 
@@ -53,7 +59,9 @@ def contenders(rows):
 
 
 def fastest(rows):
-    """The rows of the case with the shortest median."""
+    """The rows of the case with the shortest median, of whichever variant; none of none."""
+    if rows.empty:
+        return rows
     names = ["variant", "case"]
     best = rows.groupby(names)["seconds"].median().idxmin()
     return study.where(rows, **dict(zip(names, best, strict=True)))

@@ -103,7 +103,7 @@ def long_table(columns, head, rows, empty="There is no measurement for this tabl
         return table(columns, head, rows, empty)
     titles = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
     body = [f"\\begin{{longtable}}{{{columns}}}", r"\longcaption", *titles, r"\endfirsthead", *titles, r"\endhead"]
-    lines = [" & ".join(row) + r" \\" for row in rows]
+    lines = [" & ".join(row) + r" \\" if row else r"\midrule" for row in rows]
     return "\n".join([*body, *lines, r"\bottomrule", r"\end{longtable}"]) + "\n"
 
 

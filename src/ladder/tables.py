@@ -19,7 +19,11 @@ NAMING = (
     "kernel",
     "form",
     "dtype",
+    "ranks",
     "threads",
+    "binding",
+    "mode",
+    "chunks",
     "cache",
     "batch",
     "m",
@@ -137,7 +141,7 @@ def reasons(absent, is_all):
     if is_all and absent["why"].nunique() == 1:
         return f"{escape(absent['why'].iloc[0])}: every case of {listed(map(code, absent['variant'].unique()))}"
     why = absent["why"].str.replace(
-        r"needs \d+ cores, (\d+) to be had", r"more threads than the \1 cores to be had", regex=True
+        r"needs \d+ cores, (\d+) to be had", r"more threads or ranks than the \1 cores to be had", regex=True
     )
     parts = []
     for reason, rows in absent.groupby(why, sort=False):
@@ -177,7 +181,11 @@ def grouped(columns, cases):
 def worded(column, values):
     """One column's values, with the column's name where the values don't speak for themselves."""
     values = ", ".join(code(value) for value in values if value is not None)
-    return values if column in ("variant", "product", "kernel", "form", "dtype") else f"{escape(column)} {values}"
+    return (
+        values
+        if column in ("variant", "product", "kernel", "form", "dtype", "binding", "mode")
+        else f"{escape(column)} {values}"
+    )
 
 
 def validation(found):

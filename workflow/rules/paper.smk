@@ -12,7 +12,7 @@ PAPER_TABLES = expand(
     "results/tex/{table}.tex",
     table=(
         "machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared"
-        " gpu_ceilings gpu_square gpu_training gpu_mlp kernels"
+        " gpu_ceilings gpu_square gpu_training gpu_mlp kernels gemv_threads gemv_mpi gemv_gpu gemv_cards"
     ).split(),
 )
 PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
@@ -29,7 +29,7 @@ rule numbers:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("numbers", "gpu"),
+        sources=code_of("numbers", "gpu", "gemv_numbers", "distributed"),
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
@@ -58,7 +58,7 @@ rule tables:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("tables", "numbers", "gpu"),
+        sources=code_of("tables", "numbers", "gpu", "gemv_numbers", "gemv_tables", "distributed"),
         study=study_arguments(),
         kernels=[f"--kernel={path}" for path in KERNEL_REPORTS],
     shell:

@@ -71,9 +71,9 @@ def fill(axes, roofs, cases):
         style.points(axes, some["intensity"], some["median"], some, style.look(method))
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
     for number, (group, middle) in enumerate(middles.iterrows()):
-        is_last = number == len(middles) - 1
-        side = {"ha": "left", "xytext": (5, 3)} if is_last else {"ha": "right", "xytext": (-5, 3)}
-        x = middle["max"] if is_last else middle["min"]
+        is_left = number == len(middles) - 2  # of the last two, which may be neighbours
+        side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
+        x = middle["min"] if is_left else middle["max"]
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
         axes.annotate(GROUPS[group], (x, 0), **place, **side, va="bottom", color=style.DARK, fontsize=7)
 

@@ -1,0 +1,171 @@
+"""What the paper says of matrix-vector products, of times made up by rule."""
+
+import pytest
+
+import made_up
+from ladder import gemv_numbers, gemv_tables
+from ladder.case import Case
+from ladder.latex import code, percent, rate
+from ladder.numbers import Missing
+from ladder.study import Study
+
+EVERYTHING = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made_up.study(chosen=EVERYTHING)
+
+
+@pytest.fixture(scope="module")
+def values(found):
+    return gemv_numbers.numbers(found)
+
+
+def without(drop):
+    """The numbers without the cases of which `drop(experiment, case)` is true."""
+    return gemv_numbers.numbers(made_up.study(chosen=[one for one in EVERYTHING if not drop(*one[:2])]))
+
+
+def test_the_keys_do_not_depend_on_what_was_measured(values):
+    for some in ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards"):
+        one = made_up.study(chosen=[one for one in EVERYTHING if one[0] == some])
+        assert list(gemv_numbers.numbers(one)) == list(values)
+    nothing = gemv_numbers.numbers(Study({}, None))
+    assert list(nothing) == list(values)
+    assert all(value is None or isinstance(value, Missing) for value in nothing.values())
+
+
+def test_a_whole_study_lacks_only_what_cannot_be(values):
+    missing = {key for key, value in values.items() if value is None or isinstance(value, Missing)}
+    assert missing == {
+        "gemv/mpi/ship/sending",  # it is part of every product
+        "gemv/mpi/largest/shared",  # no threads multiplied that matrix
+        "gemv/cards/ship/best/sending",
+        "gemv/cards/ship/cores/sending",
+        *(f"gemv/cards/{mode}/best/computation" for mode in gemv_numbers.MODES),  # it overlaps
+        *(f"gemv/cards/{mode}/best/imbalance" for mode in gemv_numbers.MODES),
+        *(f"gemv/cards/{mode}/best/verdict" for mode in gemv_numbers.MODES),
+    }
+
+
+def test_the_fastest_on_threads_is_held_against_reading_by_as_many(found, values):
+    reading = found.samples("ceiling_bandwidth", kernel="read", threads=12)
+    best = (reading["bytes"] / reading["seconds"]).max()
+    rows = found.samples("gemv_threads", variant="openmp_bound", binding="spread", threads=12)
+    reached = rows["bytes"].iloc[0] / rows["seconds"].median()
+    assert values["gemv/threads/best/method"] == code("spread")
+    assert values["gemv/threads/best/threads"] == r"\num{12} threads"
+    assert values["gemv/threads/best/rate"] == rate(reached, "bandwidth")
+    assert values["gemv/threads/best/share"] == percent(reached / best)
+
+
+def test_bindings_are_told_apart(values):
+    assert values["gemv/threads/spread/against/openmp"].startswith(r"is \num{1.50} times as fast")
+    assert values["gemv/threads/close/against/openmp"].startswith(r"takes \num{2.00} times as long")
+    assert values["gemv/threads/spread/against/close"].startswith(r"is \num{3.00} times as fast")
+
+
+def test_communication_is_held_against_computation(values):
+    """Four ranks: 4096 rows are computed in 10 ms and sent in 132 ms."""
+    assert values["gemv/mpi/ship/ranks"] == r"\num{4} ranks"
+    assert values["gemv/mpi/ship/verdict"].startswith(r"takes \num{13.2} times as long as the computation")
+    assert values["gemv/mpi/ship/against/one"].startswith(r"takes \num{3.55} times as long as one rank")
+    assert values["gemv/mpi/resident/against/one"].startswith(r"is \num{3.9")
+    assert values["gemv/mpi/resident/verdict"].startswith(r"is \num{500} times as fast as the computation")
+    assert values["gemv/mpi/resident/imbalance"] == r"\num{1.25}"
+    assert values["gemv/mpi/ship/hybrid"] == r"\num{2} ranks of \num{2} threads"
+    assert values["gemv/mpi/ship/pure"] == r"\num{2} ranks"
+    assert values["gemv/mpi/resident/hybrid/against/pure"].startswith(r"takes \num{1.10} times as long")
+
+
+def test_ranks_pay_once_what_they_save_makes_up_for_the_sending(values):
+    """132 ms are sent to save 30 ms with every product; threads that share their memory are faster than four ranks."""
+    assert values["gemv/mpi/largest/one"] == r"after \num{5} products"
+    assert values["gemv/mpi/smallest/shared"] == "never"
+    threads = Case("gemv", "blas", made_up.gemv(1024), {"threads": 4})
+    resident = made_up.PRODUCT / 4 + 2 * made_up.TALK
+    for seconds, told in ((resident, "can't be told"), (resident + 0.01, r"after \num{4} products")):
+        alike = [("gemv_threads", threads, seconds), *(one for one in EVERYTHING if one[0] == "gemv_mpi")]
+        assert told in gemv_numbers.numbers(made_up.study(chosen=alike))["gemv/mpi/smallest/shared"]
+
+
+def test_the_findings_hold_where_the_data_say_so(values):
+    assert values["gemv/findings/communication/verdict"] == "holds"
+    assert values["gemv/findings/resident/verdict"] == "holds"
+    assert r"pays after \num{5} products" in values["gemv/findings/resident/evidence"]
+    alone = without(lambda name, case: name == "gemv_mpi" and case.ranks > 1)
+    for finding in ("communication", "resident"):
+        assert alone[f"gemv/findings/{finding}/verdict"] == "not tested"
+    assert alone["gemv/mpi/largest/one"] == "at a number of products that was not measured"
+
+
+@pytest.mark.parametrize(
+    ("sending", "verdict"), [(0.4, "does not hold"), (1.0, "can't be told"), (1.5, "holds in part"), (3.0, "holds")]
+)
+def test_far_longer_means_more_than_twice(found, sending, verdict):
+    changed = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
+    samples = changed.tables["gemv_mpi"]["samples"]
+    of_phase = samples.set_index(["variant", "case", "process", "sample"])["seconds"]
+    compute = of_phase[(samples["phase"] == "compute").to_numpy()].reindex(
+        samples.set_index(["variant", "case", "process", "sample"]).index
+    )
+    scatter = (samples["phase"] == "scatter").to_numpy()
+    samples.loc[scatter, "seconds"] = sending * compute.to_numpy()[scatter]
+    samples.loc[samples["phase"].isin(["broadcast", "gather"]), "seconds"] = 1e-12
+    assert gemv_numbers.numbers(changed)["gemv/findings/communication/verdict"] == verdict
+
+
+def test_the_rungs_on_a_gpu_are_told_by_matrix(values):
+    assert values["gemv/gpu/large/float64/matrix"] == r"$4096 \times 8192$"
+    assert values["gemv/gpu/long/float64/matrix"] == r"$10 \times 1000000$"
+    assert values["gemv/gpu/small/float32/matrix"] == r"$1000 \times 784$"
+    assert values["gemv/gpu/large/float64/cuda_warp/against/cublas"].startswith(r"is \num{1.1")
+    assert values["gemv/gpu/long/float64/cuda_naive/rate"].startswith(r"\qty{99.9}{\giga")
+    two = without(lambda name, case: name == "gemv_gpu" and case.sizes["n"] == 10)
+    assert two["gemv/gpu/long/float64/matrix"] is None
+
+
+def test_cards_are_held_against_the_best_of_several_ranks_on_the_same_matrix(values):
+    """Sending 4096 rows to two cards takes 4.4 ms by NCCL; the hybrid sends them in 44 ms and computes for 11 ms."""
+    assert values["gemv/cards/matrix"] == r"$4096 \times 8192$"
+    assert values["gemv/cards/ship/best/variant"] == code("nccl_cublas")
+    assert values["gemv/cards/ship/cores/place"] == r"\num{2} ranks of \num{2} threads"
+    assert values["gemv/cards/ship/best/against/cores"].startswith(r"is \num{12.4} times as fast")
+    assert values["gemv/cards/ship/nccl/against/mpi"].startswith(r"is \num{2.00} times as fast")
+    assert values["gemv/cards/large/matrix"] == r"$8192 \times 8192$"
+    assert values["gemv/cards/large/against/one"].startswith(r"is \num{1.9")
+    one = without(lambda name, case: "cublas" in case.variant and case.ranks > 1)
+    assert one["gemv/cards/large/against/one"] is None or isinstance(one["gemv/cards/large/against/one"], Missing)
+    assert one["gemv/cards/ship/best/time"] is None
+
+
+def test_another_machine_is_spoken_of_where_the_subject_has_not_measured(found):
+    subject = made_up.study("here", chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
+    both = made_up.both(found, subject).of("here")
+    values = gemv_numbers.numbers(both)
+    assert values["gemv/mpi/machine"] == code("here")
+    assert values["gemv/gpu/machine"] == code(made_up.MACHINE)
+
+
+def test_a_missing_phase_is_no_error(found):
+    changed = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
+    samples = changed.tables["gemv_mpi"]["samples"]
+    changed.tables["gemv_mpi"]["samples"] = samples[~samples["phase"].isin(["scatter", "compute"])].drop(
+        columns="imbalance"
+    )
+    values = gemv_numbers.numbers(changed)
+    assert values["gemv/mpi/ship/computation"] is None
+    assert values["gemv/mpi/largest/one"] == "at a number of products that was not measured"
+    assert values["gemv/findings/communication/verdict"] == "not tested"
+    assert gemv_tables.tables(changed)["gemv_mpi"].count("--") > 16
+
+
+def test_the_tables_have_a_row_for_every_case_or_say_that_there_is_none(found):
+    tables = gemv_tables.tables(found)
+    counts = {"gemv_threads": 4, "gemv_mpi": 2 * 2 * 4, "gemv_gpu": 3 * 5, "gemv_cards": 3 * 2 * 2}
+    for name, count in counts.items():
+        lines = [line for line in tables[name].splitlines() if line.endswith(r"\\") and "texttt{" in line]
+        assert len(lines) == count, name
+    for text in gemv_tables.tables(Study({}, None)).values():
+        assert text.startswith(r"\emph{There is no measurement")
