@@ -1,0 +1,351 @@
+"""A real Slurm of four virtual nodes on this machine, two of them with a GPU each that is no card.
+
+    python tests/cluster/slurm.py start [FOLDER]    and it stays, until
+    python tests/cluster/slurm.py stop
+
+Needs root, and no Slurm that is configured here already. There is one at a time: whoever runs it holds a lock.
+"""
+
+import argparse
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import psutil
+
+from ladder.errors import LadderError
+
+PARTITIONS = {"cpu": ["c1", "c2"], "gpu": ["g1", "g2"]}
+NODES = [node for nodes in PARTITIONS.values() for node in nodes]
+TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
+
+# Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
+CONFIGURATION = Path("/etc/slurm/slurm.conf")
+GRES = CONFIGURATION.with_name("gres.conf")
+MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
+# One place on the machine, so that what a killed run left is found; and one where programs may be executed.
+FOLDER = Path("/var/lib/ladder-slurm")
+LOCK = Path("/run/ladder-slurm.lock")
+
+# MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
+# nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
+# batch_sched_delay: a job starts within a second, not three.
+SLURM_CONF = """{mark}
+ClusterName=ladder
+SlurmctldHost=localhost
+SlurmUser=root
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobs.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SlurmdParameters=config_overrides
+PropagateResourceLimits=NONE
+ReturnToService=1
+EnforcePartLimits=ALL
+SchedulerParameters=batch_sched_delay=0
+MinJobAge=3600
+KillWait=5
+MpiDefault=pmi2
+GresTypes=gpu
+NodeName=DEFAULT CPUs=2 RealMemory=4000
+NodeName=c[1-2] NodeHostname=localhost Port=[17001-17002]
+NodeName=g[1-2] NodeHostname=localhost Port=[17003-17004] Gres=gpu:1
+PartitionName=DEFAULT MaxTime=60 State=UP
+PartitionName=cpu Nodes=c[1-2] Default=YES
+PartitionName=gpu Nodes=g[1-2]
+"""
+# A GPU without a file drains its node.
+GRES_CONF = "{mark}\nNodeName=g[1-2] Name=gpu File=/dev/null\n"
+
+
+class Waiting(LadderError):
+    """What a Slurm waits for on this machine."""
+
+
+@dataclass
+class Job:
+    """A job that has ended, as the completion log tells. Times are local; `nodes` is empty for one that never ran."""
+
+    id: int
+    name: str
+    partition: str
+    nodes: list[str]
+    state: str
+    processors: int
+    started: datetime
+    ended: datetime
+
+
+class Slurm:
+    """The Slurm that runs, with its log of jobs, `jobs.log`, and its other files in `folder`."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def submit(self, *arguments):
+        """The number of a new job: of `sbatch` with these arguments."""
+        return int(output("sbatch", "--parsable", "--output", self.folder / "%j.out", *arguments).split(";")[0])
+
+    def said(self, job):
+        """What a job printed."""
+        return (self.folder / f"{job}.out").read_text()
+
+    def jobs(self):
+        """The jobs of the completion log, in the order in which they ended."""
+        log = self.folder / "jobs.log"
+        return [parsed(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def ended(self, job, limit=30):
+        """Wait until a job has ended; it, as the completion log tells."""
+        return wait(lambda: next((one for one in self.jobs() if one.id == job), None), f"The job {job} to end", limit)
+
+    def running(self, job, limit=30):
+        """Wait until a job runs."""
+        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"The job {job} to run", limit)
+
+    def cancel(self, job):
+        output("scancel", job)
+
+    def down(self, node):
+        """Take a node down, as when it fails: what runs on it is lost."""
+        output("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+
+    def up(self, node):
+        """Bring a node back, and wait until it is idle."""
+        output("scontrol", "update", f"NodeName={node}", "State=RESUME")
+        wait(lambda: nodes()[node] == "idle", f"The node {node} to come back")
+
+
+def parsed(line):
+    """The job of a line of the completion log."""
+    # Names and folders may hold blanks.
+    told = dict(re.findall(r"(\w+)=(.*?)(?= \w+=|\s*$)", line))
+    return Job(
+        id=int(told["JobId"]),
+        name=told["Name"],
+        partition=told["Partition"],
+        nodes=expanded(told["NodeList"]),
+        state=told["JobState"],
+        processors=int(told["ProcCnt"]),
+        started=datetime.fromisoformat(told["StartTime"]),
+        ended=datetime.fromisoformat(told["EndTime"]),
+    )
+
+
+def expanded(names):
+    """The nodes in a list of Slurm's such as `c[1-2],g1`, or `(null)`, which has none."""
+    spans = [
+        (letter, part.partition("-"))
+        for letter, single, several in re.findall(r"([a-z])(?:(\d+)|\[([\d,-]+)\])", names)
+        for part in (single or several).split(",")
+    ]
+    return [f"{letter}{number}" for letter, (low, _, high) in spans for number in range(int(low), int(high or low) + 1)]
+
+
+def output(*command):
+    """What a command printed. Raises LadderError, with its complaint, when it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        raise LadderError(f"'{' '.join(map(str, command))}' failed: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def nodes():
+    """The state of each node, by its name, in lower case."""
+    return dict(line.split() for line in output("sinfo", "--Node", "--noheader", "--format=%N %T").splitlines())
+
+
+def wait(until, what, limit=30):
+    """What `until` answers once that is true. Raises LadderError when it isn't within `limit` seconds."""
+    end = time.monotonic() + limit
+    while not (answer := until()):
+        if time.monotonic() > end:
+            raise LadderError(f"{what} took more than {limit} s.")
+        time.sleep(0.05)
+    return answer
+
+
+def answers(test):
+    """Whether a question to a daemon, a function, is answered as it should be."""
+    try:
+        return test()
+    except LadderError:
+        return False
+
+
+def missing():
+    """The Debian packages whose tools are not there."""
+    return sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
+
+
+def check():
+    """Raise Waiting where no Slurm of ours may be."""
+    if os.geteuid():
+        raise Waiting("A Slurm on this machine waits for root, who may start one.")
+    for path in (CONFIGURATION, GRES):
+        if path.exists() and not path.read_text().startswith(MARK):
+            raise Waiting(f"A Slurm for tests waits for a machine without another: {path} is not its own.")
+    if "SLURM_CONF" in os.environ:
+        raise Waiting("A Slurm for tests waits for a machine without another: SLURM_CONF is set.")
+
+
+def prepare():
+    """Have all that is needed installed. Raises Waiting where that may not or cannot be."""
+    check()
+    if missing() and not shutil.which("apt-get"):
+        raise Waiting(f"A Slurm on this machine waits for its programs: Debian has them in {', '.join(missing())}.")
+    if missing():
+        install(missing())
+
+
+def install(packages):
+    """Install Debian packages."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    get = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
+    for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise Waiting(f"A Slurm waits for packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
+
+
+def held(limit):
+    """The machine's lock, as an open file. Raises Waiting when another has it for more than `limit` seconds."""
+    file = LOCK.open("w")
+
+    def taken():
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    try:
+        wait(taken, "", limit)
+    except LadderError:
+        file.close()
+        raise Waiting(
+            "A Slurm for tests waits for the one that runs here to end; 'python tests/cluster/slurm.py stop' ends it."
+        ) from None
+    return file
+
+
+def start(folder=FOLDER, keep=None):
+    """Start a Slurm anew, whatever an earlier one left; the caller holds the lock.
+
+    `keep` is the lock's file where the Slurm shall stay, and hold the lock, longer than this process.
+    """
+    stop()
+    folder = Path(folder).resolve()
+    for pattern in ("munge*", "state", "spool-*", "*.log", "*.out"):
+        for path in folder.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (folder / "state").mkdir(parents=True)
+    key = folder / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(os.urandom(128))
+    CONFIGURATION.write_text(SLURM_CONF.format(mark=MARK, folder=folder))
+    GRES.write_text(GRES_CONF.format(mark=MARK))
+    try:
+        # A munged of its own, as root, so that none of the machine's is touched.
+        files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
+        socket = f"--socket={folder}/munge.socket"
+        daemon(folder, ["munged", "--force", socket, *files], keep)
+        wait(lambda: answers(lambda: output("munge", "--no-input", socket)), "munged's answer", 10)
+        daemon(folder, ["slurmctld", "-c"])
+        for node in NODES:
+            daemon(folder, ["slurmd", "-c", "-N", node])
+        idle = dict.fromkeys(NODES, "idle")
+        wait(lambda: answers(lambda: nodes() == idle), f"The nodes of Slurm to be idle (see {folder}/*.log)")
+    except BaseException:
+        stop()
+        raise
+    return Slurm(folder)
+
+
+def daemon(folder, command, keep=None):
+    """Start a daemon, which goes into the background by itself."""
+    with (folder / "start.log").open("a") as log:
+        files = [keep.fileno()] if keep else []
+        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=files).returncode
+    if code:
+        raise LadderError(f"'{' '.join(command)}' failed with status {code}: see {log.name}.")
+
+
+def stop():
+    """End the Slurm that is configured, with all that runs in it, and remove its configuration."""
+    if not CONFIGURATION.exists() or not CONFIGURATION.read_text().startswith(MARK):
+        return
+    folder = Path(re.search("^StateSaveLocation=(.*)/state$", CONFIGURATION.read_text(), re.MULTILINE)[1])
+    ours = set(processes(folder))
+    for process in ours:
+        process.terminate()
+    for process in psutil.wait_procs(ours, timeout=5)[1]:
+        process.kill()
+    CONFIGURATION.unlink()
+    GRES.unlink(missing_ok=True)
+
+
+def processes(folder):
+    """The daemons of the Slurm whose files are in `folder`, and whatever runs in its jobs; pid files may be stale."""
+    for process in psutil.process_iter():
+        try:
+            if process.name().startswith("slurm"):
+                ours = process.cwd() == str(folder)
+            else:
+                ours = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
+            if ours:
+                yield from (process, *process.children(recursive=True))
+        except psutil.Error:
+            continue
+
+
+@contextmanager
+def running(folder=FOLDER, limit=600):
+    """A Slurm as long as the context lasts. Raises Waiting, after `limit` seconds where another one runs."""
+    prepare()
+    with held(limit):
+        slurm = start(folder)
+        try:
+            yield slurm
+        finally:
+            stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    begin = verbs.add_parser("start")
+    begin.add_argument("folder", nargs="?", default=FOLDER, help=f"of all files (default: {FOLDER})")
+    verbs.add_parser("stop")
+    options = parser.parse_args()
+    try:
+        if options.verb == "stop":
+            check()
+            stop()
+            return
+        prepare()
+        with held(limit=0) as lock:
+            start(options.folder, keep=lock)
+    except LadderError as error:
+        sys.exit(f"slurm: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""The Slurm of the tests is one: it places, refuses and ends jobs, and it is the machine's only one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cluster import slurm as virtual
+from ladder.errors import LadderError
+
+pytestmark = pytest.mark.cluster
+SCRIPT = Path(virtual.__file__)
+RANKS = """
+import os
+from mpi4py import MPI
+print(*MPI.COMM_WORLD.allgather(os.environ["SLURMD_NODENAME"]))
+"""
+
+
+def test_all_nodes_are_idle(slurm):
+    assert virtual.nodes() == {"c1": "idle", "c2": "idle", "g1": "idle", "g2": "idle"}
+
+
+@pytest.mark.parametrize(("partition", "nodes"), virtual.PARTITIONS.items())
+def test_job_runs_in_its_partition(slurm, partition, nodes):
+    number = slurm.submit("-p", partition, "-J", "two words", "--mem=100", "--wrap", "echo on $SLURMD_NODENAME")
+    job = slurm.ended(number)
+    assert (job.name, job.partition, job.state, job.processors) == ("two words", partition, "COMPLETED", 1)
+    assert job.nodes[0] in nodes
+    assert slurm.said(number) == f"on {job.nodes[0]}\n"
+    assert job.started <= job.ended
+
+
+def test_failure_is_told(slurm):
+    assert slurm.ended(slurm.submit("--wrap", "exit 3")).state == "FAILED"
+
+
+def test_job_without_a_partition_is_for_cpus(slurm):
+    assert slurm.ended(slurm.submit("--wrap", "true")).partition == "cpu"
+
+
+def test_ranks_run_on_two_nodes(slurm, tmp_path):
+    program = tmp_path / "ranks.py"
+    program.write_text(RANKS)
+    ranks = ["srun", "--mpi=pmi2", "-n", "2", sys.executable, str(program)]
+    number = slurm.submit("-N", "2", "-n", "2", "--wrap", " ".join(ranks))
+    job = slurm.ended(number, limit=60)
+    assert (job.state, job.nodes, job.processors) == ("COMPLETED", ["c1", "c2"], 2)
+    assert slurm.said(number) == "c1 c2\nc1 c2\n"
+
+
+def test_each_gpu_is_given_to_one_job(slurm):
+    ask = ["-p", "gpu", "--gpus=1", "-c", "1", "--mem=100", "--wrap", "echo $CUDA_VISIBLE_DEVICES; sleep 2"]
+    jobs = [slurm.ended(slurm_job) for slurm_job in [slurm.submit(*ask), slurm.submit(*ask)]]
+    assert sorted(job.nodes for job in jobs) == [["g1"], ["g2"]]
+    assert [slurm.said(job.id) for job in jobs] == ["0\n", "0\n"]
+
+
+def test_node_without_a_gpu_gives_none(slurm):
+    with pytest.raises(LadderError, match="Requested node configuration is not available"):
+        slurm.submit("-p", "cpu", "--gres=gpu:1", "--wrap", "true")
+
+
+def test_unknown_partition_is_refused(slurm):
+    with pytest.raises(LadderError, match="invalid partition"):
+        slurm.submit("-p", "cpus", "--wrap", "true")
+
+
+def test_time_limit_is_kept(slurm):
+    number = slurm.submit("-t", "1", "--wrap", "sleep 600")
+    slurm.running(number)
+    # No limit is below a minute, but the minute may be cut.
+    virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1")
+    assert slurm.ended(number, limit=120).state == "TIMEOUT"
+
+
+def test_job_is_cancelled(slurm):
+    number = slurm.submit("--wrap", "sleep 600")
+    slurm.running(number)
+    slurm.cancel(number)
+    assert slurm.ended(number).state == "CANCELLED"
+
+
+def test_job_that_never_ran_was_nowhere(slurm):
+    number = slurm.submit("--hold", "--wrap", "true")
+    slurm.cancel(number)
+    assert slurm.ended(number).nodes == []
+
+
+def test_what_runs_on_a_node_fails_with_it(slurm):
+    number = slurm.submit("-w", "c2", "--no-requeue", "--wrap", "sleep 600")
+    slurm.running(number)
+    slurm.down("c2")
+    assert virtual.nodes()["c2"] == "down"
+    assert slurm.ended(number).state == "NODE_FAIL"
+    slurm.up("c2")
+    assert slurm.ended(slurm.submit("-w", "c2", "--wrap", "true")).state == "COMPLETED"
+
+
+def test_another_one_waits(slurm):
+    done = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "waits for the one that runs here" in done.stderr
+    assert virtual.nodes()["c1"] == "idle"
+
+
+def test_nodes_are_listed():
+    assert virtual.expanded("c[1-2],g1") == ["c1", "c2", "g1"]
+    assert virtual.expanded("c[1,3-4]") == ["c1", "c3", "c4"]
+    assert virtual.expanded("(null)") == []
+
+
+def test_plain_user_is_told_what_tests_wait_for(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(virtual.Waiting, match="waits for root"), virtual.running():
+        pass
+
+
+@pytest.mark.parametrize("name", ["CONFIGURATION", "GRES"])
+def test_configuration_of_another_slurm_is_left_alone(name, tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs.conf"
+    theirs.write_text("ClusterName=real\n")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(virtual, "GRES", tmp_path / "gres.conf")
+    monkeypatch.setattr(virtual, "CONFIGURATION", tmp_path / "slurm.conf")
+    monkeypatch.setattr(virtual, name, theirs)
+    with pytest.raises(virtual.Waiting, match=r"theirs\.conf is not its own"), virtual.running():
+        pass
+    virtual.stop()
+    assert theirs.read_text() == "ClusterName=real\n"
+
+
+def test_packages_that_do_not_come_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(virtual, "CONFIGURATION", tmp_path / "slurm.conf")
+    monkeypatch.setattr(virtual, "GRES", tmp_path / "gres.conf")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(virtual.Waiting, match="munge, slurm-client, slurmctld, slurmd"):
+        virtual.prepare()
+    tool = tmp_path / "apt-get"
+    tool.write_text("#!/bin/sh\necho no network >&2; exit 100\n")
+    tool.chmod(0o755)
+    with pytest.raises(virtual.Waiting, match="no network"):
+        virtual.prepare()
