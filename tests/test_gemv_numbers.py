@@ -82,6 +82,7 @@ def test_communication_is_held_against_computation(values):
 def test_ranks_pay_once_what_they_save_makes_up_for_the_sending(values):
     """132 ms are sent to save 30 ms with every product; threads that share their memory are faster than four ranks."""
     assert values["gemv/mpi/largest/one"] == r"after \num{5} products"
+    assert values["gemv/mpi/smallest/place"] == r"\num{4} ranks"
     assert values["gemv/mpi/smallest/shared"] == "never"
     threads = Case("gemv", "blas", made_up.gemv(1024), {"threads": 4})
     resident = made_up.PRODUCT / 4 + 2 * made_up.TALK

@@ -45,8 +45,9 @@ def contenders(rows):
     """Of one machine's timed calls on one matrix the fastest case of each kind: {name: rows}, none empty.
 
     `one`: one rank; `shared`: threads on shared memory; `ship` and `resident`: several ranks, the matrix sent every
-    time and once.
+    time and once. A case that belongs to two experiments counts once.
     """
+    rows = rows.drop_duplicates(["variant", "case", "process", "sample"])
     on_ranks = rows["ranks"].fillna(1) if "ranks" in rows else 1
     mode = rows.get("mode")
     kinds = {

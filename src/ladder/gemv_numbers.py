@@ -7,7 +7,7 @@ import math
 
 import pandas as pd
 
-from ladder import distributed, gpu, statistics, study
+from ladder import collect, distributed, gpu, statistics, study
 from ladder.distributed import COMMUNICATION, COMPUTATION
 from ladder.latex import code, number, percent, rate, seconds
 from ladder.numbers import (
@@ -124,7 +124,7 @@ def sizes(found, *experiments):
     frames = [frame for frame in map(found.samples, experiments) if len(frame)]
     if not frames:
         return []
-    every = pd.concat(frames)
+    every = collect.whole(pd.concat(frames))
     columns = [name for name in ("n", "m", "dtype", "cache") if name in every]
     parts = [rows for _, rows in every.groupby(columns, sort=False)]
     return sorted(parts, key=lambda rows: rows["flops"].iloc[0])
