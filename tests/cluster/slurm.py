@@ -3,7 +3,7 @@
     python tests/cluster/slurm.py start [FOLDER]    and it stays, until
     python tests/cluster/slurm.py stop
 
-Needs root, and no Slurm that is configured here already. There is one at a time: whoever runs it holds a lock.
+FOLDER, for its files, is its own: an earlier one's are removed from there. Needs root, and no Slurm that is configured here already. There is one at a time: whoever runs it holds a lock.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -294,10 +294,13 @@ def stop():
         return
     folder = Path(re.search("^StateSaveLocation=(.*)/state$", CONFIGURATION.read_text(), re.MULTILINE)[1])
     ours = set(processes(folder))
+    # One may end because another did.
     for process in ours:
-        process.terminate()
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
     for process in psutil.wait_procs(ours, timeout=5)[1]:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     CONFIGURATION.unlink()
     GRES.unlink(missing_ok=True)
 
