@@ -3,7 +3,8 @@
     python tests/cluster/slurm.py start [FOLDER]    and it stays, until
     python tests/cluster/slurm.py stop
 
-FOLDER, for its files, is its own: an earlier one's are removed from there. Needs root, and no Slurm that is configured here already. There is one at a time: whoever runs it holds a lock.
+FOLDER, for its files, is its own: an earlier one's are removed from there. Needs root, and no Slurm that is configured
+here already. There is one at a time: whoever runs it holds a lock.
 """
 
 import argparse
