@@ -54,6 +54,8 @@ def test_the_fastest_on_threads_is_held_against_reading_by_as_many(found, values
     best = (reading["bytes"] / reading["seconds"]).max()
     rows = found.samples("gemv_threads", variant="openmp_bound", binding="spread", threads=12)
     reached = rows["bytes"].iloc[0] / rows["seconds"].median()
+    assert values["gemv/threads/intensity"] == r"\num{0.250}"
+    assert values["gemv/threads/side"] == "below the ridge, where memory is the limit"
     assert values["gemv/threads/best/method"] == code("spread")
     assert values["gemv/threads/best/threads"] == r"\num{12} threads"
     assert values["gemv/threads/best/rate"] == rate(reached, "bandwidth")

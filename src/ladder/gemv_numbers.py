@@ -20,7 +20,10 @@ from ladder.numbers import (
     caches,
     comparison,
     headed,
+    intensity,
+    ridge_of,
     scaling,
+    side,
     threads_named,
     untested,
 )
@@ -92,6 +95,8 @@ def threads(found):
     frame = study.one_size(found.samples("gemv_threads"))
     cases = by_method(frame)
     values = {"machine": machine(found), "matrix": matrix(frame), "cache": caches(frame)}
+    moved = intensity(frame)
+    values |= {"intensity": number(moved) if moved else None, "side": side(moved, ridge_of(found, "float64"))}
     for name, counts in cases.items():
         best = best_of(counts)
         values |= headed(name, scaling(counts) | bandwidth(best, reading(found, best)))
