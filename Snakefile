@@ -31,6 +31,26 @@ localrules:
     measurements,
 
 
+# On a cluster a node's work is measuring, and telling what it is; all else is too short to be worth a job.
+if SITE:
+
+    localrules:
+        ceilings,
+        collect,
+        digits,
+        figure,
+        kernel,
+        mnist,
+        numbers,
+        plan,
+        precompile,
+        publish,
+        reference,
+        table,
+        tables,
+        typeset,
+
+
 rule kernels:
     input:
         BINARIES,

@@ -47,11 +47,12 @@ class Machine:
         self.cases = []
 
     def plan(self, experiment="small"):
-        return {"experiment": experiment, "machine": self.name, "cases": self.cases}
+        return {"experiment": experiment, "cases": self.cases}
 
     def add(self, case, left_out=None, recorded=True, **process):
         """Plan a case, with a record of other times if it runs."""
-        self.cases.append({"key": case.key, "left_out": left_out, "sources": self.one["sources"]})
+        about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.one["sources"]}
+        self.cases.append(about)
         if recorded and not left_out:
             found = copy.deepcopy(self.one) | {"machine": self.name, "variant": case.variant, "case": case.slug}
             found["processes"][0] |= process
@@ -60,9 +61,8 @@ class Machine:
 
     def publish(self, *experiments):
         Path("ceilings.json").write_text("{}")
-        publish.publish(
-            [self.plan(name) for name in experiments or ["small"]], "ceilings.json", f"published/{self.name}"
-        )
+        plans = [self.plan(name) for name in experiments or ["small"]]
+        publish.publish(plans, self.name, "ceilings.json", f"published/{self.name}")
         return f"published/{self.name}"
 
     def forget(self):
@@ -186,7 +186,7 @@ def test_publishing_and_collecting_gives_the_same_tables(here):
     before = tables(here.plan())
     folder = here.publish("other", "small")
     here.forget()
-    nothing = {"experiment": "small", "machine": "elsewhere", "cases": []}
+    nothing = {"experiment": "small", "cases": []}
     after = tables(nothing, folder)
     for name, frame in before.items():
         expected = frame.assign(machine="here (published)") if len(frame) else frame
@@ -245,7 +245,7 @@ def test_the_same_case_of_another_machine_or_variant_stays(here, there):
 
 
 def test_nothing_at_all_gives_empty_tables():
-    found = tables({"experiment": "small", "machine": "here", "cases": []})
+    found = tables({"experiment": "small", "cases": []})
     assert all(frame.empty for frame in found.values())
 
 

@@ -12,7 +12,7 @@ from ladder.devices import host
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
 ONE = {"question": "?", "workload": "gemm", "sizes": {"m": 1, "n": 1, "k": 1}, "variants": {"blas": {"threads": 1}}}
-PLAN = ["--cores", "2", "--gpus", "0", "--machine", "here", "--out", "plan.json"]
+PLAN = ['{"cpu": {"label": "here", "cores": 2}}', "--out", "plan.json"]
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
@@ -26,6 +26,8 @@ SENTENCES = [
         ["plan", json.dumps({"experiments": {"a": ONE}}), *PLAN[:-1], "file/plan.json"],
         "file/plan.json can't be written",
     ),
+    (["plan", json.dumps({"experiments": {"a": ONE}}), '{"cpu": {}}', *PLAN[1:]], "The places must say"),
+    (["plan", json.dumps({"experiments": {"a": ONE}}), '{"gpu": 1}', *PLAN[1:]], "The places must say"),
     (["data", "digits", "--out", "file/digits"], "can"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
@@ -50,7 +52,7 @@ SENTENCES = [
     (["ceilings", "empty.json", "--out", "x.json"], "empty.json is not a sound record"),
     (["collect", "nowhere.json", "--out", "tables"], "nowhere.json can't be read"),
     (["collect", "torn.json", "--out", "tables"], "torn.json is not JSON"),
-    (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, machine, cases"),
+    (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, cases"),
     (["build", "sm_90", "gemm", "blas", "dtype=float64"], "gemm/blas has no CUDA source"),
     (["build", "sm_90", "gemm", "cuda_naive", "block=16"], "'block=16' isn't written like dtype=float64,block=16"),
     (["collect", "plan.json", "--out", "file"], "file can't be used: File exists."),
@@ -60,9 +62,15 @@ SENTENCES = [
     (["figure", "gemm_square", "--tables", "gemm_square", "--out", "figure"], "gemm_square/samples.csv can't be read"),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
-    (["publish", "nowhere.json", "--ceilings", "nowhere.json", "--out", "published"], "nowhere.json can't be read"),
-    (["publish", "plan.json", "--ceilings", "torn.json", "--out", "published"], "torn.json is not JSON"),
-    (["publish", "plan.json", "--ceilings", "ceilings.json", "--out", "published"], "There is nothing to publish"),
+    (
+        ["publish", "nowhere.json", "--machine", "here", "--ceilings", "nowhere.json", "--out", "x"],
+        "nowhere.json can't be read",
+    ),
+    (["publish", "plan.json", "--machine", "here", "--ceilings", "torn.json", "--out", "x"], "torn.json is not JSON"),
+    (
+        ["publish", "plan.json", "--machine", "here", "--ceilings", "ceilings.json", "--out", "x"],
+        "There is nothing to publish",
+    ),
     (["numbers", "nowhere", "--machine", "here", "--out", "x.tex"], "nowhere/samples.csv can't be read"),
     (["numbers", "--machine", "here", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
     (["tables", "nowhere", "--machine", "here", "--out", "x", "--html", "x.html"], "nowhere/samples.csv can't be read"),
@@ -81,7 +89,7 @@ def place(monkeypatch, tmp_path):
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1')
     Path("empty.json").write_text("{}")
-    Path("plan.json").write_text('{"experiment": "a", "machine": "here", "cases": []}')
+    Path("plan.json").write_text('{"experiment": "a", "cases": []}')
     ceilings = {"flops": {}, "bandwidth": 0, "cache_bytes": 0, "margin": 1, "rows": []}
     Path("ceilings.json").write_text(json.dumps(ceilings))
 

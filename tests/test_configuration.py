@@ -8,6 +8,7 @@ import yaml
 
 from ladder import configuration, plan
 from ladder.errors import LadderError
+from ladder.places import Place
 
 ROOT = Path(__file__).parents[1]
 ONE = {
@@ -159,8 +160,9 @@ def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monk
     assert (
         list(whole["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
     )
+    here = {"cpu": Place("here", 2, 1, "mpiexec")}
     for config in (whole, smoke):
-        keys = {one.experiment for one in plan.plan(config, 2, 1) if not one.left_out}
+        keys = {one.experiment for one in plan.plan(config, here) if not one.left_out}
         assert keys == set(config["experiments"])
 
 

@@ -17,6 +17,7 @@ from ladder import collect, configuration, data, figures, plan, workloads
 from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.figures import medians, peaks, style
+from ladder.places import Place
 
 ROOT = Path(__file__).parents[1]
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
@@ -78,7 +79,7 @@ def planned():
     """The cases of the study's own configuration, by experiment."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
     found = {}
-    for one in plan.plan(config, 24):
+    for one in plan.plan(config, {"cpu": Place("here", 24)}):
         found.setdefault(one.experiment, []).append(one.case)
     return found
 

@@ -15,6 +15,7 @@ from ladder import configuration, machine, measure, plan, record, workloads
 from ladder.case import Case
 from ladder.devices import mpi
 from ladder.errors import LadderError
+from ladder.places import Place
 
 LAUNCHER = machine.launcher("auto")
 needs_mpi = pytest.mark.skipif(
@@ -122,9 +123,8 @@ def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
 
 
 def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
-    config = {"peers": True, "mpi": None}
-    assert "launcher of MPI" in plan.reason_left_out(case_of(2), config, cores=4)
-    assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), config, cores=3)
+    assert "launcher of MPI" in plan.reason_left_out(case_of(2), True, Place("here", 4))
+    assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), True, Place("here", 3))
     with pytest.raises(LadderError, match="no launcher of MPI: name one"):
         mpi.command(case_of(2), None)
     assert mpi.command(case_of(1), None) == []
@@ -247,9 +247,8 @@ def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
 def test_cases_on_more_cards_than_there_are_are_left_out():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
-    config = {"peers": True, "mpi": "mpiexec"}
-    assert plan.reason_left_out(case, config, cores=4, gpus=0) == "needs a GPU, none to be had"
-    assert plan.reason_left_out(case, config, cores=4, gpus=2) == "needs 4 GPUs, 2 to be had"
+    for gpus, why in ((0, "needs a GPU, none to be had"), (2, "needs 4 GPUs, 2 to be had")):
+        assert plan.reason_left_out(case, True, Place("here", 4, gpus, "mpiexec")) == why
     assert workloads.cards(case) == 4
 
 

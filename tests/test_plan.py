@@ -7,6 +7,7 @@ import pytest
 
 from ladder import configuration, plan, workloads
 from ladder.errors import LadderError
+from ladder.places import Place
 
 SMALL = {"m": 1, "n": 1, "k": 1}
 
@@ -17,7 +18,7 @@ def experiment(variants, sizes=SMALL, workload="gemm", **more):
 
 def planned(variants, cores=2, peers=True, **options):
     config = {"peers": peers, "experiments": {"one": experiment(variants, **options)}}
-    return plan.plan(configuration.checked(config), cores)
+    return plan.plan(configuration.checked(config), {"cpu": Place("here", cores)})
 
 
 def refused(variants, **options):
@@ -190,7 +191,8 @@ def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
         }
     }
     for gpus, why in ((0, "needs a GPU, none to be had"), (1, None)):
-        assert {one.left_out for one in plan.plan(configuration.checked(config), 2, gpus)} == {why}
+        here = {"cpu": Place("here", 2, gpus)}
+        assert {one.left_out for one in plan.plan(configuration.checked(config), here)} == {why}
 
 
 def test_the_order_is_shuffled_and_always_the_same():
@@ -216,21 +218,21 @@ def test_five_thousand_cases(monkeypatch):
 def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     whole = planned({"blas": {"threads": [1, 2, 3]}})
-    assert plan.measured(whole, "here") == []
+    assert plan.measured(whole) == []
     path = Path(plan.record.path_of("here", whole[0].case.key))
     path.parent.mkdir(parents=True)
     path.touch()
     expected = [None, "not measured", "needs 3 cores, 2 to be had"]
-    assert [one.left_out for one in plan.measured(whole, "here")] == expected
+    assert [one.left_out for one in plan.measured(whole)] == expected
 
 
 def test_a_plan_is_json_and_its_digest_follows_it():
     some, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
-    found = json.loads(json.dumps(plan.document(more, "one", "here")))
+    found = json.loads(json.dumps(plan.document(more, "one")))
     assert [case["key"] for case in found["cases"]] == [one.case.key for one in more]
     assert [case["left_out"] for case in found["cases"]] == [None, "needs 3 cores, 2 to be had"]
-    assert plan.digest(some, "one", "here") != plan.digest(more, "one", "here")
-    assert plan.digest(some, "one", "here") == plan.digest(planned({"blas": {"threads": 1}}), "one", "here")
+    assert plan.digest(some, "one") != plan.digest(more, "one")
+    assert plan.digest(some, "one") == plan.digest(planned({"blas": {"threads": 1}}), "one")
 
 
 def test_published_machines_are_found_by_name(tmp_path):

@@ -15,4 +15,4 @@ def test_two_jobs_share_each_card_that_there_is(study, cards, monkeypatch, visib
     study.add("small", {"blas": {"threads": 1}})
     out, status = study.snakemake("--workflow-profile", "gpu", "results/plans/small.json")
     assert status == 0, out
-    assert f'Provided resources: timing=Resource("timing", 1), gpu=Resource("gpu", {2 * count})' in out
+    assert f'Provided resources: timing=Resource("timing", 1), card=Resource("card", {2 * count})' in out

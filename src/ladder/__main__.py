@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import configuration, machine, plan, workloads
+from ladder import configuration, machine, places, plan, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.record import read_json
@@ -44,9 +44,7 @@ def parser():
 
     one = verb("plan", run_plan, "write the plan of an experiment (JSON)")
     one.add_argument("config", help="a configuration of that experiment alone, as JSON")
-    one.add_argument("--cores", type=at_least_one, required=True)
-    one.add_argument("--gpus", type=int, required=True)
-    one.add_argument("--machine", required=True)
+    one.add_argument("places", help="where cases run, by their kind, as JSON")
     one.add_argument("--out", required=True)
 
     one = verb("data", run_data, "write a data set as four IDX files")
@@ -119,6 +117,7 @@ def parser():
     one.add_argument("--json", help="file for the verdict and all samples")
 
     one = verb("publish", run_publish, "write this machine's measurements where they can be committed")
+    one.add_argument("--machine", required=True, help="the label of the machine")
     one.add_argument("plans", nargs="+", help="the experiments' plans (JSON)")
     one.add_argument("--ceilings", required=True)
     one.add_argument("--out", required=True)
@@ -169,7 +168,7 @@ def parsed(text, option):
 
 def read_plan(path):
     """A plan as the verb `plan` writes it."""
-    return read_json(path, "experiment", "machine", "cases")
+    return read_json(path, "experiment", "cases")
 
 
 def read_ceilings(path):
@@ -185,14 +184,14 @@ def data_folders(folder):
 def run_list(options):
     config = configuration.load(["config/config.yaml", *options.configfile])
     workloads.look_in(config["variant_folders"])
-    cores = options.cores or (machine.cores() if config["cores"] == "auto" else config["cores"])
-    gpus = len(machine.gpus()) if config["gpus"] == "auto" else config["gpus"]
-    planned = plan.plan(config, cores, gpus if options.gpus is None else options.gpus)
+    instead = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
+    found = places.here(config | instead)
+    planned = plan.plan(config, found)
     for one in planned:
         print(f"{one.experiment}\t{one.case.key}\t{'left out: ' + one.left_out if one.left_out else 'runs'}")
     runs = {one.case.key for one in planned if not one.left_out}
     left = {one.case.key for one in planned if one.left_out}
-    print(f"{len(runs)} cases run on {cores} cores, {len(left)} are left out.")
+    print(f"{len(runs)} cases run on {found['cpu'].cores} cores, {len(left)} are left out.")
 
 
 def run_plan(options):
@@ -202,10 +201,10 @@ def run_plan(options):
     if len(config["experiments"]) != 1:
         raise LadderError(f"A plan is of one experiment, but the configuration has {len(config['experiments'])}.")
     (experiment,) = config["experiments"]
-    planned = plan.plan(config, options.cores, options.gpus)
+    planned = plan.plan(config, places.from_json(parsed(options.places, "The places")))
     if not config["measure"]:
-        planned = plan.measured(planned, options.machine)
-    write_atomically(options.out, json.dumps(plan.document(planned, experiment, options.machine), indent=1) + "\n")
+        planned = plan.measured(planned)
+    write_atomically(options.out, json.dumps(plan.document(planned, experiment), indent=1) + "\n")
 
 
 def run_data(options):
@@ -332,7 +331,7 @@ def run_publish(options):
     from ladder.publish import publish
 
     read_ceilings(options.ceilings)
-    publish([read_plan(path) for path in options.plans], options.ceilings, options.out)
+    publish([read_plan(path) for path in options.plans], options.machine, options.ceilings, options.out)
 
 
 def run_numbers(options):

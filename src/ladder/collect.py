@@ -24,20 +24,20 @@ from ladder.errors import LadderError
 from ladder.machine import THROTTLING
 
 TABLES = ("samples", "checks", "curves", "missing")
-KEY = ["workload", "variant", "case"]
+KEY = ["machine", "workload", "variant", "case"]
 
 
 def collect(plan, folder, published=()):
     """Write an experiment's tables.
 
-    `plan` is {experiment, machine, cases: [{key, left_out, sources}]}; `published` are folders of published
+    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}; `published` are folders of published
     measurements. A record of other sources than the plan's is refused: it was measured with code that has changed
     since.
     """
     tables = {name: [] for name in TABLES}
     for planned in plan["cases"]:
-        path = Path(record.path_of(plan["machine"], planned["key"]))
-        own = own_columns(plan["machine"], plan["experiment"], *planned["key"].split("/"))
+        path = Path(record.path_of(planned["machine"], planned["key"]))
+        own = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
         if planned["left_out"]:
             tables["missing"].append(own | {"why": planned["left_out"]})
         elif not path.exists():
@@ -51,7 +51,7 @@ def collect(plan, folder, published=()):
     for name, rows in tables.items():
         # What was measured here needs no publication of the same machine beside it.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = [published_rows(place, name, plan["experiment"], plan["machine"], here) for place in published]
+        parts = [published_rows(place, name, plan["experiment"], here) for place in published]
         write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
 
 
@@ -98,20 +98,20 @@ def imbalance(process, index, phase):
 
 
 def key_of(row):
-    """What names a case within a machine."""
+    """What names a case on a machine."""
     return tuple(row[name] for name in KEY)
 
 
-def published_rows(folder, name, experiment, machine, here):
+def published_rows(folder, name, experiment, here):
     """An experiment's rows of a published table, the machine named as published; empty where there is no such table.
 
-    Of `machine` without the cases of the keys in `here`.
+    Without the cases of the keys in `here`.
     """
     path = Path(folder) / f"{name}.csv.gz"
     frame = read_csv(path) if path.exists() else pd.DataFrame()
     if frame.empty:
         return frame
-    twice = (frame["machine"] == machine) & frame[KEY].apply(tuple, axis="columns").isin(here)
+    twice = frame[KEY].apply(tuple, axis="columns").isin(here)
     frame = frame[(frame["experiment"] == experiment) & ~twice].dropna(axis="columns", how="all")
     return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
 

@@ -9,6 +9,7 @@ import yaml
 from ladder.errors import LadderError
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
+SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 
 
 def load(paths, changes=None):
@@ -48,26 +49,40 @@ def merge(under, over):
 
 def checked(config):
     """A copy with defaults filled in and dropped experiments left out. Raises LadderError naming a wrong key."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-
     schema = json.loads(SCHEMA_FILE.read_text())
     config = copy.deepcopy(config)
     for key, rule in schema["properties"].items():
         # Snakemake's `--config measure=false` arrives as a word.
         if rule.get("type") == "boolean" and config.get(key) in ("true", "false"):
             config[key] = config[key] == "true"
-    # JSON's 3.0 is a whole number; nobody can start 3.0 processes.
-    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    errors = extend(Draft202012Validator, type_checker=whole)(schema).iter_errors(config)
-    for error in sorted(errors, key=lambda error: len(error.absolute_path)):
-        place = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(
-            f"The configuration is wrong at {place}: {error.message}. See config/README.md for every key."
-        )
+    require_fit(config, schema, "The configuration", "See config/README.md for every key.")
     fill_defaults(config, schema)
     config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
     return config
+
+
+def checked_site(site, path):
+    """A copy of a cluster's description from a file, with defaults filled in. Raises LadderError naming a wrong key."""
+    schema = json.loads(SITE_SCHEMA_FILE.read_text())
+    site = copy.deepcopy(site)
+    require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
+    fill_defaults(site, schema)
+    for nodes in site["nodes"].values():
+        fill_defaults(nodes, schema["$defs"]["kind"])
+    return site
+
+
+def require_fit(values, schema, what, hint):
+    """Raises LadderError naming the place where values don't fit a schema."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    # JSON's 3.0 is a whole number; nobody can start 3.0 processes.
+    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    errors = extend(Draft202012Validator, type_checker=whole)(schema).iter_errors(values)
+    for error in sorted(errors, key=lambda error: len(error.absolute_path)):
+        place = ".".join(map(str, error.absolute_path)) or "the top level"
+        raise LadderError(f"{what} is wrong at {place}: {error.message}. {hint}")
 
 
 def fill_defaults(config, schema):

@@ -1,4 +1,4 @@
-"""From the configuration to cases: what would run on this machine, and what is left out and why."""
+"""From the configuration to cases: what would run, where, and what is left out and why."""
 
 import functools
 import hashlib
@@ -10,26 +10,29 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ladder import machine, record, sources, workloads
+from ladder import record, sources, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
+from ladder.places import place_of
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A case of an experiment, and why it is left out (None: it runs)."""
+    """A case of an experiment, why it is left out (None: it runs), and the label of the machine that it is for."""
 
     experiment: str
     case: Case
     left_out: str | None
+    machine: str
 
 
-def plan(config, cores, gpus=0):
+def plan(config, places):
     """Every case of every experiment, in the configuration's order. Raises LadderError for a case that can't exist."""
     found = []
     for name, experiment in config["experiments"].items():
         for case in cases(name, experiment):
-            found.append(Planned(name, case, reason_left_out(case, config, cores, gpus)))
+            place = place_of(places, case)
+            found.append(Planned(name, case, reason_left_out(case, config["peers"], place), place.label))
     return found
 
 
@@ -67,19 +70,19 @@ def listed(value):
     return value if isinstance(value, list) else [value]
 
 
-def reason_left_out(case, config, cores, gpus=0):
-    """Why a case doesn't run here, or None."""
-    if case.cores > cores:
-        return f"needs {case.cores} cores, {cores} to be had"
-    if case.ranks > 1 and not machine.launcher(config["mpi"]):
+def reason_left_out(case, peers, place):
+    """Why a case doesn't run in its place, or None; `peers` says whether peers are wanted."""
+    if case.cores > place.cores:
+        return f"needs {case.cores} cores, {place.cores} to be had"
+    if case.ranks > 1 and not place.launcher:
         return "needs a launcher of MPI, none to be had"
-    if workloads.cards(case) > gpus > 0:
-        return f"needs {workloads.cards(case)} GPUs, {gpus} to be had"
+    if workloads.cards(case) > place.gpus > 0:
+        return f"needs {workloads.cards(case)} GPUs, {place.gpus} to be had"
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
-        if constants["DEVICE"] in ("cuda", "mpi_cuda") and not gpus:
+        if constants["DEVICE"] in ("cuda", "mpi_cuda") and not place.gpus:
             return "needs a GPU, none to be had"
-        if constants.get("PEER") and not config["peers"]:
+        if constants.get("PEER") and not peers:
             return "peers are switched off"
         for library in constants["REQUIRES"]:
             if not is_installed(library):
@@ -103,11 +106,11 @@ def shuffled(keys):
     return keys
 
 
-def measured(planned, machine):
-    """Of a plan what has a record; the rest left out, all of it when this machine has measured nothing."""
+def measured(planned):
+    """Of a plan what has a record; the rest left out, all of it when nothing was measured here."""
 
     def reason(one):
-        there = Path(record.path_of(machine, one.case.key)).exists()
+        there = Path(record.path_of(one.machine, one.case.key)).exists()
         return one.left_out or (None if there else "not measured")
 
     found = [replace(one, left_out=reason(one)) for one in planned]
@@ -118,25 +121,29 @@ def only(config, experiment):
     """The part of a configuration that the plan of one experiment depends on."""
     return {
         "peers": config["peers"],
-        "mpi": config["mpi"],
         "measure": config["measure"],
         "experiments": {experiment: config["experiments"][experiment]},
     }
 
 
-def document(planned, experiment, machine):
+def document(planned, experiment):
     """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code."""
     cases = [
-        {"key": one.case.key, "left_out": one.left_out, "sources": sources.fingerprint(one.case)}
+        {
+            "key": one.case.key,
+            "machine": one.machine,
+            "left_out": one.left_out,
+            "sources": sources.fingerprint(one.case),
+        }
         for one in planned
         if one.experiment == experiment
     ]
-    return {"experiment": experiment, "machine": machine, "cases": cases}
+    return {"experiment": experiment, "cases": cases}
 
 
-def digest(planned, experiment, machine):
+def digest(planned, experiment):
     """A short digest of an experiment's plan."""
-    return hashlib.sha256(json.dumps(document(planned, experiment, machine)).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(document(planned, experiment)).encode()).hexdigest()[:16]
 
 
 def published(choice, folder="results/published"):

@@ -16,13 +16,14 @@ from ladder.record import write_atomically
 GPU_TESTS = "results/tests-gpu.json"
 
 
-def publish(plans, ceilings, folder):
-    """Write `folder` from the records that the plans name; what was published there before is replaced.
+def publish(plans, machine, ceilings, folder):
+    """Write `folder` from a machine's records that the plans name; what was published there before is replaced.
 
     What the tests on a GPU found goes with them, where they were run. Raises LadderError when no record is there.
     """
     tables = {name: [] for name in collect.TABLES}
-    keys = [(plan["machine"], case["key"]) for plan in plans for case in plan["cases"] if not case["left_out"]]
+    plans = [plan | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
+    keys = [(machine, case["key"]) for plan in plans for case in plan["cases"] if not case["left_out"]]
     paths = [path for path in (Path(record.path_of(*key)) for key in keys) if path.exists()]
     with tempfile.TemporaryDirectory() as place:
         for plan in plans:
@@ -43,7 +44,7 @@ def publish(plans, ceilings, folder):
         shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     records = sorted((record.read(path) for path in paths), key=lambda found: found["started"])
     about = {
-        "machine": plans[0]["machine"],
+        "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
         "sources": sources(records),
         "cases": len(frames["samples"][["workload", "variant", "case"]].drop_duplicates()),

@@ -11,12 +11,11 @@ rule plan:
         ENVIRONMENT
     params:
         # A digest, so that the tables are made anew when the plan changes; the verb plans again by itself.
-        plan=lambda wildcards: plan.digest(PLAN, wildcards.experiment, MACHINE),
+        plan=lambda wildcards: plan.digest(PLAN, wildcards.experiment),
         config=lambda wildcards: json.dumps(plan.only(CONFIG, wildcards.experiment)),
+        places=json.dumps(places.to_json(PLACES)),
     shell:
-        ladder(
-            f"plan {{params.config:q}} --cores {CORES} --gpus {GPUS} --machine {MACHINE} --out {{output}} 2> {{log}}"
-        )
+        ladder("plan {params.config:q} {params.places:q} --out {output} 2> {log}")
 
 
 rule collect:

@@ -3,7 +3,7 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import configuration, locks, machine, plan, sources, workloads
+from ladder import configuration, locks, machine, places, plan, sources, workloads
 from ladder.ceilings import is_ceiling
 from ladder.record import path_of as record_path
 from ladder.errors import LadderError
@@ -14,25 +14,23 @@ def stop(error):
     sys.exit(f"ladder: {error}")
 
 
+# Whether the cases are for a cluster. Its profile says so; in a dry run nothing else does.
+ON_CLUSTER = "on_cluster" in workflow.resource_settings.default_resources
+
 try:
     CONFIG = configuration.checked(config)
     workloads.look_in(CONFIG["variant_folders"])
-    MACHINE = machine.label() if CONFIG["machine"] == "auto" else CONFIG["machine"]
+    SITE = places.site() if ON_CLUSTER else None
     # Cores that Snakemake may not use are not there.
-    CORES = min(
-        machine.cores() if CONFIG["cores"] == "auto" else CONFIG["cores"],
-        workflow.cores or sys.maxsize,
-    )
-    GPUS = len(machine.gpus()) if CONFIG["gpus"] == "auto" else CONFIG["gpus"]
-    LAUNCHER = machine.launcher(CONFIG["mpi"])
-    PLAN = plan.plan(CONFIG, CORES, GPUS)
+    PLACES = places.of_cluster(SITE) if SITE else places.here(CONFIG, workflow.cores)
+    PLAN = plan.plan(CONFIG, PLACES)
     PUBLISHED = plan.published(CONFIG["published"])
 except LadderError as error:
     stop(error)
 
 EVERYTHING = PLAN  # also what isn't measured this time
 if not CONFIG["measure"]:
-    PLAN = plan.measured(PLAN, MACHINE)
+    PLAN = plan.measured(PLAN)
 if workflow.is_main_process and not workflow.dryrun:
     locks.clear_stale()
 
@@ -42,15 +40,18 @@ OWN = not workflow.deployment_settings.deployment_method
 PYTHON = sys.executable if OWN else f"env PYTHONPATH={workflow.basedir}/src python"
 
 EXPERIMENTS = list(CONFIG["experiments"])
+# The machine that the paper speaks of comes first.
+MACHINES = places.labels(PLACES)
+MACHINE = MACHINES[0]
 
 
 def tell_missing():
     """After a run that failed: which cases have no record, and how to go on."""
-    keys = {one.case.key for one in PLAN if not one.left_out}
-    missing = sorted(key for key in keys if not Path(record_path(MACHINE, key)).exists())
-    print(f"ladder: {len(missing)} of {len(keys)} cases have no record:", file=sys.stderr)
-    for key in missing:
-        print(f"  {key} (results/logs/measure/{MACHINE}/{key}.log)", file=sys.stderr)
+    due = {(one.machine, one.case.key) for one in PLAN if not one.left_out}
+    missing = sorted(one for one in due if not Path(record_path(*one)).exists())
+    print(f"ladder: {len(missing)} of {len(due)} cases have no record:", file=sys.stderr)
+    for label, key in missing:
+        print(f"  {key} (results/logs/measure/{label}/{key}.log)", file=sys.stderr)
     print(
         "ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr
     )

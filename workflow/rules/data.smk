@@ -39,7 +39,7 @@ rule reference:
         "results/logs/reference/{workload}/{sizes}.log",
     conda:
         ENVIRONMENT
-    threads: CORES
+    threads: PLACES["cpu"].cores
     params:
         sources=lambda wildcards: sources.reference_fingerprint(wildcards.workload),
         data=lambda wildcards: Path(data_of(reference_case(wildcards))[0]).parent,

@@ -26,15 +26,20 @@ def compiled_of(case):
     return ancient(f"results/compiled/{compilation.name(case)}") if compilation.is_needed(case) else []
 
 
-def records_of(experiments):
-    """The records of the experiments' cases that run here."""
-    keys = {one.case.key for one in PLAN if one.experiment in experiments and not one.left_out}
-    return [record_path(MACHINE, key) for key in plan.shuffled(keys)]
+def records_of(experiments, machines=MACHINES):
+    """The records of the experiments' cases that run on these machines."""
+    chosen = [one for one in PLAN if one.experiment in experiments and one.machine in machines and not one.left_out]
+    labels = {one.case.key: one.machine for one in chosen}
+    return [record_path(labels[key], key) for key in plan.shuffled(labels)]
 
 
 def ladder(verb):
     """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
     return f"LADDER_PARENT=$PPID exec {PYTHON} -m ladder {verb} "
+
+
+def place_of(wildcards):
+    return places.place_of(PLACES, case_of(wildcards))
 
 
 def case_of(wildcards):
@@ -72,8 +77,9 @@ def reference_of(case):
 
 def ceilings_of(case):
     """The machine's ceilings, for the cases that don't measure them. Newer ceilings make no measurement old."""
-    known = CEILING_EXPERIMENTS and case.key not in CEILING_CASES
-    return ancient(f"results/ceilings/{MACHINE}.json") if known else []
+    label = places.place_of(PLACES, case).label
+    known = case.key not in CEILING_CASES and records_of(CEILING_EXPERIMENTS, [label])
+    return ancient(f"results/ceilings/{label}.json") if known else []
 
 
 def tables_of(figure):
@@ -88,7 +94,8 @@ def ceilings_for(figure):
     """The files of ceilings that a figure reads: {machine: path}, published machines named as in the tables."""
     if not drawings.constants(figure)["USES_CEILINGS"]:
         return {}
-    own = {MACHINE: f"results/ceilings/{MACHINE}.json"} if records_of(CEILING_EXPERIMENTS) else {}
+    measured = [label for label in MACHINES if records_of(CEILING_EXPERIMENTS, [label])]
+    own = {label: f"results/ceilings/{label}.json" for label in measured}
     others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}
     return own | {name: path for name, path in others.items() if Path(path).exists()}
 

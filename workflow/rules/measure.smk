@@ -21,6 +21,44 @@ rule stamp:
         "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
 
 
+def threads_of(wildcards):
+    """The cores of a job, on a cluster those of each rank: one beside a card of this machine, else all there are."""
+    case, place = case_of(wildcards), place_of(wildcards)
+    if SITE and case.ranks > 1:
+        return case.threads
+    return 1 if is_on_card(wildcards) and not SITE else place.cores
+
+
+def ranks_of(wildcards):
+    return case_of(wildcards).ranks
+
+
+def nodes_of(wildcards):
+    """The first place of a label, which tells of all."""
+    return next(place for place in PLACES.values() if place.label == wildcards.machine)
+
+
+def asked(place_of):
+    """What Slurm is asked for by a job whose place this function of the wildcards tells; nothing on this machine."""
+    names = PLACES["cpu"].asked  # the same ones in every place
+    found = {name: lambda wildcards, name=name: place_of(wildcards).asked[name] for name in names}
+    # Another try gets more time.
+    longer = {"runtime": lambda wildcards, attempt: attempt * place_of(wildcards).asked["runtime"]}
+    return found | (longer if SITE else {})
+
+
+# One rank needs no launcher.
+RESOURCES = {"mpi": lambda wildcards: place_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""}
+if SITE:
+    RESOURCES |= {"tasks": ranks_of, "gpu": lambda wildcards: workloads.cards(case_of(wildcards))}
+else:
+    # On this machine one job is timed at a time, or as many as there are cards.
+    RESOURCES |= {
+        "timing": lambda wildcards: 0 if is_on_card(wildcards) else 1,
+        "card": lambda wildcards: workloads.cards(case_of(wildcards)),
+    }
+
+
 if CONFIG["measure"]:
 
     rule measure:
@@ -32,29 +70,29 @@ if CONFIG["measure"]:
             binaries=lambda wildcards: binaries_of(case_of(wildcards), CARD),
             compiled=lambda wildcards: compiled_of(case_of(wildcards)),
         output:
-            f"results/records/{MACHINE}/{{workload}}/{{variant}}/{{case}}.json",
+            "results/records/{machine}/{workload}/{variant}/{case}.json",
         log:
-            f"results/logs/measure/{MACHINE}/{{workload}}/{{variant}}/{{case}}.log",
+            "results/logs/measure/{machine}/{workload}/{variant}/{case}.log",
+        wildcard_constraints:
+            machine="|".join(MACHINES),
         conda:
             ENVIRONMENT
-        threads: lambda wildcards: 1 if is_on_card(wildcards) else CORES
+        threads: threads_of
         resources:
-            timing=lambda wildcards: 0 if is_on_card(wildcards) else 1,
-            gpu=lambda wildcards: workloads.cards(case_of(wildcards)),
-            # One rank needs no launcher.
-            mpi=lambda wildcards: LAUNCHER if case_of(wildcards).ranks > 1 else "",
-            tasks=lambda wildcards: case_of(wildcards).ranks,
-            runtime=30,
-            mem_mb=8000,
+            **RESOURCES,
+            **asked(place_of),
         params:
             protocol=json.dumps(CONFIG["protocol"]),
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
             launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
+            granted=lambda wildcards, threads: threads * (ranks_of(wildcards) if SITE else 1),
+            prelude=SITE["prelude"] if SITE else "",
         shell:
-            ladder(
+            "{params.prelude}\n"
+            + ladder(
                 "measure {wildcards.workload} {wildcards.variant} {wildcards.case:q}"
-                f" --out {{output:q}} --machine {MACHINE} --granted {{threads}}"
+                " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
                 " 2> >(tee {log:q} >&2)"
             )
@@ -62,11 +100,11 @@ if CONFIG["measure"]:
 
 rule ceilings:
     input:
-        records=records_of(CEILING_EXPERIMENTS),
+        records=lambda wildcards: records_of(CEILING_EXPERIMENTS, [wildcards.machine]),
     output:
-        f"results/ceilings/{MACHINE}.json",
+        "results/ceilings/{machine}.json",
     log:
-        f"results/logs/ceilings/{MACHINE}.log",
+        "results/logs/ceilings/{machine}.log",
     conda:
         ENVIRONMENT
     params:
@@ -77,10 +115,12 @@ rule ceilings:
 
 rule machine:
     output:
-        f"results/machines/{MACHINE}.json",
+        "results/machines/{machine}.json",
     log:
-        f"results/logs/machines/{MACHINE}.log",
+        "results/logs/machines/{machine}.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asked(nodes_of),
     shell:
         ladder("describe --out {output} 2> {log}")

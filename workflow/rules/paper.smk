@@ -5,7 +5,7 @@ TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
 # What each kernel takes that the study could run on a GPU.
 KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 # What the machines are: this one where it has measured, and the published ones.
-DESCRIPTIONS = [f"results/machines/{MACHINE}.json"] if records_of(EXPERIMENTS) else []
+DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
 # The tables of `ladder.tables`, by name.
 PAPER_TABLES = expand(

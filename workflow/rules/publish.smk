@@ -5,12 +5,14 @@ rule publish:
     input:
         plans=expand("results/plans/{experiment}.json", experiment=EXPERIMENTS),
         records=records_of(EXPERIMENTS),
-        ceilings=f"results/ceilings/{MACHINE}.json",
+        ceilings=expand("results/ceilings/{machine}.json", machine=MACHINES),
     log:
         "results/logs/publish.log",
     conda:
         ENVIRONMENT
     params:
-        folder=f"results/published/{MACHINE}",
+        machines=MACHINES,
     shell:
-        ladder("publish {input.plans} --ceilings {input.ceilings} --out {params.folder} 2> >(tee {log} >&2)")
+        "for machine in {params.machines:q}; do "
+        f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine --ceilings results/ceilings/$machine.json"
+        " --out results/published/$machine || exit 1; done 2> >(tee {log} >&2)"
