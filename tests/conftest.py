@@ -72,7 +72,8 @@ class Study:
     def records(self):
         """The records that are there, by the case's key."""
         root = self.folder / "results/records/here"
-        return {str(path.relative_to(root))[: -len(".json")]: path for path in sorted(root.rglob("*.json"))}
+        paths = sorted(root.rglob("*.json"))
+        return {record.from_path(str(path.relative_to(root).with_suffix(""))): path for path in paths}
 
 
 @pytest.fixture

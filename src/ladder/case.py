@@ -59,7 +59,7 @@ class Case:
 
     @property
     def key(self):
-        """workload/variant/slug: the case's name in messages, and its place under `results/records/<machine>/`."""
+        """workload/variant/slug: the case's name in messages, and, by `record.path_of`, its place."""
         return f"{self.workload}/{self.variant}/{self.slug}"
 
     @property

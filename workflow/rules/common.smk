@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ladder import configuration, locks, machine, places, plan, sources, workloads
 from ladder.ceilings import is_ceiling
+from ladder.record import from_path, in_path
 from ladder.record import path_of as record_path
 from ladder.errors import LadderError
 
@@ -51,7 +52,7 @@ def tell_missing():
     missing = sorted(one for one in due if not Path(record_path(*one)).exists())
     print(f"ladder: {len(missing)} of {len(due)} cases have no record:", file=sys.stderr)
     for label, key in missing:
-        print(f"  {key} (results/logs/measure/{label}/{key}.log)", file=sys.stderr)
+        print(f"  {key} (results/logs/measure/{label}/{in_path(key)}.log)", file=sys.stderr)
     print(
         "ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr
     )

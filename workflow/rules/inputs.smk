@@ -43,7 +43,7 @@ def place_of(wildcards):
 
 
 def case_of(wildcards):
-    return Case.parse(wildcards.workload, wildcards.variant, wildcards.case)
+    return Case.parse(wildcards.workload, wildcards.variant, from_path(wildcards.case))
 
 
 def stamp_of(case):

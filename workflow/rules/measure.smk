@@ -82,6 +82,7 @@ if CONFIG["measure"]:
             **RESOURCES,
             **asked(place_of),
         params:
+            case=lambda wildcards: case_of(wildcards).slug,
             protocol=json.dumps(CONFIG["protocol"]),
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
@@ -91,7 +92,7 @@ if CONFIG["measure"]:
         shell:
             "{params.prelude}\n"
             + ladder(
-                "measure {wildcards.workload} {wildcards.variant} {wildcards.case:q}"
+                "measure {wildcards.workload} {wildcards.variant} {params.case:q}"
                 " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
                 " 2> >(tee {log:q} >&2)"
