@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ladder import machine
+from ladder import machine, record
 
 ROOT = Path(__file__).parents[1]
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}

@@ -162,8 +162,9 @@ def started(case, protocol, *rest):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
-        # All start at once, since imports run side by side; then one measures while the others wait.
-        workers += [Worker(case, protocol, *rest) for _ in range(protocol["processes"])]
+        # All start at once, since imports run side by side; then one measures while the others wait. Ranks don't: two
+        # groups of them may not share what a scheduler has given to one.
+        workers += [Worker(case, protocol, *rest) for _ in range(1 if case.ranks > 1 else protocol["processes"])]
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -179,9 +180,9 @@ def results_of(workers, protocol, variables, another):
     for worker in workers:  # which grows meanwhile
         results.append(worker.go(variables))
         worker.stop()
-        if len(results) < len(workers) or len(results) == protocol["most_processes"]:
-            continue
-        if not is_converged(results, protocol) and time.monotonic() < deadline:
+        is_due = len(results) < protocol["processes"]
+        is_known = is_converged(results, protocol) or time.monotonic() >= deadline
+        if len(results) == len(workers) and (is_due or (not is_known and len(results) < protocol["most_processes"])):
             workers.append(another())
             workers[-1].wait_ready()
     return results

@@ -50,7 +50,7 @@ def asked(place_of):
 # One rank needs no launcher.
 RESOURCES = {"mpi": lambda wildcards: place_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""}
 if SITE:
-    RESOURCES |= {"tasks": ranks_of, "gpu": lambda wildcards: workloads.cards(case_of(wildcards))}
+    RESOURCES |= {"tasks": ranks_of, "tasks_per_gpu": 1, "gpu": lambda wildcards: workloads.cards(case_of(wildcards))}
 else:
     # On this machine one job is timed at a time, or as many as there are cards.
     RESOURCES |= {
