@@ -16,7 +16,7 @@ def stop(error):
 
 
 # Whether the cases are for a cluster. Its profile says so; in a dry run nothing else does.
-ON_CLUSTER = "on_cluster" in workflow.resource_settings.default_resources
+ON_CLUSTER = "on_cluster" in (workflow.resource_settings.default_resources or ())
 
 try:
     CONFIG = configuration.checked(config)
