@@ -28,6 +28,8 @@ PARTITIONS = {"cpu": ["c1", "c2"], "gpu": ["g1", "g2"]}
 NODES = [node for nodes in PARTITIONS.values() for node in nodes]
 TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
 
+# A node has shared memory of its own: ranks of one MPI job on two nodes would take each other's for theirs.
+OWN_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
 # Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 GRES = CONFIGURATION.with_name("gres.conf")
@@ -271,7 +273,7 @@ def start(folder=FOLDER, keep=None):
         wait(lambda: answers(lambda: output("munge", "--no-input", socket)), "munged's answer", 10)
         daemon(folder, ["slurmctld", "-c"])
         for node in NODES:
-            daemon(folder, ["slurmd", "-c", "-N", node])
+            daemon(folder, [*OWN_MEMORY, "slurmd", "-c", "-N", node])
         idle = dict.fromkeys(NODES, "idle")
         wait(lambda: answers(lambda: nodes() == idle), f"The nodes of Slurm to be idle (see {folder}/*.log)")
     except BaseException:
