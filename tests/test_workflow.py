@@ -232,7 +232,7 @@ def test_ten_kills_lose_nothing_and_double_nothing(study):
     table = (study.folder / "results/table.csv").read_text()
     for path in records.values():
         samples = sum(len(process["samples"]) for process in record.read(path)["processes"])
-        assert table.count(f'"{path.stem}"') == samples
+        assert table.count(f'"{record.from_path(path.stem)}"') == samples
 
 
 def orphans(folder):

@@ -29,7 +29,9 @@ NODES = [node for nodes in PARTITIONS.values() for node in nodes]
 TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
 
 # A node has shared memory of its own: ranks of one MPI job on two nodes would take each other's for theirs.
-OWN_MEMORY = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
+OWN_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"  # the latter where / is no mount, as in a chroot
+OWN_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
+OWN_MEMORY += [f'({OWN_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
 # Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 GRES = CONFIGURATION.with_name("gres.conf")
