@@ -46,8 +46,7 @@ def batch(run, count):
 def queuing(launches):
     """Nanoseconds in which the host queues these launches, the longest of some times after one that doesn't count."""
     launches()
-    idle = cuda.load_cupy().cuda.Device().synchronize
-    return int(max(timeit.repeat(launches, idle, number=1, repeat=5)) * 1e9)
+    return int(max(timeit.repeat(launches, cuda.synchronize, number=1, repeat=5)) * 1e9)
 
 
 def typical(timing, count):

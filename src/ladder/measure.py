@@ -180,9 +180,10 @@ def results_of(workers, protocol, variables, another):
     for worker in workers:  # which grows meanwhile
         results.append(worker.go(variables))
         worker.stop()
-        is_due = len(results) < protocol["processes"]
-        is_known = is_converged(results, protocol) or time.monotonic() >= deadline
-        if len(results) == len(workers) and (is_due or (not is_known and len(results) < protocol["most_processes"])):
+        if len(results) < len(workers):
+            continue
+        is_due, may_be = (len(results) < protocol[name] for name in ("processes", "most_processes"))
+        if is_due or (may_be and not is_converged(results, protocol) and time.monotonic() < deadline):
             workers.append(another())
             workers[-1].wait_ready()
     return results

@@ -7,6 +7,8 @@ from ladder.case import Case
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
+# The machines whose ceilings are measured.
+CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
 # What kernels are built for: the architectures of the configuration, and this machine's card.
 CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1]]
 ARCHITECTURES = sorted({*CONFIG["architectures"], *CARD})
@@ -78,7 +80,7 @@ def reference_of(case):
 def ceilings_of(case):
     """The machine's ceilings, for the cases that don't measure them. Newer ceilings make no measurement old."""
     label = places.place_of(PLACES, case).label
-    known = case.key not in CEILING_CASES and records_of(CEILING_EXPERIMENTS, [label])
+    known = case.key not in CEILING_CASES and label in CEILING_MACHINES
     return ancient(f"results/ceilings/{label}.json") if known else []
 
 
@@ -94,8 +96,7 @@ def ceilings_for(figure):
     """The files of ceilings that a figure reads: {machine: path}, published machines named as in the tables."""
     if not drawings.constants(figure)["USES_CEILINGS"]:
         return {}
-    measured = [label for label in MACHINES if records_of(CEILING_EXPERIMENTS, [label])]
-    own = {label: f"results/ceilings/{label}.json" for label in measured}
+    own = {label: f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES}
     others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}
     return own | {name: path for name, path in others.items() if Path(path).exists()}
 

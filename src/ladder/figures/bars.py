@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ladder.figures import style
+from ladder.figures import medians, style
 
 INCHES = 0.106  # height of a bar
 GAP = 0.4  # between groups, in bars
@@ -92,6 +92,26 @@ def stack(axes, place, parts):
 def length(bar):
     """How far a bar reaches."""
     return max(bar["value"], sum(value for value, _ in bar.get("parts", ())))
+
+
+def rates(rows, column, shades, work, ceiling):
+    """Groups of bars of rates by method, and within by a column's values in the order of `shades`: the fastest tunings.
+
+    `work` says how much is done, by the column's values.
+    """
+    found = medians.summaries(rows, ("method", column, "case")).sort_values("median")
+    found = found.drop_duplicates(["method", column]).set_index(["method", column])
+    return [
+        (
+            method,
+            [
+                rate(one, shades[one], found.loc[(method, one)], work[one], ceiling)
+                for one in shades
+                if (method, one) in found.index
+            ],
+        )
+        for method in style.ordered(rows["method"])
+    ]
 
 
 def rate(name, shade, found, work, ceiling):

@@ -25,14 +25,7 @@ def draw(tables, ceilings):
 def panel(row, rows, reading):
     """The rungs on one matrix: title, groups of bars, and the line of reading alone, all in GB/s."""
     work = rows.groupby("dtype")["bytes"].first() / 1e9
-    found = medians.summaries(rows, ("method", "dtype", "case")).sort_values("median")
-    found = found.drop_duplicates(["method", "dtype"]).set_index(["method", "dtype"])  # the fastest tuning
-    groups = []
-    for method in style.ordered(rows["method"]):
-        dtypes = [dtype for dtype in SHADES if (method, dtype) in found.index]
-        groups.append(
-            (method, [bars.rate(one, SHADES[one], found.loc[(method, one)], work[one], reading) for one in dtypes])
-        )
+    groups = bars.rates(rows, "dtype", SHADES, work, reading)
     title = medians.vector_product({**row, "dtype": "float64"})
     if reading:
         title += f"\ndashed, 100 %: {style.three(reading)} GB/s"

@@ -4,7 +4,6 @@ from matplotlib.lines import Line2D
 
 from ladder.figures import bars, medians, peaks, style
 
-FORMS = ("nn", "tn", "nt")
 SHADES = {"nn": 0.0, "tn": 0.35, "nt": 0.65}
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 ORDINARY = "what fused multiply-adds reach without tensor cores"
@@ -35,20 +34,7 @@ def panel(rows, ceilings, device):
     unit, size = UNITS[device]
     ceiling = (peaks.flops(ceilings, row["precision"], row["threads"], device) or 0) / size
     ordinary = (peaks.multiply_adds(ceilings, row["precision"], device) or 0) / size
-    found = medians.summaries(rows, ("method", "form", "case")).sort_values("median")
-    found = found.drop_duplicates(["method", "form"]).set_index(["method", "form"])  # the fastest tuning
-    groups = []
-    for method in style.ordered(rows["method"]):
-        forms = [form for form in FORMS if (method, form) in found.index]
-        groups.append(
-            (
-                method,
-                [
-                    bars.rate(form, SHADES[form], found.loc[(method, form)], work[form] / size, ceiling)
-                    for form in forms
-                ],
-            )
-        )
+    groups = bars.rates(rows, "form", SHADES, work / size, ceiling)
     title = medians.product({**row, "dtype": row["precision"]}, form=False)
     if device == "host":
         title += f", {style.threads(row['threads'])}"
