@@ -55,9 +55,18 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         "mem_mb": 1000,
         "runtime": 30,
         "nodes": 4,
+        "gpu_model": "",
         "slurm_extra": "--exclusive",
     }
     assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none to be had"
+
+
+def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
+    monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
+    found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
+    assert found["gpu"].asked["gpu_model"] == "h100"
+    assert plan.reason_left_out(case_of("cublas"), True, found["gpu"]) is None
+    assert plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1)) == "cupy is not installed"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ SITE_VARIABLE = "LADDER_SITE"
 class Place:
     """Machines of a kind: the label of their results, what one case may use there, and what a scheduler is asked for.
 
-    `launcher` starts ranks of MPI, None where nothing does. `asked` has the resources of Snakemake's Slurm executor.
+    `launcher` starts ranks of MPI, None where nothing does. `asked` has the resources of Snakemake's Slurm executor,
+    and is empty for the machine that plans.
     """
 
     label: str
@@ -66,17 +67,23 @@ def of_nodes(nodes, shared):
         "mem_mb": nodes["memory"],
         "runtime": nodes["minutes"],
         "nodes": nodes["count"],
+        "gpu_model": nodes["model"] or "",
         "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
     }
     return Place(nodes["machine"], nodes["cores"] * nodes["count"], nodes["gpus"], nodes["launcher"], asked)
 
 
+def site_path():
+    """The file that describes the cluster: the one that LADDER_SITE names, else cluster/site.yaml."""
+    return Path(os.environ.get(SITE_VARIABLE, SITE)).expanduser()
+
+
 def site(path=None):
-    """The description of the cluster in a file, the one that LADDER_SITE names by default, else cluster/site.yaml.
+    """The description of the cluster in a file, by default in that of `site_path`.
 
     Raises LadderError when there is none, or one that is wrong.
     """
-    path = Path(path or os.environ.get(SITE_VARIABLE, SITE)).expanduser()
+    path = path or site_path()
     if not path.exists():
         raise LadderError(
             f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."

@@ -3,7 +3,7 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import configuration, locks, machine, places, plan, sources, workloads
+from ladder import cluster, configuration, locks, machine, places, plan, sources, workloads
 from ladder.ceilings import is_ceiling
 from ladder.record import from_path, in_path
 from ladder.record import path_of as record_path
@@ -34,6 +34,12 @@ if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
 if workflow.is_main_process and not workflow.dryrun:
     locks.clear_stale()
+    if SITE and CONFIG["measure"]:
+        try:
+            cluster.require_accepted(SITE, places.site_path())
+            cluster.require_packages(one.case for one in PLAN if not one.left_out)
+        except LadderError as error:
+            stop(error)
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"

@@ -9,9 +9,11 @@ CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.
 CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
-# What kernels are built for: the architectures of the configuration, and this machine's card.
-CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1]]
+# What kernels are built for: the architectures of the configuration, and this machine's card, unless the cards of a
+# cluster are meant; and what measurements need of that.
+CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1] if not SITE]
 ARCHITECTURES = sorted({*CONFIG["architectures"], *CARD})
+MEASURED_ARCHITECTURES = ARCHITECTURES if SITE else CARD
 
 
 def binaries_of(case, architectures):

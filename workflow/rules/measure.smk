@@ -67,7 +67,7 @@ if CONFIG["measure"]:
             data=lambda wildcards: ancient(data_of(case_of(wildcards))),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
-            binaries=lambda wildcards: binaries_of(case_of(wildcards), CARD),
+            binaries=lambda wildcards: binaries_of(case_of(wildcards), MEASURED_ARCHITECTURES),
             compiled=lambda wildcards: compiled_of(case_of(wildcards)),
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",

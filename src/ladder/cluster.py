@@ -1,0 +1,80 @@
+"""Whether Slurm takes the jobs that a cluster's description asks for, found out before any is submitted."""
+
+import shutil
+import subprocess
+
+from ladder import workloads
+from ladder.errors import LadderError
+from ladder.plan import is_installed
+
+
+def require_accepted(site, path):
+    """Ask Slurm about the largest job on every kind of nodes of a checked site, which was read from a file.
+
+    Raises LadderError naming the key to change, and where there is no Slurm to ask.
+    """
+    if not shutil.which("sbatch"):
+        raise LadderError(
+            "There is no `sbatch` here: run `snakemake --profile cluster` on a login node of the cluster."
+        )
+    for kind, nodes in site["nodes"].items():
+        options = options_of(nodes, site["account"])
+        if said := refusal(options):
+            wrong = [key for key in options if not refusal({**options, key: []})]
+            values = site | nodes
+            change = " or ".join(f"`{key}: {values[key]}`" for key in wrong)
+            raise LadderError(
+                f"Slurm refuses jobs for the nodes `{kind}` of {path}: {said}. "
+                + (f"Change {change} there. " if wrong else "No single key is to blame. ")
+                + '`sinfo -o "%P %D %c %m %G %l"` lists what the cluster has.'
+            )
+    if site["account"]:
+        require_account(site["account"], path)
+
+
+def options_of(nodes, account):
+    """What sbatch is asked for by the largest job on a kind of nodes: {key of the description: options}."""
+    gpus = ":".join([*([nodes["model"]] if nodes["model"] else []), str(nodes["gpus"] * nodes["count"])])
+    return {
+        "account": [f"--account={account}"] if account else [],
+        "partition": [f"--partition={nodes['partition']}"],
+        "count": [f"--nodes={nodes['count']}", f"--ntasks={nodes['count']}"],
+        "cores": [f"--cpus-per-task={nodes['cores']}"],
+        "memory": [f"--mem={nodes['memory']}"],
+        "minutes": [f"--time={nodes['minutes']}"],
+        "gpus": [f"--gpus={gpus}"] if nodes["gpus"] else [],
+        "options": ["--exclusive", *nodes["options"]],
+    }
+
+
+def refusal(options):
+    """What Slurm says against a job with these options of sbatch, by their keys; None when it would take it."""
+    command = ["sbatch", "--test-only", *(option for some in options.values() for option in some), "--wrap", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        raise LadderError("Slurm hasn't answered `sbatch --test-only` for 60 s: try again when it does.") from None
+    said = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
+    return (said or f"sbatch ended with status {done.returncode}") if done.returncode else None
+
+
+def require_account(account, path):
+    """Raises LadderError for an account that the user has no part in, as Snakemake's executor would for every job."""
+    from snakemake.logging import logger
+    from snakemake_executor_plugin_slurm.accounts import validate_account
+    from snakemake_interface_common.exceptions import WorkflowError
+
+    try:
+        validate_account(account, logger)
+    except (WorkflowError, OSError) as error:
+        said = " ".join(str(error).split())
+        raise LadderError(f"Snakemake can't submit to `account: {account}` of {path}, so change that: {said}") from None
+
+
+def require_packages(cases):
+    """Raises LadderError when cases are for GPUs and CuPy isn't installed, with which every job would end."""
+    if any(workloads.cards(case) for case in cases) and not is_installed("cupy"):
+        raise LadderError(
+            "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
+            "Without `gpu` in the description of the cluster such cases are left out."
+        )

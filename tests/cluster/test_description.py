@@ -1,0 +1,116 @@
+"""What Slurm says to the jobs that a cluster's description asks for, and which key of it is to blame."""
+
+import os
+
+import pytest
+
+from ladder import cluster, configuration
+from ladder.case import Case
+from ladder.errors import LadderError
+
+NODES = {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 3000}
+ON_GPUS = {"partition": "gpu", "gpus": 1}
+
+
+def described(kind="cpu", **nodes):
+    """A checked description in which some keys of one kind of nodes are different."""
+    kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
+    return configuration.checked_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
+
+
+@pytest.mark.cluster
+def test_what_there_is_is_accepted(slurm):
+    cluster.require_accepted(described(), "site.yaml")
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("cpu", "partition", "cpus"),
+        ("mpi", "partition", "cpus"),
+        ("cpu", "memory", 5000),
+        ("cpu", "cores", 3),
+        ("mpi", "count", 3),
+        ("cpu", "minutes", 61),
+        ("gpu", "gpus", 2),
+        ("cpu", "options", ["--constraint=fast"]),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_value(slurm, kind, key, value):
+    with pytest.raises(LadderError, match=rf"^Slurm refuses jobs for the nodes `{kind}` of site.yaml: ") as error:
+        cluster.require_accepted(described(kind, **{key: value}), "site.yaml")
+    assert f"Change `{key}: {value}` there. `sinfo" in str(error.value)
+
+
+@pytest.mark.cluster
+def test_of_two_keys_that_do_not_agree_both_are_named(slurm):
+    with pytest.raises(LadderError, match=r"Change `partition: cpu` or `gpus: 1` there"):
+        cluster.require_accepted(described("gpu", partition="cpu"), "site.yaml")
+
+
+@pytest.mark.cluster
+def test_with_two_wrong_keys_no_single_one_is_to_blame(slurm):
+    with pytest.raises(LadderError, match="No single key is to blame"):
+        cluster.require_accepted(described(cores=3, memory=5000), "site.yaml")
+
+
+@pytest.mark.cluster
+def test_an_account_that_cannot_be_had_is_named(slurm):
+    with pytest.raises(LadderError, match=r"`account: nobody` of site.yaml, so change that: .*sacctmgr"):
+        cluster.require_accepted(described() | {"account": "nobody"}, "site.yaml")
+
+
+@pytest.fixture
+def pretended(tmp_path, monkeypatch):
+    """A function that puts programs, by their shell scripts, first on the PATH."""
+
+    def put(**scripts):
+        for name, script in scripts.items():
+            program = tmp_path / name
+            program.write_text(f"#!/bin/sh\n{script}\n")
+            program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+    return put
+
+
+# As a Slurm with a database says it, which the virtual one hasn't.
+REFUSED_ACCOUNT = (
+    'case "$*" in *--account=*)'
+    " echo 'allocation failure: Invalid account or account/partition combination specified' >&2; exit 1;; esac"
+)
+
+
+def test_an_account_that_slurm_refuses_is_named(pretended):
+    pretended(sbatch=REFUSED_ACCOUNT)
+    with pytest.raises(LadderError, match=r"Invalid account or .*Change `account: nobody` there") as error:
+        cluster.require_accepted(described() | {"account": "nobody"}, "site.yaml")
+    assert "allocation failure" not in str(error.value)
+
+
+def test_an_account_of_others_is_named_though_slurm_does_not_mind(pretended):
+    pretended(sbatch="exit 0", sacctmgr="echo physics; echo chemistry")
+    cluster.require_accepted(described() | {"account": "physics"}, "site.yaml")
+    with pytest.raises(LadderError, match=r"`account: biology` of site.yaml.*(physics|chemistry)"):
+        cluster.require_accepted(described() | {"account": "biology"}, "site.yaml")
+
+
+def test_without_slurm_a_sentence_says_where_to_go(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LadderError, match=r"no `sbatch` here: .* login node"):
+        cluster.require_accepted(described(), "site.yaml")
+
+
+def test_a_type_of_gpu_is_asked_for_by_its_name():
+    nodes = described("gpu", gpus=4, model="h100")["nodes"]["gpu"]
+    assert cluster.options_of(nodes, None)["gpus"] == ["--gpus=h100:4"]
+    assert cluster.options_of(described()["nodes"]["cpu"], None)["gpus"] == []
+
+
+def test_cases_for_gpus_need_what_serves_them(monkeypatch):
+    monkeypatch.setattr(cluster, "is_installed", lambda library: False)
+    sizes = {"n": 5, "m": 3, "dtype": "float64", "seed": 1}
+    cluster.require_packages([Case("gemv", "blas", sizes, {"threads": 1})])
+    with pytest.raises(LadderError, match=r"CuPy isn't installed: `make setup GPU=1`"):
+        cluster.require_packages([Case("gemv", "cublas", sizes, {})])
