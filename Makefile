@@ -1,6 +1,8 @@
 # Set-up and the commands of every day; Snakemake does the work.
 # The Python that .venv is made with, 3.11 or newer: `make setup PYTHON=python3.12`.
 PYTHON ?= python3
+# `make setup GPU=1` installs what a GPU needs where there is none, too: on a login node. Without a network,
+# `make setup WHEELHOUSE=folder` installs from a folder that `make wheelhouse` made elsewhere (docs/cluster.md).
 # `make lock UPGRADE=--upgrade` moves every pin to its newest version; without it, pins stay while they can.
 UPGRADE ?=
 
@@ -9,13 +11,16 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup smoke study test test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study test test-gpu bench lint lock clean
 
 help: ## list these commands
-	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
 
 setup: ## install the pinned Python packages into .venv
 	@$(SETUP)
+
+wheelhouse: ## download the packages for a machine without a network: FOR=3.12 PLATFORM=manylinux_2_28_x86_64 GPU=1
+	@PYTHON="$(PYTHON)" workflow/scripts/wheelhouse.sh
 
 smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and results/report.zip
 	@$(SETUP) latex

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sets up what the study needs: Debian packages, then a virtual environment of pinned packages in .venv.
 # `setup.sh latex` asks for LaTeX as well. Does nothing where all is there; may be interrupted and repeated.
+# GPU=1 installs what a GPU needs where there is none, too; WHEELHOUSE is a folder of packages, for want of a network.
 set -eu
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
@@ -37,10 +38,14 @@ install_packages() {
         apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# What there is to install: what a GPU needs only where there is one.
+# What was installed once stays: a login node without a GPU shares .venv with nodes that have one.
+for_gpu() {
+    [ "${GPU:-}" = 1 ] || nvidia-smi -L | grep -q '^GPU ' || ls -d .venv/lib/python3.*/site-packages/cupy
+} >/dev/null 2>&1
+
 pins() {
     echo requirements.txt
-    case $(nvidia-smi -L 2>/dev/null) in GPU\ *) echo requirements-gpu.txt ;; esac
+    ! for_gpu || echo requirements-gpu.txt
 }
 
 environment() {
@@ -58,6 +63,8 @@ flock 9 # `make smoke` and `make test` may be started together
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     fail "Python 3.11 or newer is needed and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
 
+case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;; esac
+
 packages=$(missing_packages "$@" | xargs)
 if [ -n "$packages" ]; then
     command="apt-get install --no-install-recommends $packages"
@@ -73,6 +80,13 @@ fi
 
 pins=$(pins | xargs)
 if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
+    advice="see above, then run the same make command again; docs/cluster.md tells how to do without a network."
+    set --
+    if [ -n "${WHEELHOUSE:-}" ]; then
+        [ -d "$WHEELHOUSE" ] || fail "WHEELHOUSE=$WHEELHOUSE: there is no such folder; 'make wheelhouse' makes one."
+        advice="see above; what $WHEELHOUSE lacks is added by 'make wheelhouse', as told in docs/cluster.md."
+        set -- --no-index --find-links "$WHEELHOUSE"
+    fi
     echo "== Python packages of $pins, into .venv"
     # Packages that somebody added outlive new pins, but not an unfinished, moved or foreign environment.
     if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
@@ -81,9 +95,9 @@ if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
     rm -f "$stamp"
     export PIP_DISABLE_PIP_VERSION_CHECK=1
     # shellcheck disable=SC2046,SC2086 # lists of words
-    { .venv/bin/python -m pip install --require-hashes $(printf -- '-r %s ' $pins) &&
-        .venv/bin/python -m pip install --no-deps --no-build-isolation --editable .; } ||
-        fail "The Python packages could not be installed: see above, then run the same make command again."
+    { .venv/bin/python -m pip install "$@" --require-hashes $(printf -- '-r %s ' $pins) &&
+        .venv/bin/python -m pip install "$@" --no-deps --no-build-isolation --editable .; } ||
+        fail "The Python packages could not be installed: $advice"
     state >"$stamp.new"
     mv "$stamp.new" "$stamp"
 fi

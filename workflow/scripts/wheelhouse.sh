@@ -1,0 +1,80 @@
+#!/bin/sh
+# Downloads what `make setup WHEELHOUSE=folder` installs where there is no network: the pinned packages for Python FOR
+# on PLATFORM, by default this machine's; with GPU=1 also what a GPU needs. Adds to the folder; may be repeated.
+set -eu
+cd "$(dirname "$0")/../.."
+python=${PYTHON:-python3}
+folder=${WHEELHOUSE:-wheelhouse}
+
+fail() {
+    printf 'ladder: %s\n' "$*" >&2
+    exit 1
+}
+
+# The pins that hold for a Python on a machine, without their conditions: pip would judge those by its own Python.
+pins() {
+    "$tools/bin/python" - "$@" <<END
+import sys
+from pathlib import Path
+from packaging.requirements import Requirement
+
+version, machine, *files = sys.argv[1:]
+there = {"sys_platform": "linux", "platform_machine": machine, "python_full_version": f"{version}.0"}
+for line in "".join(Path(file).read_text() for file in files).replace("\\\\\n", "").splitlines():
+    pin, *hashes = line.split(" --hash=")
+    pin = Requirement(pin)
+    if pin.marker is None or pin.marker.evaluate(there):
+        pin.marker = None
+        print(pin, *hashes, sep=" --hash=")
+END
+}
+
+# A system runs what was built for an older glibc, too, which pip doesn't know of systems other than its own.
+platforms() {
+    seq --format="--platform manylinux_2_%g_$machine" "$glibc" -1 5
+    echo "--platform manylinux2014_$machine"
+}
+
+download() {
+    # shellcheck disable=SC2046 # a list of words
+    "$tools/bin/python" -m pip download --no-deps --dest "$folder" --python-version "$version" $(platforms) \
+        --only-binary :all: "$@"
+}
+
+here=$("$python" -c 'import platform, sys
+glibc = platform.libc_ver()[1].replace(".", "_")
+print("%d.%d" % sys.version_info[:2], f"manylinux_{glibc}_{platform.machine()}")' 2>/dev/null) ||
+    fail "'$python' is no Python: name one with 'make wheelhouse PYTHON=/path/to/python'."
+version=${FOR:-${here% *}}
+platform=${PLATFORM:-${here#* }}
+case $version in
+3.1[1-9] | 3.[2-9][0-9]) ;;
+*) fail "FOR=$version: the project needs Python 3.11 or newer; write it as in FOR=3.12." ;;
+esac
+case $platform in
+manylinux_2_[5-9]_?* | manylinux_2_[1-9][0-9]_?*) ;;
+*) fail "PLATFORM=$platform: write it as in PLATFORM=manylinux_2_28_x86_64, for glibc 2.28 on x86_64." ;;
+esac
+machine=${platform#manylinux_2_*_}
+glibc=${platform#manylinux_2_}
+glibc=${glibc%%_*}
+case ${GPU:-} in
+1) files="requirements.txt requirements-gpu.txt" ;;
+'') files=requirements.txt ;;
+*) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;;
+esac
+
+tools=$(mktemp -d)
+trap 'rm -r "$tools"' EXIT
+trap 'exit 1' HUP INT TERM
+{ "$python" -m venv "$tools" && "$tools/bin/python" -m pip install --quiet --upgrade pip packaging; } ||
+    fail "What downloads packages could not be installed: see above; 'make wheelhouse' needs the network."
+
+echo "== Python packages of $files for Python $version on $platform, into $folder"
+# shellcheck disable=SC2086 # a list of words
+pins "$version" "$machine" $files >"$tools/pins.txt"
+# There is no wheel of connection-pool; setuptools, which is pinned, builds one, with the help of wheel before pip 24.
+{ download --no-binary connection-pool --require-hashes -r "$tools/pins.txt" && download wheel; } ||
+    fail "Not all packages for Python $version on $platform could be downloaded: see above; a package without a" \
+        "matching distribution has no wheel for them, else run the same make command again."
+echo "== Copy $folder, and run there: make setup WHEELHOUSE=/path/to/the/copy${GPU:+ GPU=1}"
