@@ -11,7 +11,7 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study test test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study status test test-gpu bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -36,6 +36,9 @@ test-gpu: setup ## run the tests that wait for a GPU, and every kernel under com
 study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex
 	$(SNAKEMAKE)
+
+status: ## tell how far the last run is: done, running, failed and why, left out and why
+	@.venv/bin/python -m ladder status
 
 bench: setup ## measure what the pipeline itself costs: planning, and a job beyond its measurement
 	.venv/bin/python benchmarks/overhead.py

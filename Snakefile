@@ -18,8 +18,17 @@ include: "workflow/rules/paper.smk"
 include: "workflow/rules/publish.smk"
 
 
+# The Snakemake that a cluster starts on each node calls none of these.
+onstart:
+    note_run()
+
+
+onsuccess:
+    tell_run()
+
+
 onerror:
-    tell_missing()
+    tell_run()
 
 
 localrules:

@@ -18,6 +18,7 @@ SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
     (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
     (["list", "--configfile", "config.yaml"], "can't be read"),
+    (["status"], "No run has begun here yet"),
     (["plan", "{", *PLAN], "The configuration isn't JSON: "),
     (["plan", "[]", *PLAN], "The configuration must be a JSON object"),
     (["plan", '{"experiments": {}}', *PLAN], "A plan is of one experiment, but the configuration has 0."),

@@ -44,6 +44,7 @@ def test_a_case_of_two_experiments_is_measured_once(study):
     assert status == 0, out
     assert len(study.records()) == 4
     assert study.pending("results/table.csv") == set()
+    assert "Of 4 cases 4 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 left out." in out
 
 
 def test_an_edit_reruns_what_it_can_change_and_nothing_else(study):
@@ -162,15 +163,18 @@ def test_wrong_kernels_fail_their_jobs_and_cost_no_other_its_result(study):
     assert status != 0
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
     flat = " ".join(out.split())
-    assert f"{len(WRONG)} of {len(WRONG) + 1} cases have no record:" in flat
+    assert f"Of {len(WRONG) + 1} cases 1 measured now, 0 before, {len(WRONG)} failed, 0 not begun" in flat
+    assert "`snakemake --config measure=false` writes the paper without" in flat
     for name, sentence in WRONG.items():
         (log,) = (study.folder / "results/logs/measure/here/gemm" / name).glob("*.log")
         assert sentence in log.read_text(), (name, log.read_text())
         assert f"gemm/{name}/" in flat
+        assert sentence in flat.rpartition("Failed:")[2]
     # The table is made without them when asked for, and says so.
     study.config["measure"] = False
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
+    assert "measured now" not in out
     assert (study.folder / "results/tables/wrong/missing.csv").read_text().count("not measured") == len(WRONG)
 
 
@@ -182,6 +186,7 @@ def test_more_threads_than_cores_are_left_out_and_named(study):
     assert "needs 2 cores, 1 to be had" in missing
     assert "needs 64 cores, 1 to be had" in missing
     assert len(study.records()) == 1
+    assert "1  needs 64 cores, 1 to be had" in out
 
 
 def test_a_record_of_changed_code_is_not_collected(study):

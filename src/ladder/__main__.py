@@ -42,6 +42,11 @@ def parser():
     one.add_argument("--cores", type=at_least_one, help="plan for so many cores instead of this machine's")
     one.add_argument("--gpus", type=int, help="plan for so many GPUs instead of this machine's")
 
+    one = verb("status", run_status, "tell what of the last run is done, running, failed or left out, and why")
+    one.add_argument(
+        "--configfile", action="append", default=[], help="tell of this configuration on this machine; as for `list`"
+    )
+
     one = verb("plan", run_plan, "write the plan of an experiment (JSON)")
     one.add_argument("config", help="a configuration of that experiment alone, as JSON")
     one.add_argument("places", help="where cases run, by their kind, as JSON")
@@ -192,6 +197,18 @@ def run_list(options):
     runs = {one.case.key for one in planned if not one.left_out}
     left = {one.case.key for one in planned if one.left_out}
     print(f"{len(runs)} cases run on {found['cpu'].cores} cores, {len(left)} are left out.")
+
+
+def run_status(options):
+    from ladder import status
+
+    if options.configfile:
+        config = configuration.load(["config/config.yaml", *options.configfile])
+        workloads.look_in(config["variant_folders"])
+        print(status.report(status.cases_of(plan.plan(config, places.here(config)))))
+    else:
+        run = status.read()
+        print(status.report(run["cases"], run))
 
 
 def run_plan(options):

@@ -3,9 +3,9 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import cluster, configuration, locks, machine, places, plan, sources, workloads
+from ladder import cluster, configuration, locks, machine, places, plan, sources, status, workloads
 from ladder.ceilings import is_ceiling
-from ladder.record import from_path, in_path
+from ladder.record import from_path
 from ladder.record import path_of as record_path
 from ladder.errors import LadderError
 
@@ -52,13 +52,23 @@ MACHINES = places.labels(PLACES)
 MACHINE = MACHINES[0]
 
 
-def tell_missing():
-    """After a run that failed: which cases have no record, and how to go on."""
-    due = {(one.machine, one.case.key) for one in PLAN if not one.left_out}
-    missing = sorted(one for one in due if not Path(record_path(*one)).exists())
-    print(f"ladder: {len(missing)} of {len(due)} cases have no record:", file=sys.stderr)
-    for label, key in missing:
-        print(f"  {key} (results/logs/measure/{label}/{in_path(key)}.log)", file=sys.stderr)
-    print(
-        "ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.", file=sys.stderr
-    )
+# What this run is to measure; only a run that measures has it.
+RUN = None
+
+
+def note_run():
+    """Before the first job: what there is to measure, for `ladder status` and for the summary in the end."""
+    global RUN
+    if not CONFIG["measure"] or workflow.touch:
+        return
+    due = {str(job.output[0]) for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"}
+    try:
+        RUN = status.note(PLAN, due)
+    except LadderError as error:
+        stop(error)
+
+
+def tell_run():
+    """After the last job: what is measured, what failed and why, and how to go on."""
+    if RUN:
+        print(status.summary(RUN), end="", file=sys.stderr)
