@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import time
+from pathlib import Path
 
 from ladder import workloads
 from ladder.errors import LadderError
@@ -34,7 +36,7 @@ def require_accepted(site, path):
 
 def options_of(nodes, account):
     """What sbatch is asked for by the largest job on a kind of nodes: {key of the description: options}."""
-    gpus = ":".join([*([nodes["model"]] if nodes["model"] else []), str(nodes["gpus"] * nodes["count"])])
+    gpus = f"{nodes['model']}:{nodes['gpus']}" if nodes["model"] else nodes["gpus"]
     return {
         "account": [f"--account={account}"] if account else [],
         "partition": [f"--partition={nodes['partition']}"],
@@ -42,7 +44,7 @@ def options_of(nodes, account):
         "cores": [f"--cpus-per-task={nodes['cores']}"],
         "memory": [f"--mem={nodes['memory']}"],
         "minutes": [f"--time={nodes['minutes']}"],
-        "gpus": [f"--gpus={gpus}"] if nodes["gpus"] else [],
+        "gpus": [f"--gpus-per-node={gpus}"] if nodes["gpus"] else [],
         "options": ["--exclusive", *nodes["options"]],
     }
 
@@ -78,3 +80,38 @@ def require_packages(cases):
             "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
             "Without `gpu` in the description of the cluster such cases are left out."
         )
+
+
+def cancel_stray(limit=60):
+    """Cancel what an earlier run in this folder, which was killed, has left in Slurm; the numbers of these jobs.
+
+    Called by a run that has this folder for itself and submits the same cases anew: each is measured once. Raises
+    LadderError when jobs are still there after so many seconds.
+    """
+    stray = stray_jobs()
+    deadline = time.monotonic() + limit
+    left = stray
+    while left:
+        if time.monotonic() > deadline:
+            raise LadderError(
+                f"The jobs {' '.join(left)} of an earlier run don't end: cancel them by `scancel`, then run it again."
+            )
+        asked("scancel", *left)
+        time.sleep(1)
+        left = stray_jobs()
+    return stray
+
+
+def stray_jobs():
+    """The numbers of the user's measurements in Slurm that were submitted from this folder."""
+    lines = asked("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines()
+    jobs = [line.split("|") for line in lines]
+    return [number for number, comment, folder in jobs if comment.startswith("rule_") and folder == str(Path.cwd())]
+
+
+def asked(*command):
+    """What a program of Slurm's prints. Raises LadderError with its words when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise LadderError(f"Slurm can't be asked: `{command[0]}` says {done.stderr.strip()}")
+    return done.stdout

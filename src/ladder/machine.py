@@ -161,6 +161,11 @@ def commit():
     return {"commit": found or "unknown", "dirty": bool(dirty)}
 
 
+def node():
+    """This machine's name: Slurm's own for it inside a job, which tells virtual nodes apart too."""
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
+
+
 def slurm():
     """The variables that Slurm has set for this job."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("SLURM_")}

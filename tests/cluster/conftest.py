@@ -1,8 +1,16 @@
-"""The Slurm that the tests of this folder share."""
+"""What the tests of this folder share: a Slurm, and a study that runs in it."""
+
+import shutil
 
 import pytest
+import yaml
 
 from cluster import slurm as virtual
+from conftest import ROOT, Study
+from ladder.places import SITE_VARIABLE
+
+# Of the memory of a virtual node, so that a job gets it all.
+NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 3000, "minutes": 10}
 
 
 # Not of the session: Slurm ends with the last of these tests, and disturbs no other.
@@ -14,3 +22,26 @@ def slurm():
             yield it
     except virtual.Waiting as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch):
+    """A function that describes the virtual cluster in a file and names it by LADDER_SITE; the file."""
+
+    def write(prelude="", **kinds):
+        shipped = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
+        described = {"prelude": f"{shipped['prelude']}\n{prelude}", "nodes": {"cpu": NODES} | kinds}
+        path = tmp_path / "site.yaml"
+        path.write_text(yaml.safe_dump(described))
+        monkeypatch.setenv(SITE_VARIABLE, str(path))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of the project that can run on a cluster, with a configuration without experiments."""
+    study = Study(tmp_path)
+    shutil.copytree(ROOT / "cluster", study.folder / "cluster")
+    return study

@@ -44,21 +44,14 @@ def test_a_wrong_key_is_named_with_its_value(slurm, kind, key, value):
 
 
 @pytest.mark.cluster
-def test_of_two_keys_that_do_not_agree_both_are_named(slurm):
-    with pytest.raises(LadderError, match=r"Change `partition: cpu` or `gpus: 1` there"):
-        cluster.require_accepted(described("gpu", partition="cpu"), "site.yaml")
-
-
-@pytest.mark.cluster
 def test_with_two_wrong_keys_no_single_one_is_to_blame(slurm):
     with pytest.raises(LadderError, match="No single key is to blame"):
         cluster.require_accepted(described(cores=3, memory=5000), "site.yaml")
 
 
 @pytest.mark.cluster
-def test_an_account_that_cannot_be_had_is_named(slurm):
-    with pytest.raises(LadderError, match=r"`account: nobody` of site.yaml, so change that: .*sacctmgr"):
-        cluster.require_accepted(described() | {"account": "nobody"}, "site.yaml")
+def test_where_nobody_keeps_accounts_any_is_accepted(slurm):
+    cluster.require_accepted(described() | {"account": "nobody"}, "site.yaml")
 
 
 @pytest.fixture
@@ -104,7 +97,7 @@ def test_without_slurm_a_sentence_says_where_to_go(monkeypatch, tmp_path):
 
 def test_a_type_of_gpu_is_asked_for_by_its_name():
     nodes = described("gpu", gpus=4, model="h100")["nodes"]["gpu"]
-    assert cluster.options_of(nodes, None)["gpus"] == ["--gpus=h100:4"]
+    assert cluster.options_of(nodes, None)["gpus"] == ["--gpus-per-node=h100:4"]
     assert cluster.options_of(described()["nodes"]["cpu"], None)["gpus"] == []
 
 

@@ -34,12 +34,6 @@ if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
 if workflow.is_main_process and not workflow.dryrun:
     locks.clear_stale()
-    if SITE and CONFIG["measure"]:
-        try:
-            cluster.require_accepted(SITE, places.site_path())
-            cluster.require_packages(one.case for one in PLAN if not one.left_out)
-        except LadderError as error:
-            stop(error)
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"
@@ -50,6 +44,20 @@ EXPERIMENTS = list(CONFIG["experiments"])
 # The machine that the paper speaks of comes first.
 MACHINES = places.labels(PLACES)
 MACHINE = MACHINES[0]
+
+
+def require_cluster():
+    """Before measurements are submitted to a cluster: what would end all of them ends the run, and a killed run's go."""
+    due = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
+    if not (SITE and due):
+        return
+    try:
+        cluster.require_accepted(SITE, places.site_path())
+        cluster.require_packages(case_of(job.wildcards) for job in due)
+        if stray := cluster.cancel_stray():
+            print(f"ladder: cancelled what an earlier run left in Slurm: {', '.join(stray)}.", file=sys.stderr)
+    except LadderError as error:
+        stop(error)
 
 
 # What this run is to measure; only a run that measures has it.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ladder import machine
 from ladder.errors import LadderError
 
 # Nothing else may be timed on the machine meanwhile.
@@ -136,13 +137,13 @@ def last_level_cache():
 
 
 def threads_found():
-    """The threads that each loaded runtime says it has, and the CPUs that this process may use.
+    """The node, the threads that each loaded runtime says it has, and the CPUs that this process may use.
 
     Where OpenMP has been told to bind its threads, also the CPUs that each thread of the process may run on.
     """
     is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
-    found = {"cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+    found = {"node": machine.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
         found["places"] = sorted(map(sorted, places()))
     if "numba" in sys.modules:

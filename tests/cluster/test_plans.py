@@ -1,0 +1,44 @@
+"""What `snakemake -n --profile cluster` plans, which takes no Slurm."""
+
+import re
+import subprocess
+
+import pytest
+
+from ladder import machine
+
+pytestmark = pytest.mark.workflow
+
+
+def planned(project, *arguments):
+    """The cases that a dry run of the shipped study would measure: {(machine, workload, variant)}."""
+    line, environment = project.command()
+    line = [*line[: line.index("--configfile")], "-n", *arguments]
+    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    pattern = r"^rule measure:.*?wildcards: machine=(\S+), workload=(\w+), variant=(\w+)"
+    return set(re.findall(pattern, done.stdout, re.MULTILINE | re.DOTALL))
+
+
+def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
+    monkeypatch.delenv("LADDER_SITE", raising=False)
+    found = planned(project, "--profile", "cluster")
+    assert {label for label, _, _ in found} == {"cluster-cpu", "cluster-gpu"}
+    on_cards = {("gemm", "cuda_tiled"), ("gemm", "cublas"), ("gemv", "cuda_warp"), ("mlp", "cuda"), ("stream", "cuda")}
+    assert on_cards < {(workload, variant) for label, workload, variant in found if label == "cluster-gpu"}
+    assert ("cluster-cpu", "gemv", "mpi") in found
+    if not machine.gpus():
+        assert not on_cards & {(workload, variant) for _, workload, variant in planned(project, "--cores", "2")}
+
+
+def test_one_figure_asks_for_no_more_than_it_needs(project, described):
+    described()
+    found = planned(project, "--profile", "cluster", "results/figures/gemv_speedup.pdf")
+    assert {(workload, variant) for _, workload, variant in found if workload == "gemv"} == {
+        ("gemv", "openmp"),
+        ("gemv", "openmp_bound"),
+        ("gemv", "blas"),
+    }
+    # The rest are the ceilings that results are held against.
+    assert {workload for _, workload, _ in found} <= {"gemv", "gemm", "stream"}
+    assert {variant for _, workload, variant in found if workload == "gemm"} <= {"blas"}
