@@ -21,44 +21,6 @@ rule stamp:
         "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
 
 
-def threads_of(wildcards):
-    """The cores of a job, on a cluster those of each rank: one beside a card of this machine, else all there are."""
-    case, place = case_of(wildcards), place_of(wildcards)
-    if SITE and case.ranks > 1:
-        return case.threads
-    return 1 if is_on_card(wildcards) and not SITE else place.cores
-
-
-def ranks_of(wildcards):
-    return case_of(wildcards).ranks
-
-
-def nodes_of(wildcards):
-    """The first place of a label, which tells of all."""
-    return next(place for place in PLACES.values() if place.label == wildcards.machine)
-
-
-def asked(place_of):
-    """What Slurm is asked for by a job whose place this function of the wildcards tells; nothing on this machine."""
-    names = PLACES["cpu"].asked  # the same ones in every place
-    found = {name: lambda wildcards, name=name: place_of(wildcards).asked[name] for name in names}
-    # Another try gets more time.
-    longer = {"runtime": lambda wildcards, attempt: attempt * place_of(wildcards).asked["runtime"]}
-    return found | (longer if SITE else {})
-
-
-# One rank needs no launcher.
-RESOURCES = {"mpi": lambda wildcards: place_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""}
-if SITE:
-    RESOURCES |= {"tasks": ranks_of, "tasks_per_gpu": 1, "gpu": lambda wildcards: workloads.cards(case_of(wildcards))}
-else:
-    # On this machine one job is timed at a time, or as many as there are cards.
-    RESOURCES |= {
-        "timing": lambda wildcards: 0 if is_on_card(wildcards) else 1,
-        "card": lambda wildcards: workloads.cards(case_of(wildcards)),
-    }
-
-
 if CONFIG["measure"]:
 
     rule measure:
