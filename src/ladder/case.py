@@ -6,6 +6,7 @@ then the cache protocol, then the variant's tuning sorted by name. `Case.slug` a
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ladder.errors import LadderError
 
@@ -52,7 +53,7 @@ class Case:
         if self.cache not in CACHES:
             raise LadderError(f"The cache protocol of {self.workload} is {self.cache!r}: choose cold or warm.")
 
-    @property
+    @cached_property
     def slug(self):
         pairs = [*self.sizes.items(), ("cache", self.cache), *sorted(self.tuning.items())]
         return ",".join(f"{key}={to_text(value)}" for key, value in pairs)

@@ -1,4 +1,5 @@
 # What the rules read and run, as functions of their wildcards.
+import functools
 from dataclasses import replace
 
 from ladder import build, compilation, data
@@ -47,13 +48,25 @@ def place_of(wildcards):
 
 
 def case_of(wildcards):
-    return Case.parse(wildcards.workload, wildcards.variant, from_path(wildcards.case))
+    return named(wildcards.workload, wildcards.variant, wildcards.case)
+
+
+@functools.cache
+def named(workload, variant, path):
+    """The case of a path, for which every function of a job's wildcards asks."""
+    return Case.parse(workload, variant, from_path(path))
 
 
 def stamp_of(case):
     """The stamp of what measurements of one variant on one problem depend on besides."""
     code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])
     return f"results/stamps/{code}/{replace(case, tuning={}).slug}.txt"
+
+
+@functools.cache
+def fingerprints():
+    """The fingerprint of the code behind every stamp, which a job on a cluster's node doesn't ask for."""
+    return {stamp_of(one.case): sources.fingerprint(one.case) for one in PLAN}
 
 
 def is_on_card(wildcards):

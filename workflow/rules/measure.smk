@@ -1,9 +1,6 @@
 # Every case is a job of its own. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the card.
 
 
-STAMPS = {stamp_of(one.case): sources.fingerprint(one.case) for one in PLAN}
-
-
 # What measurements depend on besides their cases, as files. As parameters of `measure` they would go unnoticed while the
 # ceilings are measured anew: Snakemake doesn't compare the parameters of a job downstream of one that is to run, not even
 # where `ancient` keeps it from running. A file per problem, so that configurations with other sizes keep their own.
@@ -15,7 +12,7 @@ rule stamp:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: STAMPS[f"results/stamps/{wildcards.name}.txt"],
+        sources=lambda wildcards: fingerprints()[f"results/stamps/{wildcards.name}.txt"],
         protocol=json.dumps(CONFIG["protocol"]),
     shell:
         "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
@@ -52,12 +49,12 @@ if CONFIG["measure"]:
             granted=lambda wildcards, threads: threads * (ranks_of(wildcards) if SITE else 1),
             prelude=SITE["prelude"] if SITE else "",
         shell:
+            "exec 2> >(tee {log:q} >&2)\n"
             "{params.prelude}\n"
             + ladder(
                 "measure {wildcards.workload} {wildcards.variant} {params.case:q}"
                 " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
-                " 2> >(tee {log:q} >&2)"
             )
 
 

@@ -29,7 +29,7 @@ rule numbers:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("numbers", "gpu", "gemv_numbers", "distributed"),
+        sources=lambda wildcards: code_of("numbers", "gpu", "gemv_numbers", "distributed"),
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
@@ -58,7 +58,7 @@ rule tables:
     conda:
         ENVIRONMENT
     params:
-        sources=code_of("tables", "numbers", "gpu", "gemv_numbers", "gemv_tables", "distributed"),
+        sources=lambda wildcards: code_of("tables", "numbers", "gpu", "gemv_numbers", "gemv_tables", "distributed"),
         study=study_arguments(),
         kernels=[f"--kernel={path}" for path in KERNEL_REPORTS],
     shell:
@@ -83,7 +83,7 @@ rule typeset:
     conda:
         ENVIRONMENT
     params:
-        sources=sources.combined((sources.HOME / "paper.py",)),
+        sources=lambda wildcards: sources.combined((sources.HOME / "paper.py",)),
     shell:
         ladder(
             "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"
