@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
@@ -269,12 +269,29 @@ def time_axis(axis, limits, most=7):
 
 
 def thread_axis(axis, threads, more=()):
-    """A logarithmic axis of these numbers of threads, with a tick at each, and at `more` where shown."""
+    """A logarithmic axis of these numbers of threads, with a tick at each and words where there is room.
+
+    `more` are further numbers that have words where they are shown.
+    """
     ticks = sorted({int(count) for count in threads})
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator([*more, *ticks]))
-    axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(FixedLocator([*more, *apart(ticks)]))
+    axis.set_minor_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def apart(ticks, most=8):
+    """Of sorted numbers, the largest and those below that leave room for each other on a logarithmic axis.
+
+    Neighbours are at least a part of the axis in `most` apart.
+    """
+    factor = (ticks[-1] / ticks[0]) ** (1 / most)
+    chosen = [ticks[-1]]
+    for tick in reversed(ticks[:-1]):
+        if tick * factor <= chosen[-1] * 1.0001:  # in spite of rounding
+            chosen.append(tick)
+    return chosen[::-1]
 
 
 def time(seconds, words=None):
