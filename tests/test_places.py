@@ -51,11 +51,13 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
     assert found["mpi"].cores == 4 * 8
     assert found["mpi"].asked == {
         "slurm_account": "a",
+        "qos": None,
         "slurm_partition": "p",
         "mem_mb": 1000,
         "runtime": 30,
         "nodes": 4,
-        "gpu_model": "",
+        "gpu_model": None,
+        "constraint": None,
         "slurm_extra": "--exclusive",
     }
     assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none to be had"
@@ -78,6 +80,7 @@ def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_ma
         ({"nodes": {"cpu": NODES | {"cores": 0}}}, "nodes.cpu.cores"),
         ({"nodes": {"cpu": NODES | {"machine": "../x"}}}, "nodes.cpu.machine"),
         ({"nodes": {"cpu": NODES, "fpga": NODES}}, "fpga"),
+        ({"nodes": {"cpu": NODES | {"count": 2}}}, "nodes.cpu.count"),
         ({"nodes": {"cpu": NODES}, "acount": "a"}, "acount"),
     ],
 )

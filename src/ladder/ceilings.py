@@ -4,7 +4,6 @@ import statistics
 
 from ladder import record
 from ladder.case import Case
-from ladder.devices import host
 
 PREFIX = "ceiling"
 
@@ -24,9 +23,10 @@ def summarise(paths, margin):
     Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
     tensor cores can be faster.
     """
-    found, multiplied = {**of_a_device(host.last_level_cache()), "margin": margin, "rows": []}, []
-    for path in paths:
-        one = record.read(path)
+    records, multiplied = [record.read(path) for path in paths], []
+    # Of the machine that measured, which needn't be this one.
+    found = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    for one in records:
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
         streams, precision = one["workload"] == "stream", one["cost"]["precision"]
         work = one["cost"]["bytes" if streams else "flops"]

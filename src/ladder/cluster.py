@@ -1,5 +1,7 @@
 """Whether Slurm takes the jobs that a cluster's description asks for, found out before any is submitted."""
 
+import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -9,9 +11,11 @@ from ladder import workloads
 from ladder.errors import LadderError
 from ladder.plan import is_installed
 
+ANSWER = 60  # seconds that Slurm may take
 
-def require_accepted(site, path):
-    """Ask Slurm about the largest job on every kind of nodes of a checked site, which was read from a file.
+
+def require_accepted(site, path, kinds):
+    """Ask Slurm about the largest job on some kinds of nodes of a checked site, which was read from a file.
 
     Raises LadderError naming the key to change, and where there is no Slurm to ask.
     """
@@ -19,33 +23,52 @@ def require_accepted(site, path):
         raise LadderError(
             "There is no `sbatch` here: run `snakemake --profile cluster` on a login node of the cluster."
         )
-    for kind, nodes in site["nodes"].items():
-        options = options_of(nodes, site["account"])
+    for kind in kinds:
+        nodes = site["nodes"][kind]
+        require_free(nodes["options"], f"nodes.{kind}.options of {path}")
+        options = options_of(nodes, site)
         if said := refusal(options):
             wrong = [key for key in options if not refusal({**options, key: []})]
-            values = site | nodes
+            if not wrong and not site["account"] and "account" in said:
+                wrong = ["account"]
+            values = {name: "null" if value is None else value for name, value in (site | nodes).items()}
             change = " or ".join(f"`{key}: {values[key]}`" for key in wrong)
             raise LadderError(
                 f"Slurm refuses jobs for the nodes `{kind}` of {path}: {said}. "
                 + (f"Change {change} there. " if wrong else "No single key is to blame. ")
                 + '`sinfo -o "%P %D %c %m %G %l"` lists what the cluster has.'
             )
-    if site["account"]:
-        require_account(site["account"], path)
+    for account in (site["account"] or "").split(","):
+        if account:
+            require_account(account, path)
 
 
-def options_of(nodes, account):
-    """What sbatch is asked for by the largest job on a kind of nodes: {key of the description: options}."""
+def require_free(options, where):
+    """Raises LadderError for options of sbatch that Snakemake's executor keeps for itself."""
+    from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
+
+    for pattern, name in get_forbidden_slurm_options().items():
+        if re.search(pattern, " ".join(options)):
+            raise LadderError(
+                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use the "
+                "key that docs/cluster.md has for it."
+            )
+
+
+def options_of(nodes, site):
+    """What sbatch is asked for by the largest job on a kind of nodes of a site: {key of the description: options}."""
     gpus = f"{nodes['model']}:{nodes['gpus']}" if nodes["model"] else nodes["gpus"]
     return {
-        "account": [f"--account={account}"] if account else [],
+        "account": [f"--account={site['account']}"] if site["account"] else [],
+        "qos": [f"--qos={site['qos']}"] if site["qos"] else [],
         "partition": [f"--partition={nodes['partition']}"],
         "count": [f"--nodes={nodes['count']}", f"--ntasks={nodes['count']}"],
         "cores": [f"--cpus-per-task={nodes['cores']}"],
         "memory": [f"--mem={nodes['memory']}"],
         "minutes": [f"--time={nodes['minutes']}"],
         "gpus": [f"--gpus-per-node={gpus}"] if nodes["gpus"] else [],
-        "options": ["--exclusive", *nodes["options"]],
+        "constraint": [f"--constraint={nodes['constraint']}"] if nodes["constraint"] else [],
+        "options": ["--exclusive", *shlex.split(" ".join(nodes["options"]))],
     }
 
 
@@ -53,9 +76,11 @@ def refusal(options):
     """What Slurm says against a job with these options of sbatch, by their keys; None when it would take it."""
     command = ["sbatch", "--test-only", *(option for some in options.values() for option in some), "--wrap", "true"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
     except subprocess.TimeoutExpired:
-        raise LadderError("Slurm hasn't answered `sbatch --test-only` for 60 s: try again when it does.") from None
+        raise LadderError(
+            f"Slurm hasn't answered `sbatch --test-only` for {ANSWER} s: try again when it does."
+        ) from None
     said = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
     return (said or f"sbatch ended with status {done.returncode}") if done.returncode else None
 
@@ -96,7 +121,7 @@ def cancel_stray(limit=60):
             raise LadderError(
                 f"The jobs {' '.join(left)} of an earlier run don't end: cancel them by `scancel`, then run it again."
             )
-        asked("scancel", *left)
+        asked("scancel", "--quiet", *left)  # which some may have ended before
         time.sleep(1)
         left = stray_jobs()
     return stray
@@ -111,7 +136,10 @@ def stray_jobs():
 
 def asked(*command):
     """What a program of Slurm's prints. Raises LadderError with its words when it fails."""
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
+    except subprocess.TimeoutExpired:
+        raise LadderError(f"Slurm hasn't answered `{command[0]}` for {ANSWER} s: try again when it does.") from None
     if done.returncode:
         raise LadderError(f"Slurm can't be asked: `{command[0]}` says {done.stderr.strip()}")
     return done.stdout

@@ -67,8 +67,13 @@ def checked_site(site, path):
     site = copy.deepcopy(site)
     require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
     fill_defaults(site, schema)
-    for nodes in site["nodes"].values():
+    for kind, nodes in site["nodes"].items():
         fill_defaults(nodes, schema["$defs"]["kind"])
+        if nodes["count"] > 1 and kind != "mpi":
+            raise LadderError(
+                f"The cluster's description {path} is wrong at nodes.{kind}.count: only ranks of MPI, nodes.mpi, work on "
+                "several nodes at once."
+            )
     return site
 
 

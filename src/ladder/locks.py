@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import platform
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,10 @@ held = []
 
 def opened(name):
     """The file of a lock that all runs of this user on this machine share."""
-    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
-    return (folder / f"ladder-{name}-{os.getuid()}.lock").open("w")
+    # A job of a cluster has the variables of the machine that submitted it, whose folder its node needn't have.
+    own = os.environ.get("XDG_RUNTIME_DIR", "")
+    folder = own if os.access(own, os.W_OK) else "/tmp"
+    return Path(folder, f"ladder-{name}-{os.getuid()}.lock").open("w")
 
 
 @contextmanager
@@ -46,14 +49,22 @@ def clear_stale(folder=".snakemake"):
     """Become the working directory's one run; if no other lives, remove the locks that a killed Snakemake has left.
 
     Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until told to unlock.
+    Those of a run that began on another machine stay, since its lock may not show here.
     """
     Path(folder).mkdir(exist_ok=True)
-    file = (Path(folder) / "ladder.lock").open("w")
+    file = (Path(folder) / "ladder.lock").open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except OSError:  # another run holds it, or this file system knows no locks
         file.close()
         return
     held.append(file)
-    for stale in (Path(folder) / "locks").glob("*.lock"):
-        stale.unlink()
+    file.seek(0)
+    began, stale = file.read(), list((Path(folder) / "locks").glob("*.lock"))
+    if stale and began not in ("", platform.node()):
+        return
+    for lock in stale:
+        lock.unlink()
+    file.truncate(0)
+    file.write(platform.node())
+    file.flush()

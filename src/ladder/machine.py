@@ -120,8 +120,17 @@ def reasons(mask):
     return [REASONS.get(bit, hex(bit)) for bit in bits]
 
 
+def last_level_cache():
+    """Bytes of the largest cache that Linux tells of; 32 MiB where it tells of none."""
+    try:
+        sizes = [int(os.sysconf(name)) for name in ("SC_LEVEL2_CACHE_SIZE", "SC_LEVEL3_CACHE_SIZE")]
+    except (ValueError, OSError):
+        sizes = []
+    return max([*sizes, 0]) or 32 * 2**20
+
+
 def describe():
-    """The machine and its software: system, CPU, memory in bytes, library versions."""
+    """The machine and its software: system, CPU, memory and largest cache in bytes, library versions."""
     import psutil
 
     return {
@@ -130,6 +139,7 @@ def describe():
         "cpu": cpu(),
         "cores": cores(),
         "memory": psutil.virtual_memory().total,
+        "cache_bytes": last_level_cache(),
         "gpus": gpus(),
         "libraries": versions(),
     }

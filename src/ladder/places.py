@@ -19,7 +19,7 @@ class Place:
     """Machines of a kind: the label of their results, what one case may use there, and what a scheduler is asked for.
 
     `launcher` starts ranks of MPI, None where nothing does. `asked` has the resources of Snakemake's Slurm executor,
-    and is empty for the machine that plans.
+    None for what isn't asked for, and is empty for the machine that plans.
     """
 
     label: str
@@ -56,7 +56,7 @@ def here(config, most=None):
 
 def of_cluster(site):
     """The places of a cluster as a checked site describes it: {kind: Place}."""
-    shared = {"slurm_account": site["account"]} if site["account"] else {}
+    shared = {"slurm_account": site["account"], "qos": site["qos"]}
     return {kind: of_nodes(nodes, shared) for kind, nodes in site["nodes"].items()}
 
 
@@ -67,7 +67,8 @@ def of_nodes(nodes, shared):
         "mem_mb": nodes["memory"],
         "runtime": nodes["minutes"],
         "nodes": nodes["count"],
-        "gpu_model": nodes["model"] or "",
+        "gpu_model": nodes["model"],
+        "constraint": nodes["constraint"],
         "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
     }
     return Place(nodes["machine"], nodes["cores"] * nodes["count"], nodes["gpus"], nodes["launcher"], asked)

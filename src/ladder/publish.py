@@ -39,7 +39,8 @@ def publish(plans, machine, ceilings, folder):
         # Without a time stamp, so that the same measurements are the same bytes.
         with (folder / f"{name}.csv.gz").open("wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
             packed.write(frame.convert_dtypes().to_csv(index=False).encode())
-    shutil.copyfile(ceilings, folder / "ceilings.json")
+    if ceilings:
+        shutil.copyfile(ceilings, folder / "ceilings.json")
     if Path(GPU_TESTS).exists():
         shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     records = sorted((record.read(path) for path in paths), key=lambda found: found["started"])

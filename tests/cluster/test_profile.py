@@ -1,6 +1,8 @@
 """`snakemake --profile cluster`: where jobs run, and what faults cost, by Slurm's own log of jobs. Nothing hangs."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -42,6 +44,12 @@ def nodes_of(one):
     ]
 
 
+def are_apart(process):
+    """Whether ranks on one node have cores of their own."""
+    cores = [(rank["node"], core) for rank in process["threads"].get("ranks", []) for core in rank["affinity"]]
+    return len(cores) == len(set(cores))
+
+
 def job_of(words):
     """The number of the running job for a case whose path has these words, by the comment that Snakemake gives it."""
     lines = virtual.output("squeue", "--noheader", "--states=RUNNING", "--format=%i|%k").splitlines()
@@ -75,6 +83,11 @@ class Run:
         return self.log.read_text(), self.process.returncode
 
 
+def missing(said):
+    """The waiting cases that the summary of a run names."""
+    return re.findall(r"seconds=\d+", said.split("ladder: Of ")[1].split("results/logs")[0])
+
+
 def test_the_smoke_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slurm, described, project):
     described(mpi=ON_RANKS)
     shutil.copytree(ROOT / "results/published", project.folder / "results/published")
@@ -92,7 +105,10 @@ def test_the_smoke_study_ends_in_the_paper_and_every_measurement_ran_where_it_sh
         assert (job.state, job.partition) == ("COMPLETED", "cpu")
         assert all(nodes == set(job.nodes) for nodes in nodes_of(one)), one["case"]
         ranks[len(job.nodes)] += 1
+        assert all(map(are_apart, one["processes"])), one["case"]
     assert ranks[1] > ranks[2] > 0
+    told = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
+    assert told["cores"] == NODES["cores"]
     # One more tells what a node is, and none was for anything else.
     ours = [job for job in jobs.values() if job.id >= min(found)]
     assert len({*(job.id for job in ours)} - set(found)) == 1
@@ -136,8 +152,7 @@ def test_a_cancelled_job_costs_its_case_alone(slurm, described, project):
     said, status = run.end()
     assert status == 1
     assert len(cases(project.folder)) == 3
-    assert "seconds=60" in said.split("no record")[-1]
-    assert "seconds=0" not in said.split("no record")[-1]
+    assert missing(said) == ["seconds=60"]
 
 
 def test_a_job_over_its_time_costs_its_case_alone(slurm, described, project):
@@ -149,7 +164,7 @@ def test_a_job_over_its_time_costs_its_case_alone(slurm, described, project):
     assert slurm.ended(number).state == "TIMEOUT"
     assert status == 1
     assert len(cases(project.folder)) == 3
-    assert "seconds=60" in said.split("no record")[-1]
+    assert missing(said) == ["seconds=60"]
 
 
 def test_a_node_that_fails_costs_nothing(slurm, described, project):

@@ -1,5 +1,6 @@
 # The plan: which cases there are on this machine. Everything else follows from it.
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -35,6 +36,13 @@ if not CONFIG["measure"]:
 if workflow.is_main_process and not workflow.dryrun:
     locks.clear_stale()
 
+if SITE:
+    # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
+    os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
+    if workflow.is_main_process:
+        source = machine.commit()  # a node may not have git
+        os.environ["LADDER_COMMIT"] = source["commit"] + ("-dirty" if source["dirty"] else "")
+
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"
 OWN = not workflow.deployment_settings.deployment_method
@@ -48,12 +56,19 @@ MACHINE = MACHINES[0]
 
 def require_cluster():
     """Before measurements are submitted to a cluster: what would end all of them ends the run, and a killed run's go."""
-    due = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
-    if not (SITE and due):
+    due = [case_of(job.wildcards) for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
+    if not due or workflow.touch:
         return
     try:
-        cluster.require_accepted(SITE, places.site_path())
-        cluster.require_packages(case_of(job.wildcards) for job in due)
+        if not SITE and workflow.executor_plugin.name == "slurm":
+            raise LadderError(
+                "These cases are for this machine: `--default-resources` needs `on_cluster=1` among others."
+            )
+        if not SITE:
+            return
+        kinds = {places.kind_of(case) for case in due}
+        cluster.require_accepted(SITE, places.site_path(), [kind for kind in SITE["nodes"] if kind in kinds])
+        cluster.require_packages(due)
         if stray := cluster.cancel_stray():
             print(f"ladder: cancelled what an earlier run left in Slurm: {', '.join(stray)}.", file=sys.stderr)
     except LadderError as error:

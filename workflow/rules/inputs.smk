@@ -38,9 +38,21 @@ def records_of(experiments, machines=MACHINES):
     return [record_path(labels[key], key) for key in plan.shuffled(labels)]
 
 
-def ladder(verb):
+def ladder(verb, wrapper=""):
     """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
-    return f"LADDER_PARENT=$PPID exec {PYTHON} -m ladder {verb} "
+    return f"LADDER_PARENT=$PPID exec {wrapper} {PYTHON} -m ladder {verb} "
+
+
+def on_node(verb):
+    """The command line of a verb that runs on a node of the cluster, if it has one: what its description asks for first.
+
+    Modules and the like expect unset variables to be empty. Ranks get cores of their own.
+    """
+    if not SITE:
+        return ladder(verb)
+    prelude = 'set +u; eval "$LADDER_PRELUDE"; set -u\n'
+    binding = "export SLURM_CPU_BIND=cores SRUN_CPUS_PER_TASK={resources.cpus_per_task}\n"
+    return prelude + binding + ladder(verb, "$LADDER_WRAPPER")
 
 
 def place_of(wildcards):
@@ -85,6 +97,11 @@ def ranks_of(wildcards):
     return case_of(wildcards).ranks
 
 
+def granted(wildcards, threads):
+    """The cores that a job is given, which Snakemake's own count is right about on this machine alone."""
+    return threads_of(wildcards) * ranks_of(wildcards) if SITE else threads
+
+
 def nodes_of(wildcards):
     """The first place of a label, which tells of all."""
     return next(place for place in PLACES.values() if place.label == wildcards.machine)
@@ -99,10 +116,23 @@ def asked(place_of):
     return found | (longer if SITE else {})
 
 
-# One rank needs no launcher.
+# One rank needs no launcher. An empty one also keeps Snakemake from starting a step of Slurm's, with cores of its own.
 RESOURCES = {"mpi": lambda wildcards: place_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""}
+DESCRIBED = {}
 if SITE:
-    RESOURCES |= {"tasks": ranks_of, "tasks_per_gpu": 1, "gpu": lambda wildcards: workloads.cards(case_of(wildcards))}
+    RESOURCES |= asked(place_of) | {
+        "tasks": ranks_of,
+        "cpus_per_task": threads_of,
+        "tasks_per_gpu": 1,
+        "gpu": lambda wildcards: workloads.cards(case_of(wildcards)),
+    }
+    # What describes a node sees all of it.
+    DESCRIBED = asked(nodes_of) | {
+        "mpi": "",
+        "nodes": 1,
+        "cpus_per_task": lambda wildcards: nodes_of(wildcards).cores // nodes_of(wildcards).asked["nodes"],
+        "gpu": lambda wildcards: nodes_of(wildcards).gpus,
+    }
 else:
     # On this machine one job is timed at a time, or as many as there are cards.
     RESOURCES |= {

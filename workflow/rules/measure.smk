@@ -39,19 +39,16 @@ if CONFIG["measure"]:
         threads: threads_of
         resources:
             **RESOURCES,
-            **asked(place_of),
         params:
             case=lambda wildcards: case_of(wildcards).slug,
             protocol=json.dumps(CONFIG["protocol"]),
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
             launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
-            granted=lambda wildcards, threads: threads * (ranks_of(wildcards) if SITE else 1),
-            prelude=SITE["prelude"] if SITE else "",
+            granted=granted,
         shell:
             "exec 2> >(tee {log:q} >&2)\n"
-            "{params.prelude}\n"
-            + ladder(
+            + on_node(
                 "measure {wildcards.workload} {wildcards.variant} {params.case:q}"
                 " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
@@ -81,6 +78,6 @@ rule machine:
     conda:
         ENVIRONMENT
     resources:
-        **asked(nodes_of),
+        **DESCRIBED,
     shell:
-        ladder("describe --out {output} 2> {log}")
+        on_node("describe --out {output} 2> {log}")

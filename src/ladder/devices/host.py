@@ -122,18 +122,9 @@ def flusher(processes=1):
 
     The private caches of cores other than this one keep what they hold (1 or 2 MiB each on recent CPUs).
     """
-    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * last_level_cache()) // processes, np.uint8)
+    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * machine.last_level_cache()) // processes, np.uint8)
     state = iter(range(2**62))
     return lambda: buffer.fill(next(state) % 251)
-
-
-def last_level_cache():
-    """Bytes of the largest cache that Linux tells of; 32 MiB where it tells of none."""
-    try:
-        sizes = [int(os.sysconf(name)) for name in ("SC_LEVEL2_CACHE_SIZE", "SC_LEVEL3_CACHE_SIZE")]
-    except (ValueError, OSError):
-        sizes = []
-    return max([*sizes, 0]) or 32 * 2**20
 
 
 def threads_found():
