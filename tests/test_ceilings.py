@@ -22,7 +22,8 @@ def written(path, workload, variant, dtype, tuning, seconds):
     about = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
     about |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
     about["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
-    about |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "description": {}, "slurm": {}}
+    about |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
+    about |= {"description": {"cache_bytes": 11}}
     about |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
     record.write(path, about)
     return path
@@ -60,3 +61,10 @@ def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_preci
     )
     assert beside["flops"] == pytest.approx({"float64": 1e9})
     assert beside["cuda"]["flops"] == pytest.approx({"tf32": 2e9})
+
+
+def test_the_caches_are_those_of_what_measured_and_not_of_what_writes_the_ceilings(found):
+    own = found(
+        ("gemm", "blas", "float64", {"threads": 1}, 1.0), ("gemm", "cublas", "float64", {"math": "default"}, 1.0)
+    )
+    assert (own["cache_bytes"], own["cuda"]["cache_bytes"]) == (11, 7)

@@ -42,3 +42,31 @@ def test_each_job_holds_a_card_of_its_own_and_the_next_waits_for_one():
         time.sleep(0.2)  # the one that waited has had its turn
         with locks.first_free(["a", "b"]) as third:
             assert third == "b"
+
+
+def test_a_folder_that_is_only_on_the_machine_that_submitted_holds_no_locks(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "elsewhere"))
+    with locks.quiet_machine():
+        pass
+
+
+def test_what_a_killed_run_left_goes_and_what_another_machines_run_holds_stays(monkeypatch, tmp_path):
+    monkeypatch.setattr(locks, "held", [])
+    lock, owner = tmp_path / "locks/0.input.lock", tmp_path / "ladder.lock"
+    lock.parent.mkdir()
+
+    def begun():
+        lock.touch()
+        locks.clear_stale(tmp_path)
+        locks.held.clear()  # as when the run ends
+        return lock.exists()
+
+    assert not begun()
+    assert not begun()
+    assert owner.read_text() == locks.platform.node()
+    owner.write_text("another")
+    assert begun()
+    assert begun()
+    lock.unlink()
+    locks.clear_stale(tmp_path)
+    assert owner.read_text() == locks.platform.node()

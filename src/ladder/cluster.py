@@ -50,8 +50,8 @@ def require_free(options, where):
     for pattern, name in get_forbidden_slurm_options().items():
         if re.search(pattern, " ".join(options)):
             raise LadderError(
-                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use the "
-                "key that docs/cluster.md has for it."
+                f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
+                "the key that docs/cluster.md has for it."
             )
 
 

@@ -71,8 +71,8 @@ def checked_site(site, path):
         fill_defaults(nodes, schema["$defs"]["kind"])
         if nodes["count"] > 1 and kind != "mpi":
             raise LadderError(
-                f"The cluster's description {path} is wrong at nodes.{kind}.count: only ranks of MPI, nodes.mpi, work on "
-                "several nodes at once."
+                f"The cluster's description {path} is wrong at nodes.{kind}.count: only ranks of MPI, nodes.mpi, work "
+                "on several nodes at once."
             )
     return site
 
