@@ -1,16 +1,14 @@
 """The matrix-vector product on the ranks that a launcher has started, at many sizes and in both modes.
 
-    mpiexec -n 3 python tests/gemv_on_ranks.py [--cards | --late-cards] [N M]
+    mpiexec -n 3 python tests/gemv_on_ranks.py [--cards] [N M]
 
 With N and M, that size alone, in float64, by the first variant, the matrix travelling. With `--cards`, by the variants
-on ranks with a GPU each; with `--late-cards`, by these without GPUs, on a stand-in whose streams work as late as they
-may. The first rank ends by saying how many products were right.
+on ranks with a GPU each. The first rank ends by saying how many products were right.
 """
 
 import itertools
 import os
 import sys
-from pathlib import Path
 
 from ladder import devices, validation, worker, workloads
 from ladder.case import Case
@@ -24,15 +22,13 @@ ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("
 
 
 def main():
-    option = sys.argv.pop(1) if sys.argv[1:2] in (["--cards"], ["--late-cards"]) else None
-    device, gemv = devices.load("mpi_cuda" if option else "mpi"), workloads.load("gemv")
-    if option == "--late-cards":
-        use_stand_in()
-    elif option:
+    on_cards = sys.argv[1:2] == ["--cards"] and bool(sys.argv.pop(1))
+    device, gemv = devices.load("mpi_cuda" if on_cards else "mpi"), workloads.load("gemv")
+    if on_cards:
         device.take({name: os.environ[name] for name in ("CUDA_VISIBLE_DEVICES",) if name in os.environ})
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
-    variants = ON_CARDS if option else ON_RANKS
+    variants = ON_CARDS if on_cards else ON_RANKS
     kinds = [("float64", "ship", variants[0])] if given else list(itertools.product(DTYPES, MODES, variants))
     shapes = [given] if given else list(itertools.product(SIZES, SIZES))
     for (n, m), (dtype, mode, (variant, tuning)) in itertools.product(shapes, kinds):
@@ -40,19 +36,6 @@ def main():
         solve(Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning}), device, gemv)
     if device.is_first():
         print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
-
-
-def use_stand_in():
-    """Let the stand-in take CuPy's place, and NumPy that of cuBLAS in the current stream."""
-    sys.path.insert(0, str(Path(__file__).with_name("late_cards")))
-    import cupy
-
-    from ladder.workloads.gemv import cublas
-
-    def multiply(matrix, x, y):
-        cupy.current[-1].later(lambda: matrix.dot(x, out=y))
-
-    cublas.multiply = multiply
 
 
 def solve(case, device, gemv):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import PROTOCOL
-from ladder import configuration, data, measure, record, workloads
+from ladder import configuration, data, devices, measure, record, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.sources import fingerprint
@@ -407,3 +407,7 @@ def test_two_measurements_take_turns(place):
     first, second = sorted([int(line) for line in (place / name).read_text().split()] for name in runs)
     assert len(first) == len(second) >= 6
     assert first[-1] < second[0]
+
+
+def test_every_device_may_stand_in_a_record():
+    assert json.loads(record.SCHEMA_FILE.read_text())["properties"]["device"]["enum"] == list(devices.NAMES)

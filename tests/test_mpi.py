@@ -198,39 +198,65 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
 
 # Ranks with a GPU each
 
-on_cards = pytest.mark.skipif(not machine.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI")
+on_cards = [
+    needs_mpi,
+    pytest.mark.gpu,
+    pytest.mark.skipif(not machine.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI"),
+]
+NVIDIA_SMI = """#!/bin/sh
+case "$*" in *--id=*) exit;; esac
+for card in 0 1 2 3; do echo "$card, no card, GPU-00000000-0000-0000-0000-00000000000$card, 1 MiB, 1.0, 9.0"; done
+"""
 
 
-@needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_products_on_cards_wait_for_what_they_need(ranks):
-    done = products(ranks, "--late-cards")
-    assert done.stdout.splitlines()[-1:] == [f"400 products were right on {ranks} ranks"], done.stderr
+@pytest.fixture
+def late_cards(monkeypatch, tmp_path):
+    """Four cards that aren't there, and what takes CuPy's place on them."""
+    program = tmp_path / "bin/nvidia-smi"
+    program.parent.mkdir()
+    program.write_text(NVIDIA_SMI)
+    program.chmod(0o755)
+    for name, path in [("PATH", program.parent), ("PYTHONPATH", Path(__file__).with_name("late_cards"))]:
+        monkeypatch.setenv(name, f"{path}{os.pathsep}{os.environ.get(name, '')}")
 
 
-@needs_mpi
-@pytest.mark.gpu
-@on_cards
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_products_on_cards_are_right_at_every_size(ranks):
-    if ranks > len(machine.gpus()):
-        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+def all_products(ranks):
     done = products(ranks, "--cards")
     assert done.stdout.splitlines()[-1:] == [f"400 products were right on {ranks} ranks"], done.stderr
 
 
 @needs_mpi
-@pytest.mark.gpu
-@on_cards
-@pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
-def test_a_record_tells_of_every_card(variant):
-    ranks = min(2, len(machine.gpus()))
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
+    all_products(ranks)
+
+
+def of_cards(variant, ranks):
+    """A record of a variant whose ranks each had a card of their own."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}))
     assert found["device"] == "mpi_cuda"
     for process in found["processes"]:
         assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
         assert set(process["by_rank"][0]) == {"broadcast", "scatter", "compute", "gather"}
+
+
+@needs_mpi
+@pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
+def test_a_record_tells_of_every_late_card(late_cards, variant):
+    of_cards(variant, 3)
+
+
+@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_cards) for ranks in (1, 2, 4)])
+def test_products_on_cards_are_right_at_every_size(ranks):
+    if ranks > len(machine.gpus()):
+        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+    all_products(ranks)
+
+
+@pytest.mark.parametrize("variant", [pytest.param(one, marks=on_cards) for one in ("mpi_cublas", "nccl_cublas")])
+def test_a_record_tells_of_every_card(variant):
+    of_cards(variant, min(2, len(machine.gpus())))
 
 
 def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():

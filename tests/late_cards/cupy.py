@@ -1,14 +1,20 @@
 """A stand-in for CuPy and NCCL on ranks without a GPU: arrays lie on the host, and streams work as late as they may.
 
 What was put into a stream is done when somebody waits for it, so that a missing wait shows as a wrong result. NCCL
-sends by MPI.
+sends by MPI, and NumPy multiplies in the place of cuBLAS. The card is the one that CUDA_VISIBLE_DEVICES names.
 """
 
 import ctypes
+import os
 import sys
+import uuid
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
+
+from ladder.workloads.gemv import cards
+
+CACHE_BYTES = 2**20
 
 
 class Array(np.ndarray):
@@ -25,7 +31,7 @@ class Array(np.ndarray):
 
 
 def empty(shape, dtype):
-    return np.full(shape, np.nan, dtype).view(Array)
+    return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype).view(Array)
 
 
 class Event:
@@ -128,6 +134,15 @@ def group_end():
         streams[begun[0][0]].later(work)
 
 
+def multiply(matrix, x, y):
+    current[-1].later(lambda: matrix.dot(x, out=y))
+
+
+def properties(number):
+    card = uuid.UUID(os.environ["CUDA_VISIBLE_DEVICES"].removeprefix("GPU-"))
+    return {"name": b"no card", "uuid": card.bytes, "l2CacheSize": CACHE_BYTES}
+
+
 nccl = ModuleType("cupy.cuda.nccl")
 nccl.available = True
 nccl.NCCL_FLOAT32, nccl.NCCL_FLOAT64 = 7, 8
@@ -136,6 +151,10 @@ nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_
 
 cuda = ModuleType("cupy.cuda")
 cuda.nccl, cuda.Stream = nccl, Stream
-cuda.Device = lambda: SimpleNamespace(use=lambda: None, synchronize=synchronize)
+device = SimpleNamespace(id=0, compute_capability="90", attributes={"L2CacheSize": CACHE_BYTES})
+device.use, device.synchronize = lambda: None, synchronize
+cuda.Device = lambda: device
 cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1)
+cuda.runtime.getDeviceProperties = properties
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
+cards.multiply = multiply
