@@ -330,6 +330,18 @@ def test_a_bound_thread_is_another_method_for_each_binding():
     )
 
 
+def test_a_card_has_a_roofline_of_its_own_with_and_without_tensor_cores():
+    figure = draw("roofline", tables())
+    titles = [part.get_suptitle() for part in figure.subfigs]
+    assert titles == [MACHINES[0], f"{MACHINES[0]}, GPU"]
+    card = figure.axes[1]
+    assert [max(line.get_ydata()) for line in card.lines[:2]] == [60e3, 33e3]
+    assert {"60000 GFLOP/s, cuBLAS", "33000 GFLOP/s\nno tensor cores"} <= {text.get_text() for text in card.texts}
+    host = [row for row in ceilings()[MACHINES[0]]["rows"] if row.get("device", "host") == "host"]
+    without = draw("roofline", tables(), {MACHINES[0]: {"rows": host}})
+    assert [part.get_suptitle() for part in without.subfigs] == [MACHINES[0]]
+
+
 def test_numbers_of_threads_have_words_where_there_is_room():
     assert style.apart([1]) == [1]
     assert style.apart([1, 2]) == [1, 2]

@@ -11,35 +11,73 @@ from ladder.figures import medians, peaks, style
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
-EXPERIMENTS = ("gemm_square", "gemm_threads", "gemv_threads")
+EXPERIMENTS = (
+    "gemm_square",
+    "gemm_threads",
+    "gemv_threads",
+    "gemm_gpu_float64",
+    "gemm_gpu_training_float64",
+    "gemv_gpu",
+)
 USES_CEILINGS = True
 DTYPE = "float64"
-GROUPS = {"gemm_square": "square product", "gemm_threads": "training's products", "gemv_threads": "matrix-vector"}
+# The experiments of the points, by device, and what stands beside them.
+GROUPS = {
+    "host": {
+        "gemm_square": "square product",
+        "gemm_threads": "training's products",
+        "gemv_threads": "matrix-vector",
+    },
+    "cuda": {
+        "gemm_gpu_float64": "square product",
+        "gemm_gpu_training_float64": "training's products",
+        "gemv_gpu": "matrix-vector",
+    },
+}
 LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
 
 def draw(tables, ceilings):
-    """A panel per machine with ceilings: roofs of the fewest and of the most FLOP/s, every method's products."""
+    """A panel per machine with ceilings, and one for its GPU: the roofs, and every method's products under them."""
     found = {}
-    for name in medians.machines(*tables.values()):
-        roofs = peaks.roofs(ceilings.get(name, peaks.NONE), DTYPE)
-        if roofs:
-            found[name] = {roof[0]: roof for roof in (roofs[0], max(roofs, key=lambda roof: roof[1]))}.values()
+    for machine in medians.machines(*tables.values()):
+        own = ceilings.get(machine, peaks.NONE)
+        for device, roofs in (("host", of_threads(own)), ("cuda", of_a_card(own))):
+            if roofs:
+                found[machine if device == "host" else f"{machine}, GPU"] = machine, device, roofs
     if not found:
         return style.empty("ceilings")
     counts = dict.fromkeys(found, 1)
     figure = style.new(0.3 + 2.5 * style.rows_of_bands(counts, BESIDE))
     bands, every = style.bands(figure, counts, BESIDE), []
-    for name, roofs in found.items():
-        every.append(pd.concat([fastest(tables[group], name).assign(group=group) for group in GROUPS]))
-        fill(bands[name][0], roofs, every[-1])
-        bands[name][0].set(title=DTYPE, ylabel="GFLOP/s")
-    style.share(bands)
+    for name, (machine, device, roofs) in found.items():
+        (axes,) = bands[name]
+        points = [fastest(tables[group], machine).assign(group=words) for group, words in GROUPS[device].items()]
+        every.append(pd.concat(points))
+        fill(axes, roofs, every[-1])
+        axes.set(title=DTYPE, ylabel="GFLOP/s")
     every = pd.concat(every)
     handles = [style.handle(method, line=False) for method in style.ordered(every["method"])]
-    style.legend(figure, handles, every["converged"].all(), beside=len(found) == 1)
+    style.legend(figure, handles, every["converged"].all(), beside=len(found) == 1, columns=4)
     return figure
+
+
+def of_threads(ceilings):
+    """The roofs of the fewest threads and of those with the most FLOP/s: [(words, FLOP/s, B/s)]."""
+    roofs = peaks.roofs(ceilings, DTYPE)
+    chosen = {roof[0]: roof for roof in (roofs[0], max(roofs, key=lambda roof: roof[1]))} if roofs else {}
+    return [(style.threads(threads), flops, bandwidth) for threads, flops, bandwidth in chosen.values()]
+
+
+def of_a_card(ceilings):
+    """The roofs of a GPU with its tensor cores and without them, as those of threads."""
+    flops = {
+        "cuBLAS": peaks.flops(ceilings, DTYPE, 1, "cuda"),
+        "no tensor cores": peaks.multiply_adds(ceilings, DTYPE, "cuda"),
+    }
+    bandwidth = max(peaks.bandwidths(ceilings, device="cuda").values(), default=None)
+    return [(words, rate, bandwidth) for words, rate in flops.items() if rate and bandwidth]
 
 
 def fastest(tables, machine):
@@ -56,16 +94,19 @@ def fastest(tables, machine):
 
 
 def fill(axes, roofs, cases):
-    """A machine's roofs and the cases under them."""
+    """Roofs and the cases under them."""
     top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
-    right = max([10 * top / bandwidth, *(9 * cases["intensity"])])
+    has_slope = len({roof[2] for roof in roofs}) > 1
+    right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
     low = min([LEFT * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
     style.log_axis(axes.xaxis, (LEFT, right))
     style.log_axis(axes.yaxis, (low / 1.3, 2 * top))
     axes.set_xlabel("FLOP per byte")
     axes.grid()
-    for threads, flops, bandwidth in roofs:
-        roof(axes, threads, flops / 1e9, bandwidth / 1e9, right)
+    for name, flops, bandwidth in roofs:
+        roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
+    if not has_slope:
+        slope(axes, f"{style.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
     for method in style.ordered(cases["method"]):
         some = cases[cases["method"] == method]
         style.points(axes, some["intensity"], some["median"], some, style.look(method))
@@ -75,14 +116,21 @@ def fill(axes, roofs, cases):
         side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
         x = middle["min"] if is_left else middle["max"]
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
-        axes.annotate(GROUPS[group], (x, 0), **place, **side, va="bottom", color=style.DARK, fontsize=7)
+        axes.annotate(group, (x, 0), **place, **side, va="bottom", color=style.DARK, fontsize=7)
 
 
-def roof(axes, threads, flops, bandwidth, right):
-    """One roof in GFLOP/s and GB/s, with its numbers along it."""
+def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
+    """One roof in GFLOP/s and GB/s with its numbers along it, below a lower one; its name where the slope is shared."""
     axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=style.DARK, linewidth=1.0)
-    words = {"color": style.DARK, "fontsize": 7}
-    axes.text(right, 1.04 * flops, f"{style.three(flops)} GFLOP/s", ha="right", va="bottom", **words)
-    slope = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
-    numbers = f"{style.threads(threads)}: {style.three(bandwidth)} GB/s"
-    axes.text(1.15 * LEFT, 1.21 * LEFT * bandwidth, numbers, va="bottom", **slope, **words)
+    words = f"{style.three(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
+    y, side = (flops / 1.07, "top") if is_lower else (flops * 1.04, "bottom")
+    axes.text(right, y, words, ha="right", va=side, color=style.DARK, fontsize=7)
+    if has_slope:
+        slope(axes, f"{name}: {style.three(bandwidth)} GB/s", bandwidth, is_lower)
+
+
+def slope(axes, words, bandwidth, is_lower=False):
+    """Words along the slope of a bandwidth in GB/s, below it or above."""
+    turned = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
+    y, side = (1.05, "top") if is_lower else (1.21, "bottom")
+    axes.text(1.15 * LEFT, y * LEFT * bandwidth, words, va=side, color=style.DARK, fontsize=7, **turned)

@@ -321,7 +321,7 @@ def handle(method, line=True):
     return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.dashes if line else "", label=one.label)
 
 
-def legend(figure, handles, converged=True, beside=False):
+def legend(figure, handles, converged=True, beside=False, columns=5):
     """The legend of a whole figure, below it or beside it, with a note on hollow markers where there are any."""
     if not converged:
         note = "hollow: not converged"
@@ -331,5 +331,5 @@ def legend(figure, handles, converged=True, beside=False):
     if beside:
         figure.legend(handles=handles, loc="outside right center")
     else:
-        rows = -(-len(handles) // 5)
+        rows = -(-len(handles) // columns)
         figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
