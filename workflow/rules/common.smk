@@ -41,7 +41,7 @@ if SITE:
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
     if workflow.is_main_process:
         source = machine.commit()  # a node may not have git
-        os.environ["LADDER_COMMIT"] = source["commit"] + ("-dirty" if source["dirty"] else "")
+        os.environ |= {"LADDER_COMMIT": source["commit"] + ("-dirty" if source["dirty"] else "")}
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"
