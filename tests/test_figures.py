@@ -342,6 +342,16 @@ def test_a_card_has_a_roofline_of_its_own_with_and_without_tensor_cores():
     assert [part.get_suptitle() for part in without.subfigs] == [MACHINES[0]]
 
 
+@pytest.mark.parametrize("name", ["gemv_break_even", "gemv_time", "gemv_speedup", "roofline"])
+def test_a_legend_with_hollow_markers_has_room(name):
+    figure = draw(name, tables(MACHINES[:2], converged=False))
+    (legend,) = figure.legends
+    assert "hollow: not converged" in {text.get_text() for text in legend.get_texts()}
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
 def test_numbers_of_threads_have_words_where_there_is_room():
     assert style.apart([1]) == [1]
     assert style.apart([1, 2]) == [1, 2]

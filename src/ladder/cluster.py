@@ -75,12 +75,7 @@ def options_of(nodes, site):
 def refusal(options):
     """What Slurm says against a job with these options of sbatch, by their keys; None when it would take it."""
     command = ["sbatch", "--test-only", *(option for some in options.values() for option in some), "--wrap", "true"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
-    except subprocess.TimeoutExpired:
-        raise LadderError(
-            f"Slurm hasn't answered `sbatch --test-only` for {ANSWER} s: try again when it does."
-        ) from None
+    done = answer(*command)
     said = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
     return (said or f"sbatch ended with status {done.returncode}") if done.returncode else None
 
@@ -136,10 +131,15 @@ def stray_jobs():
 
 def asked(*command):
     """What a program of Slurm's prints. Raises LadderError with its words when it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
-    except subprocess.TimeoutExpired:
-        raise LadderError(f"Slurm hasn't answered `{command[0]}` for {ANSWER} s: try again when it does.") from None
+    done = answer(*command)
     if done.returncode:
         raise LadderError(f"Slurm can't be asked: `{command[0]}` says {done.stderr.strip()}")
     return done.stdout
+
+
+def answer(*command):
+    """A program of Slurm's that has ended, and what it said. Raises LadderError when it doesn't end."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
+    except subprocess.TimeoutExpired:
+        raise LadderError(f"Slurm hasn't answered `{command[0]}` for {ANSWER} s: try again when it does.") from None

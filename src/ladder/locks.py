@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+# In Snakemake's own folder, with the name of the machine where the run began.
+OF_A_RUN = "ladder.lock"
 # Held for as long as this process lives.
 held = []
 
@@ -45,6 +47,18 @@ def first_free(names):
         time.sleep(0.1)
 
 
+def is_at_work(folder=".snakemake"):
+    """Whether a run of this machine's lives in the working directory."""
+    try:
+        with Path(folder, OF_A_RUN).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 def clear_stale(folder=".snakemake"):
     """Become the working directory's one run; if no other lives, remove the locks that a killed Snakemake has left.
 
@@ -52,7 +66,7 @@ def clear_stale(folder=".snakemake"):
     Those of a run that began on another machine stay, since its lock may not show here.
     """
     Path(folder).mkdir(exist_ok=True)
-    file = (Path(folder) / "ladder.lock").open("a+")
+    file = (Path(folder) / OF_A_RUN).open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # another run holds it, or this file system knows no locks

@@ -8,7 +8,6 @@
 """
 
 import base64
-import fcntl
 import json
 import os
 import platform
@@ -19,7 +18,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ladder import record
+from ladder import locks, record
 from ladder.errors import LadderError
 
 FOLDER = Path(".snakemake")
@@ -98,14 +97,7 @@ def is_at_work(host=None, folder=FOLDER):
     if host not in (None, platform.node()):
         # A lock of another machine's kernel may not show here. Snakemake's own do, if also those that a kill has left.
         return any((folder / "locks").glob("*.lock"))
-    try:
-        with (folder / "ladder.lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
+    return locks.is_at_work(folder)
 
 
 def state_of(case, started, began, at_work):

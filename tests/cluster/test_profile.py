@@ -145,23 +145,17 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
         assert seen == {(node, "0"), (node, f"GPU-{node}")}
 
 
-def test_a_cancelled_job_costs_its_case_alone(slurm, described, project):
-    described()
-    run = Run(waits(project, 0, 60))
-    slurm.cancel(run.job("seconds=60"))
-    said, status = run.end()
-    assert status == 1
-    assert len(cases(project.folder)) == 3
-    assert missing(said) == ["seconds=60"]
-
-
-def test_a_job_over_its_time_costs_its_case_alone(slurm, described, project):
+@pytest.mark.parametrize(
+    ("state", "command"),
+    [("CANCELLED", "scancel {}"), ("TIMEOUT", "scontrol update JobId={} EndTime=now+1")],
+)
+def test_a_job_that_is_ended_costs_its_case_alone(slurm, described, project, state, command):
     described()
     run = Run(waits(project, 0, 60))
     number = run.job("seconds=60")
-    virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1")
+    virtual.output(*command.format(number).split())
     said, status = run.end()
-    assert slurm.ended(number).state == "TIMEOUT"
+    assert slurm.ended(number).state == state
     assert status == 1
     assert len(cases(project.folder)) == 3
     assert missing(said) == ["seconds=60"]

@@ -66,8 +66,8 @@ def require_cluster():
             )
         if not SITE:
             return
-        kinds = {places.kind_of(case) for case in due}
-        cluster.require_accepted(SITE, places.site_path(), [kind for kind in SITE["nodes"] if kind in kinds])
+        used = [places.place_of(PLACES, case) for case in due]
+        cluster.require_accepted(SITE, places.site_path(), [kind for kind in PLACES if PLACES[kind] in used])
         cluster.require_packages(due)
         if stray := cluster.cancel_stray():
             print(f"ladder: cancelled what an earlier run left in Slurm: {', '.join(stray)}.", file=sys.stderr)

@@ -13,9 +13,7 @@ rule publish:
     params:
         machines=[name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)]
         or MACHINES,
-        ceilings=sorted(CEILING_MACHINES),
     shell:
-        "for machine in {params.machines:q}; do "
-        'case " {params.ceilings} " in *" $machine "*) ceilings="--ceilings results/ceilings/$machine.json";; *) ceilings=;; esac; '
-        f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine $ceilings --out results/published/$machine"
-        " || exit 1; done 2> >(tee {log} >&2)"
+        "for machine in {params.machines:q}; do ceilings=results/ceilings/$machine.json; "
+        f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine --out results/published/$machine"
+        ' $([ ! -e "$ceilings" ] || echo --ceilings "$ceilings") || exit 1; done 2> >(tee {log} >&2)'

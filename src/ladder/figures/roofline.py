@@ -59,7 +59,7 @@ def draw(tables, ceilings):
         axes.set(title=DTYPE, ylabel="GFLOP/s")
     every = pd.concat(every)
     handles = [style.handle(method, line=False) for method in style.ordered(every["method"])]
-    style.legend(figure, handles, every["converged"].all(), beside=len(found) == 1, columns=4)
+    style.legend(figure, handles, every["converged"].all(), beside=len(found) == 1)
     return figure
 
 

@@ -321,7 +321,7 @@ def handle(method, line=True):
     return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.dashes if line else "", label=one.label)
 
 
-def legend(figure, handles, converged=True, beside=False, columns=5):
+def legend(figure, handles, converged=True, beside=False):
     """The legend of a whole figure, below it or beside it, with a note on hollow markers where there are any."""
     if not converged:
         note = "hollow: not converged"
@@ -330,6 +330,10 @@ def legend(figure, handles, converged=True, beside=False, columns=5):
         return
     if beside:
         figure.legend(handles=handles, loc="outside right center")
-    else:
-        rows = -(-len(handles) // columns)
-        figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        return
+    for most in range(5, 0, -1):  # columns, as many as have room
+        rows = -(-len(handles) // most)
+        found = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        if most == 1 or found.get_window_extent().width <= figure.bbox.width:
+            return
+        found.remove()
