@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ladder import caches
+
 CPU_PROPERTIES = ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)")
 GPU_PROPERTIES = {
     "name": "name",
@@ -120,15 +122,6 @@ def reasons(mask):
     return [REASONS.get(bit, hex(bit)) for bit in bits]
 
 
-def last_level_cache():
-    """Bytes of the largest cache that Linux tells of; 32 MiB where it tells of none."""
-    try:
-        sizes = [int(os.sysconf(name)) for name in ("SC_LEVEL2_CACHE_SIZE", "SC_LEVEL3_CACHE_SIZE")]
-    except (ValueError, OSError):
-        sizes = []
-    return max([*sizes, 0]) or 32 * 2**20
-
-
 def describe():
     """The machine and its software: system, CPU, memory and largest cache in bytes, library versions."""
     import psutil
@@ -139,7 +132,7 @@ def describe():
         "cpu": cpu(),
         "cores": cores(),
         "memory": psutil.virtual_memory().total,
-        "cache_bytes": last_level_cache(),
+        "cache_bytes": caches.last_level(),
         "gpus": gpus(),
         "libraries": versions(),
     }

@@ -16,7 +16,16 @@ from ladder import workloads
 
 HOME = Path(__file__).parent
 # What every measurement goes through.
-HARNESS = ("worker.py", "steps.py", "measure.py", "validation.py", "statistics.py", "data.py", "devices/host.py")
+HARNESS = (
+    "worker.py",
+    "steps.py",
+    "measure.py",
+    "validation.py",
+    "statistics.py",
+    "data.py",
+    "caches.py",
+    "devices/host.py",
+)
 # What those on a device go through besides.
 ON_CUDA = ("devices/cuda.py", "devices/cublas.py", "build.py")
 ON_DEVICE = {

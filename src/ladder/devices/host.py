@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ladder import machine
+from ladder import caches, machine
 from ladder.errors import LadderError
 
 # Nothing else may be timed on the machine meanwhile.
@@ -20,7 +20,6 @@ CEILINGS = "host"
 ALIGNMENT = 64
 # The CPUs that the process was given. Once OpenMP has bound the first thread, Linux names that thread's alone.
 AFFINITY = os.sched_getaffinity(0)
-SMALLEST_FLUSH = 64 * 2**20
 
 
 def lease(count=1):
@@ -117,14 +116,9 @@ def stopwatch(run):
     return (time.perf_counter_ns() - start) * 1e-9
 
 
-def flusher(processes=1):
-    """A function that empties the shared cache by writing twice its size, or a process's part of that.
-
-    The private caches of cores other than this one keep what they hold (1 or 2 MiB each on recent CPUs).
-    """
-    buffer = np.zeros(max(SMALLEST_FLUSH, 2 * machine.last_level_cache()) // processes, np.uint8)
-    state = iter(range(2**62))
-    return lambda: buffer.fill(next(state) % 251)
+def flusher():
+    """A function that empties the caches of all CPUs that this process was given."""
+    return caches.flusher(sorted(AFFINITY))
 
 
 def threads_found():

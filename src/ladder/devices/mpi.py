@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 
+from ladder import caches, machine
 from ladder.devices import host
 from ladder.devices.host import empty, in_words, lease, staging, state, take, to_host, transfers, upload  # noqa: F401
 from ladder.errors import LadderError
@@ -106,8 +107,27 @@ def by_rank():
 
 
 def flusher():
-    """A function by which the ranks empty the shared cache together."""
-    return host.flusher(communicator().size)
+    """A function by which the ranks of a node empty the caches of all their CPUs together, each CPU one rank's."""
+    world = communicator()
+    places = world.allgather((machine.node(), sorted(host.AFFINITY)))
+    mine, of_node = own_cpus(places, world.rank)
+    return caches.flusher(mine, len(of_node))
+
+
+def own_cpus(places, rank):
+    """A rank's fair share of the CPUs that it may use, and all that the ranks of its node may; by (node, CPUs) of each.
+
+    A rank that others leave nothing gets the first of its CPUs, so that each empties the caches where it is.
+    """
+    node, cpus = places[rank]
+    users = {}
+    for other, (place, theirs) in enumerate(places):
+        if place == node:
+            for cpu in theirs:
+                users.setdefault(cpu, []).append(other)
+    of_node = sorted(users)
+    mine = [cpu for i, cpu in enumerate(of_node) if users[cpu][i % len(users[cpu])] == rank]
+    return mine or cpus[:1], of_node
 
 
 def threads_found():

@@ -57,8 +57,8 @@ def stopwatch(run):
 
 
 def flusher():
-    """A function by which the ranks empty the shared cache together, and each its GPU's."""
-    of_host, of_card = host.flusher(communicator().size), cuda.flusher()
+    """A function by which the ranks empty the CPUs' caches together, and each its GPU's."""
+    of_host, of_card = mpi.flusher(), cuda.flusher()
 
     def flush():
         of_host()
