@@ -7,10 +7,9 @@ on ranks with a GPU each. The first rank ends by saying how many products were r
 """
 
 import itertools
-import os
 import sys
 
-from ladder import devices, validation, worker, workloads
+from ladder import devices, machine, validation, worker, workloads
 from ladder.case import Case
 from ladder.steps import Steps, in_order
 from ladder.workloads.gemv.ranks import MODES
@@ -25,7 +24,7 @@ def main():
     on_cards = sys.argv[1:2] == ["--cards"] and bool(sys.argv.pop(1))
     device, gemv = devices.load("mpi_cuda" if on_cards else "mpi"), workloads.load("gemv")
     if on_cards:
-        device.take({name: os.environ[name] for name in ("CUDA_VISIBLE_DEVICES",) if name in os.environ})
+        device.take({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in machine.gpus())})
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS
