@@ -49,26 +49,29 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, recorded=True, **process):
-        """Plan a case, with a record of other times if it runs."""
+    def add(self, case, left_out=None, recorded=True, commit=None, **process):
+        """Plan a case, with a record of other times if it runs, and of another commit if one is given."""
         about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.one["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
             found = copy.deepcopy(self.one) | {"machine": self.name, "variant": case.variant, "case": case.slug}
             found["processes"][0] |= process
+            found["source"] = {"commit": commit, "dirty": False} if commit else found["source"]
             record.write(record.path_of(self.name, case.key), found)
         return self
 
-    def publish(self, *experiments):
+    def publish(self, *experiments, keep=False):
         Path("ceilings.json").write_text("{}")
         plans = [self.plan(name) for name in experiments or ["small"]]
-        publish.publish(plans, self.name, "ceilings.json", f"published/{self.name}")
+        publish.publish(plans, self.name, "ceilings.json", f"published/{self.name}", keep)
         return f"published/{self.name}"
 
     def forget(self):
-        """Remove the records."""
+        """Remove the records and the plan."""
+        self.cases = []
         for path in Path("results/records").rglob("*.json"):
             path.unlink()
+        return self
 
 
 @pytest.fixture
@@ -86,6 +89,20 @@ def tables(plan, *published):
     return collect.load("tables")
 
 
+def published(name):
+    """A published table of `here`."""
+    return collect.published_table("published/here", name)
+
+
+def about():
+    return json.loads(Path("published/here/machine.json").read_text())
+
+
+def contents():
+    """The bytes of every published table, by path."""
+    return {path: path.read_bytes() for path in Path("published").rglob("*.csv.gz")}
+
+
 def lines(name):
     return Path(f"tables/{name}.csv").read_text().splitlines()
 
@@ -97,7 +114,7 @@ def test_the_columns_of_the_tables(here, one):
     here.add(case_of(64), left_out="needs 64 cores, 2 to be had")
     here.add(case_of(2), recorded=False)
     found = tables(here.plan())
-    facts = ["device", "converged", "flops", "bytes", "precision", "process", "threads_found"]
+    facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
     assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds"]
     assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
     assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
@@ -163,7 +180,7 @@ def test_the_same_records_give_the_same_bytes(here, there):
     for machine in (here, there):
         machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
     tables(here.plan(), "published/there")
-    once = {path: path.read_bytes() for path in [*Path("tables").iterdir(), *Path("published").rglob("*.csv.gz")]}
+    once = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
     assert len(once) == 4 + 2 * 4
     there.publish()
     here.publish()
@@ -271,18 +288,129 @@ def test_one_table_of_all_experiments(here):
 
 def test_a_publication_says_what_it_is(here, one):
     here.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
-    about = json.loads(Path(here.publish(), "machine.json").read_text())
-    assert (about["machine"], about["cases"], about["samples"]) == ("here", 1, 2)
-    assert about["description"] == one["description"]
-    assert about["sources"] == [one["source"] | {"cases": 1}]
+    here.publish()
+    assert (about()["machine"], about()["cases"], about()["samples"]) == ("here", 1, 2)
+    assert about()["description"] == one["description"]
+    assert about()["sources"] == [one["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
 
 
-def test_a_publication_names_every_commit_of_its_records(one):
-    a, b = {"commit": "a", "dirty": False}, {"commit": "b", "dirty": False}
-    records = [one | {"source": source} for source in (a, b, a)]
-    assert publish.sources(records) == [a | {"cases": 2}, b | {"cases": 1}]
+def test_a_publication_names_every_commit_of_its_cases(here):
+    here.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
+    here.publish("small", "other")
+    counted = {source["commit"]: source["cases"] for source in about()["sources"]}
+    assert counted == {"a": 2, "b": 1}, "a case of two experiments counts once"
+    assert publish.sources(["b", "unknown-dirty", "b"]) == [
+        {"commit": "b", "dirty": False, "cases": 2},
+        {"commit": "unknown", "dirty": True, "cases": 1},
+    ]
+
+
+@pytest.mark.parametrize(("dirty", "named"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
+def test_a_sample_tells_the_commit_that_took_it(one, dirty, named):
+    assert collect.commit_of(one | {"source": {"commit": "a" * 40, "dirty": dirty}}) == named
+
+
+def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):
+    """In every table; a kept value is the same to the last bit."""
+    curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
+    here.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
+    here.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
+    here.add(case_of(4), recorded=False).publish()
+    before = {name: published(name) for name in ("samples", "checks", "curves")}
+    here.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
+    here.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
+    for name, old in before.items():
+        new = published(name)
+        kept = old[old["threads"] == 1].reset_index(drop=True)
+        pd.testing.assert_frame_equal(new[new["threads"] == 1][list(old)], kept, check_exact=True)
+    assert published("samples")[["threads", "commit", "seconds"]].values.tolist() == [
+        *([1, "a", seconds] for seconds in (0.1 + 0.2, 1 / 3)),
+        [2, "b", 2 / 3],
+        [4, "b", 1e-7],
+    ]
+    assert published("checks")["threads"].unique().tolist() == [1, 2, 4]
+    assert published("curves")["threads"].tolist() == [1], "the other's new record has no curve"
+    assert published("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
+    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 2)]
+    assert (about()["cases"], about()["samples"]) == (3, 4)
+
+
+def test_a_column_of_replaced_cases_alone_goes_with_them(here):
+    by_rank = [{"compute": [0.5, 0.25]}]
+    here.add(case_of(1)).add(case_of(2), phases=[{"compute": 0.5}], by_rank=by_rank).publish()
+    assert "imbalance" in published("samples")
+    here.forget().add(case_of(2)).publish(keep=True)
+    assert "imbalance" not in published("samples")
+
+
+def test_not_keeping_replaces_all(here):
+    here.add(case_of(1)).publish()
+    here.forget().add(case_of(2)).publish()
+    assert published("samples")["threads"].unique().tolist() == [2]
+
+
+def test_an_experiment_that_is_no_longer_planned_is_kept(here):
+    """What is measured anew is new there too, and what was missing there still is."""
+    here.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
+    here.forget().add(case_of(2), commit="b").publish("small", keep=True)
+    found = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
+    assert sorted(found.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
+    assert published("missing")[["experiment", "threads", "why"]].values.tolist() == [["other", 4, "not measured"]]
+    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 1)]
+
+
+def test_the_reason_of_the_present_plan_is_told(here):
+    here.add(case_of(1)).add(case_of(64), recorded=False).publish()
+    here.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 to be had").publish(keep=True)
+    assert published("missing")["why"].tolist() == ["needs 64 cores, 2 to be had"]
+
+
+def test_keeping_twice_gives_the_same_bytes(here):
+    training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
+    here.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
+    here.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
+    here.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
+    here.publish("small", "third", keep=True)
+    once, said = contents(), about()["sources"]
+    here.publish("small", "third", keep=True)
+    assert contents() == once
+    assert about()["sources"] == said
+    assert [one["commit"] for one in said] == ["a", "b", "c"]
+
+
+def test_keeping_where_nothing_is_published_yet_publishes(here):
+    here.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
+    once = contents()
+    here.publish()
+    assert contents() == once
+
+
+def test_what_was_published_without_commits_is_not_kept(here):
+    """Unless nothing of it would be. It is shown as ever."""
+    here.add(case_of(1)).publish()
+    path = Path("published/here/samples.csv.gz")
+    published("samples").drop(columns="commit").to_csv(path, index=False)
+    once = contents()
+    here.forget().add(case_of(2))
+    assert tables(here.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
+    with pytest.raises(LadderError, match=r"was published before commits were told by case.*publish it whole"):
+        here.publish(keep=True)
+    assert contents() == once
+    here.add(case_of(1)).publish(keep=True)
+    assert published("samples")["commit"].notna().all()
+
+
+def test_a_torn_publication_is_not_kept(here):
+    here.add(case_of(1)).publish()
+    path = Path("published/here/checks.csv.gz")
+    path.write_bytes(path.read_bytes()[:-20])
+    once = contents()
+    here.forget().add(case_of(2))
+    with pytest.raises(LadderError, match=r"The table .*checks\.csv\.gz can't be read"):
+        here.publish(keep=True)
+    assert contents() == once
 
 
 def test_without_records_nothing_is_published(here):

@@ -69,7 +69,7 @@ SENTENCES = [
     ),
     (["publish", "plan.json", "--machine", "here", "--ceilings", "torn.json", "--out", "x"], "torn.json is not JSON"),
     (
-        ["publish", "plan.json", "--machine", "here", "--ceilings", "ceilings.json", "--out", "x"],
+        ["publish", "plan.json", "--machine", "here", "--ceilings", "ceilings.json", "--keep", "--out", "x"],
         "There is nothing to publish",
     ),
     (["numbers", "nowhere", "--machine", "here", "--out", "x.tex"], "nowhere/samples.csv can't be read"),

@@ -72,7 +72,8 @@ def record(case, processes=3, converged=True):
             "curve": curve if case.workload == "mlp" else [],
         }
 
-    return {"device": device, "converged": converged, "cost": cost, "processes": [*map(one, range(processes))]}
+    found = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
+    return found | {"processes": [*map(one, range(processes))]}
 
 
 @functools.cache

@@ -125,6 +125,7 @@ def parser():
     one.add_argument("--machine", required=True, help="the label of the machine")
     one.add_argument("plans", nargs="+", help="the experiments' plans (JSON)")
     one.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
+    one.add_argument("--keep", action="store_true", help="keep what is published of cases without a record")
     one.add_argument("--out", required=True)
 
     for name, run, help in (
@@ -349,7 +350,8 @@ def run_publish(options):
 
     if options.ceilings:
         read_ceilings(options.ceilings)
-    publish([read_plan(path) for path in options.plans], options.machine, options.ceilings, options.out)
+    plans = [read_plan(path) for path in options.plans]
+    publish(plans, options.machine, options.ceilings, options.out, options.keep)
 
 
 def run_numbers(options):

@@ -8,7 +8,8 @@
 | missing.csv | a case of the plan without a record | why |
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
-every size and every tuning by its name, threads_found, flops, bytes, precision, converged. On a GPU that tells it,
+every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
+the source's that measured the case, as `commit_of` has it; what was published early lacks it. On a GPU that tells it,
 `throttled` says whether the process's card was held back for power or heat. A phase's seconds are those of the slowest
 rank, where there are ranks; then `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
@@ -65,6 +66,7 @@ def own_columns(machine, experiment, workload, variant, slug):
 def rows_of(found, own):
     """The rows that a record adds to each table."""
     facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
+    facts["commit"] = commit_of(found)
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
         place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
@@ -88,6 +90,11 @@ def rows_of(found, own):
     return rows
 
 
+def commit_of(found):
+    """The commit of the source that took a record, `unknown` without one; ending in `-dirty` where it was changed."""
+    return found["source"]["commit"] + ("-dirty" if found["source"]["dirty"] else "")
+
+
 def imbalance(process, index, phase):
     """The column of that name of a phase in one pass; none where there are no ranks."""
     if "by_rank" not in process:
@@ -107,13 +114,18 @@ def published_rows(folder, name, experiment, here):
 
     Without the cases of the keys in `here`.
     """
-    path = Path(folder) / f"{name}.csv.gz"
-    frame = read_csv(path) if path.exists() else pd.DataFrame()
+    frame = published_table(folder, name)
     if frame.empty:
         return frame
     twice = frame[KEY].apply(tuple, axis="columns").isin(here)
     frame = frame[(frame["experiment"] == experiment) & ~twice].dropna(axis="columns", how="all")
     return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
+
+
+def published_table(folder, name):
+    """A published table of all experiments; empty where there is none."""
+    path = Path(folder) / f"{name}.csv.gz"
+    return read_csv(path) if path.exists() else pd.DataFrame()
 
 
 def concatenated(frames):

@@ -13,7 +13,8 @@ rule publish:
     params:
         machines=[name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)]
         or MACHINES,
+        keep="--keep" if CONFIG["keep_published"] else "",
     shell:
         "for machine in {params.machines:q}; do ceilings=results/ceilings/$machine.json; "
         f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine --out results/published/$machine"
-        ' $([ ! -e "$ceilings" ] || echo --ceilings "$ceilings") || exit 1; done 2> >(tee {log} >&2)'
+        ' {params.keep} $([ ! -e "$ceilings" ] || echo --ceilings "$ceilings") || exit 1; done 2> >(tee {log} >&2)'
