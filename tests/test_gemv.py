@@ -324,3 +324,23 @@ def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
     in_order([*steps.prepare, *steps.run])()
     y = problem.y.get()
     assert (y[0], y[-1], y[1:-1].any()) == (1, 6, False)
+
+
+@pytest.mark.parametrize(("n", "m", "slow"), [(1, 1, 1), (7, 5, 10), (5, 3, 2**31), (3, 100, 50), (17, 1, 4)])
+def test_large_matrices_go_to_cublas_in_parts_that_it_is_fast_at(monkeypatch, n, m, slow):
+    from ladder.workloads.gemv import cublas
+
+    parts = []
+
+    def multiply_part(matrix, x, y):
+        parts.append(matrix.size)
+        np.matmul(matrix, x, out=y)
+
+    monkeypatch.setattr(cublas, "multiply_part", multiply_part)
+    monkeypatch.setattr(cublas, "SLOW", slow)
+    generator = np.random.default_rng(1)
+    matrix, x, y = generator.random((n, m)), generator.random(m), np.full(n, np.nan)
+    cublas.multiply(matrix, x, y)
+    np.testing.assert_allclose(y, matrix @ x)
+    # A row is never parted.
+    assert all(size < slow or size == m for size in parts if size)

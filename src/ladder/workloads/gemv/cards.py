@@ -49,7 +49,10 @@ def rank_of(problem, chunks):
 
 
 def steps(problem, mode, chunks, link_of):
-    """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`."""
+    """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`.
+
+    Steps follow each other on the cards without the host's waiting for them, except for the last.
+    """
     require_mode(mode)
     rank = rank_of(problem, chunks)
     link, pieces = link_of(problem, rank), range(chunks)
@@ -82,15 +85,18 @@ def steps(problem, mode, chunks, link_of):
         compute_all(then=link.collect)
         link.finish()
 
-    def phase(name, work):
-        """A step that ends when the card has done its part, on which the next one builds."""
-        return name, lambda: (work(), cuda.synchronize())
-
-    broadcast, sending = phase("broadcast", link.broadcast), phase("scatter", scatter)
     if mode == "resident":
-        together = [phase("compute and gather", compute_and_gather)]
-        apart = [phase("compute", compute_all), phase("gather", gather)]
-        return Steps([broadcast, *(apart if chunks == 1 else together)], prepare=[sending])
-    together = [phase("scatter and compute", lambda: scatter(then=compute))]
-    apart = [sending, phase("compute", compute_all)]
-    return Steps([broadcast, *(apart if chunks == 1 else together), phase("gather", gather)])
+        together, apart = [("compute and gather", compute_and_gather)], [("compute", compute_all), ("gather", gather)]
+        run, prepare = [("broadcast", link.broadcast), *(apart if chunks == 1 else together)], [("scatter", scatter)]
+    else:
+        together, apart = (
+            [("scatter and compute", lambda: scatter(then=compute))],
+            [("scatter", scatter), ("compute", compute_all)],
+        )
+        run, prepare = [("broadcast", link.broadcast), *(apart if chunks == 1 else together), ("gather", gather)], []
+    return Steps(awaited(run), awaited(prepare))
+
+
+def awaited(steps):
+    """The steps, of which the last ends when the card has done them all."""
+    return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]

@@ -46,6 +46,7 @@ class Link:
         if self.rank.is_first:
             x.set(self.rank.host.x, stream=self.stream)
         self.cards.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
+        self.rank.stream.wait_event(self.stream.record())
 
     def send(self, piece):
         """Have a piece of the matrix sent to every card, the first rank's own last."""

@@ -77,4 +77,9 @@ def captured(steps):
         for _, step in steps:
             step()
         graph = stream.end_capture()
-    return graph.launch
+    return partial(launch, graph, steps)
+
+
+def launch(graph, steps):
+    """Launch a graph; the steps hold the arrays, of which the graph knows but the addresses."""
+    graph.launch()
