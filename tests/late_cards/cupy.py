@@ -8,7 +8,6 @@ import ctypes
 import os
 import sys
 import uuid
-from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -36,48 +35,15 @@ def empty(shape, dtype):
 
 
 class Event:
-    """The place in a stream that it had when it was last recorded."""
-
     def __init__(self, stream):
-        self.stream = stream
-
-    def mark(self):
-        self.place = len(self.stream.work)
+        self.stream, self.place = stream, len(stream.work)
 
     def synchronize(self):
         self.stream.do(self.place)
 
 
-class Graph:
-    """What was ordered while it was captured, to be ordered again at every launch.
-
-    As CUDA does, it takes a stream only once that waits for one of its own, and all must have come back to the first.
-    """
-
-    def __init__(self, stream):
-        self.stream, self.streams, self.away, self.orders = stream, {stream}, set(), []
-
-    def take(self, stream, order, seen):
-        if seen and seen.stream in self.streams:
-            self.streams.add(stream)
-        assert stream in self.streams, "a stream of which the graph doesn't know"
-        self.orders.append(order)
-        if stream is not self.stream:
-            self.away.add(stream)
-        elif seen:
-            self.away.discard(seen.stream)
-
-    def launch(self, stream):
-        assert stream is self.stream
-        assert graph is None
-        for order in self.orders:
-            order()
-
-
 # All streams by their number, in the order in which they are waited for, and those that were entered.
 streams, turns, current = [], [], []
-# The graph that is being captured.
-graph = None
 
 
 class Stream:
@@ -87,14 +53,8 @@ class Stream:
         streams.append(self)
         turns.append(self)
 
-    def order(self, order, seen=None):
-        if graph is None:
-            order()
-        else:
-            graph.take(self, order, seen)
-
     def later(self, work):
-        self.order(lambda: self.work.append(work))
+        self.work.append(work)
 
     def do(self, end):
         while self.done < end:
@@ -103,27 +63,13 @@ class Stream:
             work()
 
     def record(self):
-        event = Event(self)
-        self.order(event.mark)
-        return event
+        return Event(self)
 
     def wait_event(self, event):
-        self.order(lambda: self.work.append(partial(event.stream.do, event.place)), seen=event)
+        self.later(event.synchronize)
 
     def synchronize(self):
         self.do(len(self.work))
-
-    def begin_capture(self):
-        global graph
-        assert graph is None
-        graph = Graph(self)
-
-    def end_capture(self):
-        global graph
-        found, graph = graph, None
-        assert self is found.stream
-        assert not found.away, "a stream that didn't come back"
-        return found
 
     def __enter__(self):
         current.append(self)
@@ -134,7 +80,6 @@ class Stream:
 
 def synchronize():
     """No stream is known to be before another: they take turns in being first."""
-    assert graph is None
     turns.reverse()
     for stream in turns:
         stream.synchronize()

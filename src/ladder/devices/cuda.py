@@ -215,13 +215,6 @@ def state(run, timed=None, same=agreed):
     return answer.result()
 
 
-def wants_graph(graph):
-    """Whether a tuning, "on" or "off", asks for a CUDA graph. Raises LadderError for any other word."""
-    if graph not in ("on", "off"):
-        raise LadderError(f"graph={graph!r} must be one of on, off.")
-    return graph == "on"
-
-
 def require_threads(case_threads, runtime, found):
     """Nothing: a GPU's threads are the kernel's own."""
 

@@ -4,7 +4,6 @@ A variant's link brings pieces of the matrix from the first rank to the cards, x
 than one piece a card works on one while the next is on its way, or while the result of the one before is.
 """
 
-from functools import partial
 from types import SimpleNamespace
 
 from ladder.devices import cuda
@@ -49,11 +48,10 @@ def rank_of(problem, chunks):
     )
 
 
-def steps(problem, mode, chunks, link_of, graph="off"):
+def steps(problem, mode, chunks, link_of):
     """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`.
 
-    With `graph` on, each timed step is one CUDA graph, whose launch takes the place of all its calls. Steps follow each
-    other on the cards without the host's waiting for them, except for the last.
+    Steps follow each other on the cards without the host's waiting for them, except for the last.
     """
     require_mode(mode)
     rank = rank_of(problem, chunks)
@@ -96,34 +94,9 @@ def steps(problem, mode, chunks, link_of, graph="off"):
             [("scatter", scatter), ("compute", compute_all)],
         )
         run, prepare = [("broadcast", link.broadcast), *(apart if chunks == 1 else together), ("gather", gather)], []
-    if cuda.wants_graph(graph):
-        run = [(name, captured(step, link.stream, rank.stream)) for name, step in run]
     return Steps(awaited(run), awaited(prepare))
 
 
 def awaited(steps):
     """The steps, of which the last ends when the card has done them all."""
     return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]
-
-
-def captured(step, stream, other):
-    """The launch in `stream` of a CUDA graph of what a step puts into both streams.
-
-    The step is taken once here, since libraries set up what they need at a first call.
-    """
-
-    def whole():
-        other.wait_event(stream.record())
-        step()
-        stream.wait_event(other.record())
-
-    whole()
-    cuda.synchronize()
-    stream.begin_capture()
-    whole()
-    return partial(launch, stream.end_capture(), stream, step)
-
-
-def launch(graph, stream, step):
-    """Launch a graph; its step holds the arrays, of which the graph knows but the addresses."""
-    graph.launch(stream)

@@ -2,8 +2,7 @@
 
 When the matrix travels (`mode` = ship), bound by the one link of the first rank's host to its card, which all of it
 takes; when it stays (resident), by the cards' memory, plus the latency of a broadcast, a gathering and two copies.
-`chunks` > 1 lets a card work while the next rows are on their way. A CUDA graph of each step (`graph` = on) takes the
-many calls from Python out of that latency.
+`chunks` > 1 lets a card work while the next rows are on their way.
 """
 
 from ladder.devices import cuda
@@ -97,9 +96,6 @@ def load_nccl():
     return nccl
 
 
-def setup(problem, *, ranks: int, mode: str, chunks: int = 1, graph: str = "off"):
-    """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows.
-
-    With `graph` on, each step is a CUDA graph.
-    """
-    return cards.steps(problem, mode, chunks, Link, graph)
+def setup(problem, *, ranks: int, mode: str, chunks: int = 1):
+    """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
+    return cards.steps(problem, mode, chunks, Link)
