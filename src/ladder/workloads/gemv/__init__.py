@@ -8,6 +8,8 @@ product.
 Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,9 +54,19 @@ def fill(inputs, sizes, round, data):
         generator.random(out=drawn, dtype=drawn.dtype)
         drawn *= 2
         drawn -= 1
-        for start in range(DRAWN, flat.size, DRAWN):
+
+        def repeat(start, flat=flat, drawn=drawn):
             flat[start : start + DRAWN] = drawn[: flat.size - start]
+
+        by_threads(repeat, range(DRAWN, flat.size, DRAWN))
     return list(inputs)
+
+
+def by_threads(work, items):
+    """Do the work for every item, by as many threads as there are CPUs: NumPy works on large arrays beside Python."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for done in [pool.submit(work, item) for item in items]:
+            done.result()
 
 
 def cost(sizes):
@@ -80,10 +92,13 @@ def sums(matrix, x):
     expected, squares = np.zeros((2, n))
     columns = min(m, CHECKED_AT_ONCE)
     rows = CHECKED_AT_ONCE // columns
-    for top in range(0, n, rows):
+
+    def add(top):
         for left in range(0, m, columns):
             here, there = slice(top, top + rows), slice(left, left + columns)
             products = matrix[here, there] * x[there]
             expected[here] += products.sum(axis=1)
             squares[here] += np.einsum("ij,ij->i", products, products)
+
+    by_threads(add, range(0, n, rows))
     return expected, np.sqrt(squares)

@@ -5,7 +5,9 @@ takes; when it stays (resident), by the cards' memory, plus the latency of a bro
 `chunks` > 1 lets a card work while the next rows are on their way.
 """
 
-from ladder.devices import cuda
+import functools
+
+from ladder.devices import cuda, mpi
 from ladder.errors import LadderError
 from ladder.workloads.gemv import cards
 
@@ -19,7 +21,7 @@ class Link:
 
     def __init__(self, problem, rank):
         self.nccl = load_nccl()
-        world, self.rank, self.whole = rank.world, rank, problem.matrix
+        self.rank, self.whole = rank, problem.matrix
         self.type = {"float64": self.nccl.NCCL_FLOAT64, "float32": self.nccl.NCCL_FLOAT32}[problem.sizes["dtype"]]
         self.columns = problem.sizes["m"]
         self.stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
@@ -27,8 +29,7 @@ class Link:
         # Rows of other ranks pass through here.
         self.passing = cuda.empty((longest, self.columns), problem.sizes["dtype"]) if rank.is_first else None
         self.arrived = {}
-        name = world.bcast(self.nccl.get_unique_id() if rank.is_first else None)
-        self.cards = self.nccl.NcclCommunicator(world.size, name, world.rank)
+        self.cards = communicator()
 
     def to(self, array, peer):
         """Have an array of the card sent to another rank's."""
@@ -84,6 +85,14 @@ class Link:
         """Have y copied to the host once it is whole."""
         if self.rank.is_first:
             self.rank.y.get(out=self.rank.host.y, stream=self.stream, blocking=False)
+
+
+@functools.cache
+def communicator():
+    """NCCL's communicator of all ranks, one for all products of a process: most take less time than making it."""
+    nccl, world = load_nccl(), mpi.communicator()
+    name = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
+    return nccl.NcclCommunicator(world.size, name, world.rank)
 
 
 def load_nccl():
