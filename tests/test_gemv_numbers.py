@@ -172,3 +172,11 @@ def test_the_tables_have_a_row_for_every_case_or_say_that_there_is_none(found):
         assert len(lines) == count, name
     for text in gemv_tables.tables(Study({}, None)).values():
         assert text.startswith(r"\emph{There is no measurement")
+
+
+def test_several_cards_are_told_of_without_ranks_on_cores_too():
+    alone = without(lambda name, case: name == "gemv_mpi")
+    assert not isinstance(alone["gemv/cards/ship/best/time"], Missing)
+    assert not isinstance(alone["gemv/cards/resident/best/place"], Missing)
+    assert isinstance(alone["gemv/cards/ship/cores/time"], Missing)
+    assert isinstance(alone["gemv/cards/resident/best/against/cores"], Missing)

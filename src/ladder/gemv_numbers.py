@@ -277,9 +277,10 @@ def rungs(found, rows, ceiling):
 
 
 def on_cards(found):
-    """Several GPUs beside ranks on cores, on the largest matrix of both, and GPUs on the largest of their own."""
-    both = [rows for rows in sizes(found, "gemv_mpi", "gemv_cards") if {"mpi", "mpi_cuda"} <= set(rows["device"])]
-    rows = both[-1] if both else NO_ROWS
+    """Several GPUs, on the largest matrix, one that ranks on cores had too if there is any, and on their own largest."""
+    of_cards = [rows for rows in sizes(found, "gemv_mpi", "gemv_cards") if "mpi_cuda" in set(rows["device"])]
+    both = [rows for rows in of_cards if "mpi" in set(rows["device"])]
+    rows = (both or of_cards or [NO_ROWS])[-1]
     values = {"machine": machine(found), "matrix": matrix(rows)}
     for mode in MODES:
         here = study.where(rows, mode=mode)
