@@ -176,7 +176,6 @@ def test_the_tables_have_a_row_for_every_case_or_say_that_there_is_none(found):
 
 def test_several_cards_are_told_of_without_ranks_on_cores_too():
     alone = without(lambda name, case: name == "gemv_mpi")
-    assert not isinstance(alone["gemv/cards/ship/best/time"], Missing)
-    assert not isinstance(alone["gemv/cards/resident/best/place"], Missing)
-    assert isinstance(alone["gemv/cards/ship/cores/time"], Missing)
-    assert isinstance(alone["gemv/cards/resident/best/against/cores"], Missing)
+    told = {key for key, value in alone.items() if value is not None and not isinstance(value, Missing)}
+    assert {"gemv/cards/ship/best/time", "gemv/cards/resident/best/place"} <= told
+    assert told.isdisjoint({"gemv/cards/ship/cores/time", "gemv/cards/resident/best/against/cores"})
