@@ -277,7 +277,7 @@ def rungs(found, rows, ceiling):
 
 
 def on_cards(found):
-    """Several GPUs, on the largest matrix (which ranks on cores had too, if possible), and on the largest of their own."""
+    """Several GPUs, on the largest matrix, if possible one of ranks on cores too, and on the largest of their own."""
     of_cards = [rows for rows in sizes(found, "gemv_mpi", "gemv_cards") if "mpi_cuda" in set(rows["device"])]
     both = [rows for rows in of_cards if "mpi" in set(rows["device"])]
     rows = (both or of_cards or [NO_ROWS])[-1]
