@@ -101,7 +101,7 @@ def in_words():
 
 
 def environment(threads):
-    """The host's variables. Kernels are loaded when first launched, in the check: all of cuBLAS would take a second."""
+    """The host's variables. Kernels are loaded when first launched, which the check does: never all of cuBLAS."""
     return host.environment(threads) | {"CUDA_MODULE_LOADING": "LAZY"}
 
 
