@@ -1,13 +1,14 @@
 """Ranks of MPI with a GPU each: arrays in the first rank's pinned memory, and as the clock that of `mpi`.
 
 A call is over when every rank's GPU has done its part. Ranks of one node take its cards in their order; a rank sees
-its own card alone.
+its own card alone. Only the cards' caches are emptied: what leaves the host is bound by its link to a card, which is
+slower than memory, and a host without its caches would be timed at fetching Python's own code.
 """
 
 import os
 
 from ladder.devices import cuda, host, mpi
-from ladder.devices.cuda import in_words, lease  # noqa: F401
+from ladder.devices.cuda import flusher, in_words, lease  # noqa: F401
 from ladder.devices.host import staging, to_host, transfers, upload  # noqa: F401
 from ladder.devices.mpi import agreed, by_rank, command, communicator, is_first, listen  # noqa: F401
 from ladder.errors import LadderError
@@ -54,17 +55,6 @@ def stopwatch(run):
         cuda.synchronize()
 
     return mpi.stopwatch(whole)
-
-
-def flusher():
-    """A function by which the ranks empty the CPUs' caches together, and each its GPU's."""
-    of_host, of_card = mpi.flusher(), cuda.flusher()
-
-    def flush():
-        of_host()
-        of_card()
-
-    return flush
 
 
 def threads_found():
