@@ -71,6 +71,9 @@ def steps(problem, mode, chunks, link_of):
                 link.send(piece + 1)
             then(piece)
 
+    def scatter_and_compute():
+        scatter(then=compute)
+
     def compute_all(then=lambda piece: None):
         for piece in pieces:
             compute(piece)
@@ -85,15 +88,17 @@ def steps(problem, mode, chunks, link_of):
         compute_all(then=link.collect)
         link.finish()
 
+    run, prepare = [("broadcast", link.broadcast)], []
     if mode == "resident":
-        together, apart = [("compute and gather", compute_and_gather)], [("compute", compute_all), ("gather", gather)]
-        run, prepare = [("broadcast", link.broadcast), *(apart if chunks == 1 else together)], [("scatter", scatter)]
+        apart, together = [("compute", compute_all), ("gather", gather)], [("compute and gather", compute_and_gather)]
+        prepare += [("scatter", scatter)]
+        run += apart if chunks == 1 else together
     else:
-        together, apart = (
-            [("scatter and compute", lambda: scatter(then=compute))],
+        apart, together = (
             [("scatter", scatter), ("compute", compute_all)],
+            [("scatter and compute", scatter_and_compute)],
         )
-        run, prepare = [("broadcast", link.broadcast), *(apart if chunks == 1 else together), ("gather", gather)], []
+        run += [*(apart if chunks == 1 else together), ("gather", gather)]
     return Steps(awaited(run), awaited(prepare))
 
 
