@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conftest import PROTOCOL
-from ladder import collect, configuration, measure, publish, record, workloads
+from ladder import collect, configuration, machine, measure, publish, record, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 
@@ -177,8 +177,8 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(here, one):
 
 
 def test_the_same_records_give_the_same_bytes(here, there):
-    for machine in (here, there):
-        machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
+    for one in (here, there):
+        one.add(case_of(1)).add(case_of(2), recorded=False).publish()
     tables(here.plan(), "published/there")
     once = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
     assert len(once) == 4 + 2 * 4
@@ -308,8 +308,10 @@ def test_a_publication_names_every_commit_of_its_cases(here):
 
 
 @pytest.mark.parametrize(("dirty", "named"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
-def test_a_sample_tells_the_commit_that_took_it(one, dirty, named):
-    assert collect.commit_of(one | {"source": {"commit": "a" * 40, "dirty": dirty}}) == named
+def test_a_commit_in_a_word_tells_of_changes(dirty, named):
+    source = {"commit": "a" * 40, "dirty": dirty}
+    assert machine.in_a_word(source) == named
+    assert machine.of_a_word(named) == source
 
 
 def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):

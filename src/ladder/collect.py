@@ -9,9 +9,10 @@
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
-the source's that measured the case, as `commit_of` has it; what was published early lacks it. On a GPU that tells it,
-`throttled` says whether the process's card was held back for power or heat. A phase's seconds are those of the slowest
-rank, where there are ranks; then `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
+that of the source that measured the case, as `machine.in_a_word` has it; what was published early lacks it. On a GPU
+that tells it, `throttled` says whether the process's card was held back for power or heat. A phase's seconds are those
+of the slowest rank, where there are ranks; then `imbalance` is their ratio to the mean over the ranks, 1 where all take
+equally long.
 """
 
 import zlib
@@ -22,7 +23,7 @@ import pandas as pd
 from ladder import record
 from ladder.case import Case
 from ladder.errors import LadderError
-from ladder.machine import THROTTLING
+from ladder.machine import THROTTLING, in_a_word
 
 TABLES = ("samples", "checks", "curves", "missing")
 KEY = ["machine", "workload", "variant", "case"]
@@ -66,7 +67,7 @@ def own_columns(machine, experiment, workload, variant, slug):
 def rows_of(found, own):
     """The rows that a record adds to each table."""
     facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
-    facts["commit"] = commit_of(found)
+    facts["commit"] = in_a_word(found["source"])
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
         place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
@@ -88,11 +89,6 @@ def rows_of(found, own):
         ]
         rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
     return rows
-
-
-def commit_of(found):
-    """The commit of the source that took a record, `unknown` without one; ending in `-dirty` where it was changed."""
-    return found["source"]["commit"] + ("-dirty" if found["source"]["dirty"] else "")
 
 
 def imbalance(process, index, phase):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ladder import caches
 
+DIRTY = "-dirty"
 CPU_PROPERTIES = ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)")
 GPU_PROPERTIES = {
     "name": "name",
@@ -157,11 +158,21 @@ def commit():
     A copy of the sources without their history is told its commit by LADDER_COMMIT.
     """
     if told := os.environ.get("LADDER_COMMIT"):
-        return {"commit": told.removesuffix("-dirty"), "dirty": told.endswith("-dirty")}
+        return of_a_word(told)
     here = str(Path(__file__).parent)
     found = output("git", "-C", here, "rev-parse", "HEAD").strip()
     dirty = output("git", "-C", here, "status", "--porcelain", "--untracked-files=no").strip()
     return {"commit": found or "unknown", "dirty": bool(dirty)}
+
+
+def in_a_word(source):
+    """The commit of a source, ending in `-dirty` where it was changed since."""
+    return source["commit"] + (DIRTY if source["dirty"] else "")
+
+
+def of_a_word(word):
+    """The source, {commit, dirty}, that `in_a_word` writes so."""
+    return {"commit": word.removesuffix(DIRTY), "dirty": word.endswith(DIRTY)}
 
 
 def node():

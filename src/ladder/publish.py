@@ -15,6 +15,7 @@ import pandas as pd
 
 from ladder import collect, record
 from ladder.errors import LadderError
+from ladder.machine import in_a_word, of_a_word
 from ladder.record import write_atomically
 from ladder.study import where
 
@@ -59,7 +60,7 @@ def publish(plans, machine, ceilings, folder, keep=False):
     about = {
         "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sources": sources([*commits, *(collect.commit_of(found) for found in records)]),
+        "sources": sources([*commits, *(in_a_word(found["source"]) for found in records)]),
         "cases": len(frames["samples"][collect.KEY].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": records[-1]["description"],
@@ -119,7 +120,4 @@ def write_packed(path, frame):
 
 def sources(commits):
     """The commits that cases were measured with, a commit for each case: each with its number of cases, in order."""
-    return [
-        {"commit": commit.removesuffix("-dirty"), "dirty": commit.endswith("-dirty"), "cases": cases}
-        for commit, cases in Counter(commits).items()
-    ]
+    return [of_a_word(commit) | {"cases": cases} for commit, cases in Counter(commits).items()]

@@ -40,8 +40,7 @@ if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
     if workflow.is_main_process:
-        source = machine.commit()  # a node may not have git
-        os.environ |= {"LADDER_COMMIT": source["commit"] + ("-dirty" if source["dirty"] else "")}
+        os.environ |= {"LADDER_COMMIT": machine.in_a_word(machine.commit())}  # a node may not have git
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"

@@ -65,8 +65,7 @@ def fill(inputs, sizes, round, data):
 def by_threads(work, items):
     """Do the work for every item, by as many threads as there are CPUs: NumPy works on large arrays beside Python."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for done in [pool.submit(work, item) for item in items]:
-            done.result()
+        list(pool.map(work, items))  # which raises what a thread has raised
 
 
 def cost(sizes):
