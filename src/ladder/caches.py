@@ -2,7 +2,6 @@
 
 import functools
 import os
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +13,6 @@ UNITS = {"K": 2**10, "M": 2**20}
 # Where nothing is told.
 USUAL_SHARED, USUAL_PRIVATE = 32 * 2**20, 2 * 2**20
 SMALLEST_FLUSH = 64 * 2**20
-# Seconds in which threads that have just written fall asleep.
-SETTLING = 0.0005
 
 
 @functools.cache
@@ -58,21 +55,23 @@ def private():
     return max((size for (level, _), size in found().items() if level == 2), default=USUAL_PRIVATE)
 
 
-def flusher(cpus, among=None):
-    """A function that empties these CPUs' private caches, and of the shared ones these CPUs' part, by writing.
+def flusher(cpus, processes=1):
+    """A function that empties these CPUs' private caches, and with other processes the shared ones, by writing.
 
-    Twice their size is written, by a thread on each CPU, that sleeps otherwise. `among` is how many CPUs empty the
-    shared caches together: only these by default.
+    Twice the size of the former is written by a thread on each CPU, which sleeps otherwise, and twice that of the
+    latter, or this process's part of it, by the caller afterwards: what is timed then finds it awake. A caller that had
+    waited might wake up on the CPU of another thread of the kernel's, which costs milliseconds.
     """
-    size = max(2 * private(), max(SMALLEST_FLUSH, 2 * last_level()) // (among or len(cpus)))
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
-    buffers = [np.zeros(size, np.uint8) for _ in cpus]
+    buffers = [np.zeros(2 * private(), np.uint8) for _ in cpus]
+    shared = np.zeros(max(SMALLEST_FLUSH, 2 * last_level()) // processes, np.uint8)
     state = iter(range(2**62))
 
     def flush():
         value = next(state) % 251
-        for filled in [thread.submit(buffer.fill, value) for thread, buffer in zip(threads, buffers, strict=True)]:
-            filled.result()
-        time.sleep(SETTLING)
+        written = [thread.submit(buffer.fill, value) for thread, buffer in zip(threads, buffers, strict=True)]
+        for one in written:
+            one.result()
+        shared.fill(value)
 
     return flush

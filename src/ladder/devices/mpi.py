@@ -107,27 +107,21 @@ def by_rank():
 
 
 def flusher():
-    """A function by which the ranks of a node empty the caches of all their CPUs together, each CPU one rank's."""
+    """A function by which the ranks of a node empty the caches of all their CPUs together."""
     world = communicator()
     places = world.allgather((machine.node(), sorted(host.AFFINITY)))
-    mine, of_node = own_cpus(places, world.rank)
-    return caches.flusher(mine, len(of_node))
+    neighbours = sum(node == machine.node() for node, _ in places)
+    return caches.flusher(own_cpus(places, world.rank), neighbours)
 
 
 def own_cpus(places, rank):
-    """A rank's fair share of the CPUs that it may use, and all that the ranks of its node may; by (node, CPUs) of each.
-
-    A rank that others leave nothing gets the first of its CPUs, so that each empties the caches where it is.
-    """
-    node, cpus = places[rank]
+    """A rank's fair share of the CPUs that it and others of its node may use, by (node, CPUs) of each; maybe none."""
     users = {}
-    for other, (place, theirs) in enumerate(places):
-        if place == node:
-            for cpu in theirs:
+    for other, (node, cpus) in enumerate(places):
+        if node == places[rank][0]:
+            for cpu in cpus:
                 users.setdefault(cpu, []).append(other)
-    of_node = sorted(users)
-    mine = [cpu for i, cpu in enumerate(of_node) if users[cpu][i % len(users[cpu])] == rank]
-    return mine or cpus[:1], of_node
+    return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]
 
 
 def threads_found():
