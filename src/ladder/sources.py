@@ -24,6 +24,7 @@ HARNESS = (
     "statistics.py",
     "data.py",
     "caches.py",
+    "large.py",
     "devices/host.py",
 )
 # What those on a device go through besides.

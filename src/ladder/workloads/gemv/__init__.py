@@ -1,25 +1,22 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the same numbers come again after a prime count of elements, at which no row ends and no block of any kernel.
+arrays the same numbers come again (`ladder.large`).
 Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
 product.
 
 Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 
+from ladder import large
 from ladder.validation import compare, random_sum_factor
 
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
-# A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
-DRAWN = 2**22 + 15
 # Products that the check has in memory at once, few enough for a core's cache.
 CHECKED_AT_ONCE = 2**16
 
@@ -48,24 +45,15 @@ def arrays(sizes):
 def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place, with no copy of the matrix; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
+
+    def draw(part):
+        generator.random(out=part, dtype=part.dtype)
+        part *= 2
+        part -= 1
+
     for array in inputs.values():
-        flat = array.reshape(-1)
-        drawn = flat[:DRAWN]
-        generator.random(out=drawn, dtype=drawn.dtype)
-        drawn *= 2
-        drawn -= 1
-
-        def repeat(start, flat=flat, drawn=drawn):
-            flat[start : start + DRAWN] = drawn[: flat.size - start]
-
-        by_threads(repeat, range(DRAWN, flat.size, DRAWN))
+        large.fill(array, draw)
     return list(inputs)
-
-
-def by_threads(work, items):
-    """Do the work for every item, by as many threads as there are CPUs: NumPy works on large arrays beside Python."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(work, items))  # which raises what a thread has raised
 
 
 def cost(sizes):
@@ -99,5 +87,5 @@ def sums(matrix, x):
             expected[here] += products.sum(axis=1)
             squares[here] += np.einsum("ij,ij->i", products, products)
 
-    by_threads(add, range(0, n, rows))
+    large.by_threads(add, range(0, n, rows))
     return expected, np.sqrt(squares)

@@ -6,6 +6,8 @@
 | copy | out = a | 1 load, 1 store (and the load that a store of a line costs, which isn't counted) |
 | triad | out = a + 3 b | 2 loads, 1 store |
 
+Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.large`).
+
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
 
@@ -13,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ladder import large
 from ladder.validation import compare, product_factor
 
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
@@ -50,7 +53,7 @@ def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place, all of them; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
-        generator.random(out=array, dtype=array.dtype)
+        large.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
     return list(inputs)
 
 
@@ -62,13 +65,15 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element with the same arithmetic in float64, a part of the arrays after the other."""
-    found = []
-    for start in range(0, sizes["elements"], PART):
+    """Compare every element with the same arithmetic in float64, by parts of the arrays."""
+
+    def compare_from(start):
         here = slice(start, start + PART)
         ours = slice(start // BLOCK, (start + PART) // BLOCK) if sizes["kernel"] == "read" else here
         parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
-        found.append(compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts))
+        return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
+
+    found = large.by_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(found, key=lambda one: one.error)], None
 
 

@@ -1,0 +1,31 @@
+"""Large arrays, filled and looked through by as many threads as there are CPUs.
+
+NumPy works on large arrays beside Python, so threads of Python suffice.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+# A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
+DRAWN = 2**22 + 15
+
+
+def fill(array, draw):
+    """Fill a C-contiguous array in place: its first `DRAWN` elements by `draw(them)`, the rest by repeating them.
+
+    At a prime count no row ends and no block of any kernel.
+    """
+    flat = array.reshape(-1)
+    drawn = flat[:DRAWN]
+    draw(drawn)
+
+    def repeat(start):
+        flat[start : start + DRAWN] = drawn[: flat.size - start]
+
+    by_threads(repeat, range(DRAWN, flat.size, DRAWN))
+
+
+def by_threads(work, items):
+    """What the work gives for every item, in their order. Raises what the work raises."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(work, items))
