@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from conftest import PROTOCOL
-from ladder import collect, configuration, machine, measure, publish, record, workloads
+from ladder import ceilings, collect, configuration, machine, measure, publish, record, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 
@@ -61,9 +61,8 @@ class Machine:
         return self
 
     def publish(self, *experiments, keep=False):
-        Path("ceilings.json").write_text("{}")
         plans = [self.plan(name) for name in experiments or ["small"]]
-        publish.publish(plans, self.name, "ceilings.json", f"published/{self.name}", keep)
+        publish.publish(plans, self.name, f"published/{self.name}", keep)
         return f"published/{self.name}"
 
     def forget(self):
@@ -345,6 +344,20 @@ def test_a_column_of_replaced_cases_alone_goes_with_them(here):
     assert "imbalance" in published("samples")
     here.forget().add(case_of(2)).publish(keep=True)
     assert "imbalance" not in published("samples")
+
+
+def test_the_ceilings_of_all_that_is_published_are_those_of_its_records(here):
+    ceiling = "ceiling_arithmetic"
+    here.add(case_of(1), samples=[3.0, 1.0, 2.0]).add(case_of(2), samples=[5.0]).publish(ceiling, "small")
+    every = [record.read(record.path_of("here", case_of(threads).key)) for threads in (1, 2)]
+    here.forget().add(case_of(4), samples=[7.0]).publish(ceiling, keep=True)
+    every.append(record.read(record.path_of("here", case_of(4).key)))
+    for number, found in enumerate(every):
+        record.write(f"{number}.json", found)
+    told = ceilings.summarise([f"{number}.json" for number in range(3)], 1.25)["rows"]
+    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": told}
+    here.forget().add(case_of(1)).publish("small")
+    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": []}
 
 
 def test_not_keeping_replaces_all(here):

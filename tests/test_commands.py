@@ -63,15 +63,9 @@ SENTENCES = [
     (["figure", "gemm_square", "--tables", "gemm_square", "--out", "figure"], "gemm_square/samples.csv can't be read"),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
-    (
-        ["publish", "nowhere.json", "--machine", "here", "--ceilings", "nowhere.json", "--out", "x"],
-        "nowhere.json can't be read",
-    ),
-    (["publish", "plan.json", "--machine", "here", "--ceilings", "torn.json", "--out", "x"], "torn.json is not JSON"),
-    (
-        ["publish", "plan.json", "--machine", "here", "--ceilings", "ceilings.json", "--keep", "--out", "x"],
-        "There is nothing to publish",
-    ),
+    (["publish", "nowhere.json", "--machine", "here", "--out", "x"], "nowhere.json can't be read"),
+    (["publish", "torn.json", "--machine", "here", "--out", "x"], "torn.json is not JSON"),
+    (["publish", "plan.json", "--machine", "here", "--keep", "--out", "x"], "There is nothing to publish"),
     (["numbers", "nowhere", "--machine", "here", "--out", "x.tex"], "nowhere/samples.csv can't be read"),
     (["numbers", "--machine", "here", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
     (["tables", "nowhere", "--machine", "here", "--out", "x", "--html", "x.html"], "nowhere/samples.csv can't be read"),
@@ -91,8 +85,6 @@ def place(monkeypatch, tmp_path):
     Path("torn.json").write_text('{"a": [1')
     Path("empty.json").write_text("{}")
     Path("plan.json").write_text('{"experiment": "a", "cases": []}')
-    ceilings = {"flops": {}, "bandwidth": 0, "cache_bytes": 0, "margin": 1, "rows": []}
-    Path("ceilings.json").write_text(json.dumps(ceilings))
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,6 @@ def parser():
     one = verb("publish", run_publish, "write this machine's measurements where they can be committed")
     one.add_argument("--machine", required=True, help="the label of the machine")
     one.add_argument("plans", nargs="+", help="the experiments' plans (JSON)")
-    one.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     one.add_argument("--keep", action="store_true", help="keep what is published of cases without a record")
     one.add_argument("--out", required=True)
 
@@ -348,10 +347,7 @@ def run_compare(options):
 def run_publish(options):
     from ladder.publish import publish
 
-    if options.ceilings:
-        read_ceilings(options.ceilings)
-    plans = [read_plan(path) for path in options.plans]
-    publish(plans, options.machine, options.ceilings, options.out, options.keep)
+    publish([read_plan(path) for path in options.plans], options.machine, options.out, options.keep)
 
 
 def run_numbers(options):

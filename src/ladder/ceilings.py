@@ -6,6 +6,8 @@ from ladder import record
 from ladder.case import Case
 
 PREFIX = "ceiling"
+# What names a case in a row.
+CASE = ("workload", "variant", "case", "device")
 
 
 def is_ceiling(experiment):
@@ -29,7 +31,7 @@ def summarise(paths, margin):
     for one in records:
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
         streams, precision = one["workload"] == "stream", one["cost"]["precision"]
-        work = one["cost"]["bytes" if streams else "flops"]
+        work = one["cost"][bound(one["workload"])]
         best = work / min(samples)
         own = found
         if one["device"] == "cuda":
@@ -42,13 +44,31 @@ def summarise(paths, margin):
                 multiplied.append((own["flops"], precision, rate))
             else:
                 own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
-        row = {name: one[name] for name in ("workload", "variant", "case", "device")} | {"best": best}
-        row |= {"median": work / statistics.median(samples), "unit": "B/s" if streams else "FLOP/s"}
-        found["rows"].append(row)
+        found["rows"].append(row({name: one[name] for name in CASE}, work, samples))
     for flops, precision, rate in multiplied:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)
     return found
+
+
+def row(case, work, samples):
+    """A case's best and median rate, {workload, variant, case, device, best, median, unit}, from samples in seconds."""
+    rates = {"best": work / min(samples), "median": work / statistics.median(samples)}
+    return case | rates | {"unit": "B/s" if bound(case["workload"]) == "bytes" else "FLOP/s"}
+
+
+def bound(workload):
+    """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
+    return "bytes" if workload == "stream" else "flops"
+
+
+def of_samples(samples):
+    """{rows} of a table of samples, as `summarise` has them of records."""
+    found = []
+    for _, rows in samples[samples["experiment"].map(is_ceiling)].groupby(["workload", "variant", "case"]):
+        one = rows.iloc[0]
+        found.append(row({name: one[name] for name in CASE}, float(one[bound(one["workload"])]), rows["seconds"]))
+    return {"rows": found}
 
 
 def of_a_device(cache_bytes):

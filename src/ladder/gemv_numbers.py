@@ -54,6 +54,7 @@ def numbers(found):
         | headed("gemv/mpi", ranks(about(found, "gemv_mpi")))
         | headed("gemv/gpu", on_gpu(about(found, "gemv_gpu")))
         | headed("gemv/cards", on_cards(about(found, "gemv_cards")))
+        | headed("gemv/cards/large", large(about(found, "gemv_cards_large")))
         | headed("gemv/findings", findings(about(found, "gemv_mpi")))
     )
 
@@ -277,7 +278,7 @@ def rungs(found, rows, ceiling):
 
 
 def on_cards(found):
-    """Several GPUs, on the largest matrix, if possible one of ranks on cores too, and on the largest of their own."""
+    """Several GPUs, on the largest matrix, if possible one of ranks on cores too."""
     of_cards = [rows for rows in sizes(found, "gemv_mpi", "gemv_cards") if "mpi_cuda" in set(rows["device"])]
     both = [rows for rows in of_cards if "mpi" in set(rows["device"])]
     rows = (both or of_cards or [NO_ROWS])[-1]
@@ -296,7 +297,7 @@ def on_cards(found):
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
         values[f"{mode}/nccl/against/mpi"] = comparison(cards["nccl_cublas"], cards["mpi_cublas"], code("mpi_cublas"))
         values[f"{mode}/overlap"] = overlap(here, best)
-    return values | headed("large", large(found))
+    return values
 
 
 def overlap(rows, best):
@@ -316,6 +317,7 @@ def large(found):
     card = gpu.bandwidth(found, "read")
     count = most["ranks"].iloc[0] if len(most) else 1
     values = {
+        "machine": machine(found),
         "matrix": matrix(rows),
         "place": place(most),
         "variant": code(most["variant"].iloc[0]) if len(most) else None,

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from ladder import collect, record
+from ladder.ceilings import of_samples
 from ladder.errors import LadderError
 from ladder.machine import in_a_word, of_a_word
 from ladder.record import write_atomically
@@ -25,7 +26,7 @@ GPU_TESTS = "results/tests-gpu.json"
 PLANNED = ["experiment", *collect.KEY]
 
 
-def publish(plans, machine, ceilings, folder, keep=False):
+def publish(plans, machine, folder, keep=False):
     """Write `folder` from a machine's records that the plans name; what was published there before is replaced.
 
     With `keep`, only the cases that have a record now are replaced, in every experiment in which they stand. The others
@@ -53,8 +54,8 @@ def publish(plans, machine, ceilings, folder, keep=False):
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         write_packed(folder / f"{name}.csv.gz", frame)
-    if ceilings:
-        shutil.copyfile(ceilings, folder / "ceilings.json")
+    ceilings = of_samples(frames["samples"][frames["samples"]["phase"] == "total"])
+    write_atomically(folder / "ceilings.json", json.dumps(ceilings, indent=1) + "\n")
     if Path(GPU_TESTS).exists():
         shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     about = {

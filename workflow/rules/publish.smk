@@ -5,7 +5,6 @@ rule publish:
     input:
         plans=expand("results/plans/{experiment}.json", experiment=EXPERIMENTS),
         records=records_of(EXPERIMENTS),
-        ceilings=expand("results/ceilings/{machine}.json", machine=sorted(CEILING_MACHINES)),
     log:
         "results/logs/publish.log",
     conda:
@@ -15,6 +14,6 @@ rule publish:
         or MACHINES,
         keep="--keep" if CONFIG["keep_published"] else "",
     shell:
-        "for machine in {params.machines:q}; do ceilings=results/ceilings/$machine.json; "
+        "for machine in {params.machines:q}; do "
         f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine --out results/published/$machine"
-        ' {params.keep} $([ ! -e "$ceilings" ] || echo --ceilings "$ceilings") || exit 1; done 2> >(tee {log} >&2)'
+        " {params.keep} || exit 1; done 2> >(tee {log} >&2)"
