@@ -488,6 +488,25 @@ def test_phases_that_overlap_are_told_as_such():
         assert ("both at once" in words(draw("gemv_cards", found))) == shown
 
 
+def test_a_mode_that_a_machine_has_not_measured_on_cards_has_no_panel():
+    found = tables()
+    for name in ("gemv_mpi", "gemv_cards", "gemv_cards_large"):
+        samples = found[name]["samples"]
+        found[name]["samples"] = samples[samples["mode"] == "resident"]
+    assert [axes.get_title(loc="left") for axes in draw("gemv_cards", found).axes] == ["the matrix stays"]
+
+
+def test_a_card_of_which_ceilings_alone_are_known_has_no_roofline():
+    found, card = tables(MACHINES[:2]), f"{MACHINES[1]}, GPU"
+    assert card in " ".join(words(draw("roofline", found)))
+    for name in figures.module("roofline").GROUPS["cuda"]:
+        samples = found[name]["samples"]
+        found[name]["samples"] = samples[samples["machine"] != MACHINES[1]]
+    shown = " ".join(words(draw("roofline", found)))
+    assert MACHINES[1] in shown
+    assert card not in shown
+
+
 def test_one_card_alone_is_shown():
     found = tables()
     for name in ("gemv_cards", "gemv_cards_large"):

@@ -22,18 +22,19 @@ def draw(tables):
     for name, problems in medians.by_machine(totals, medians.machines(*tables.values())).items():
         if "mpi_cuda" in set(totals.loc[totals["machine"] == name, "device"]):
             problems = sorted(problems, key=lambda problem: problem[0]["flops"])
-            found[name] = [groups(problems, passes[passes["machine"] == name], mode) for mode in on_ranks.MODES]
+            modes = {mode: groups(problems, passes[passes["machine"] == name], mode) for mode in on_ranks.MODES}
+            found[name] = {mode: one for mode, one in modes.items() if one}
     if not found:
         return style.empty("matrix-vector products on several GPUs")
-    counts = {name: len(on_ranks.MODES) for name in found}
-    tallest = max(inches(one) for some in found.values() for one in some)
+    counts = {name: len(some) for name, some in found.items()}
+    tallest = max(inches(one) for some in found.values() for one in some.values())
     figure = style.new(0.45 + (tallest + 0.85) * style.rows_of_bands(counts))
     bands = style.bands(figure, counts)
     for name, some in found.items():
-        for axes, mode, one in zip(bands[name], on_ranks.MODES, some, strict=True):
+        for axes, (mode, one) in zip(bands[name], some.items(), strict=True):
             fill(axes, one)
             axes.set_title(on_ranks.MODES[mode])
-    every = [case for some in found.values() for one in some for _, cases in one for case in cases]
+    every = [case for some in found.values() for one in some.values() for _, cases in one for case in cases]
     kinds = {kind for case in every for kind in case["kinds"]}
     style.legend(figure, entries(kinds), all(case["converged"] for case in every))
     return figure

@@ -44,20 +44,20 @@ def draw(tables, ceilings):
     for machine in medians.machines(*tables.values()):
         own = ceilings.get(machine, peaks.NONE)
         for device, roofs in (("host", of_threads(own)), ("cuda", of_a_card(own))):
-            if roofs:
-                found[machine if device == "host" else f"{machine}, GPU"] = machine, device, roofs
+            groups = GROUPS[device].items()
+            points = pd.concat([fastest(tables[group], machine).assign(group=words) for group, words in groups])
+            if roofs and len(points):
+                found[machine if device == "host" else f"{machine}, GPU"] = roofs, points
     if not found:
         return style.empty("ceilings")
     counts = dict.fromkeys(found, 1)
     figure = style.new(0.3 + 2.5 * style.rows_of_bands(counts, BESIDE))
-    bands, every = style.bands(figure, counts, BESIDE), []
-    for name, (machine, device, roofs) in found.items():
+    bands = style.bands(figure, counts, BESIDE)
+    for name, (roofs, points) in found.items():
         (axes,) = bands[name]
-        points = [fastest(tables[group], machine).assign(group=words) for group, words in GROUPS[device].items()]
-        every.append(pd.concat(points))
-        fill(axes, roofs, every[-1])
+        fill(axes, roofs, points)
         axes.set(title=DTYPE, ylabel="GFLOP/s")
-    every = pd.concat(every)
+    every = pd.concat([points for _, points in found.values()])
     handles = [style.handle(method, line=False) for method in style.ordered(every["method"])]
     style.legend(figure, handles, every["converged"].all(), beside=len(found) == 1)
     return figure
