@@ -90,7 +90,7 @@ def parser():
 
     one = verb("ceilings", run_ceilings, "write the machine's ceilings from their records (JSON)")
     one.add_argument("records", nargs="+")
-    one.add_argument("--margin", type=float, default=1.5)
+    one.add_argument("--margin", type=float, required=True, help="by how much a sample may beat a ceiling")
     one.add_argument("--out", required=True)
 
     one = verb("collect", run_collect, "write an experiment's tables from records and published measurements")
@@ -138,7 +138,7 @@ def parser():
         one.add_argument("--out", required=True)
         if name == "numbers":
             one.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
-            one.add_argument("--margin", type=float, default=1.5, help="by how much a sample may beat a ceiling")
+            one.add_argument("--margin", type=float, required=True, help="by how much a sample may beat a ceiling")
         else:
             one.add_argument("--html", required=True, help="file for the table of validation as a page")
             one.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")

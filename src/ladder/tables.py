@@ -224,7 +224,7 @@ def latex_validation(found):
             for one in part.to_dict("records")
         ]
     head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
-    return latex.table("lllrrlrrr", head, rows)
+    return latex.long_table("lllrrlrrr", head, rows)
 
 
 def html_validation(found):

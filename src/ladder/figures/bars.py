@@ -18,11 +18,7 @@ def figure(found, unit, around, entries=()):
     counts = {name: len(some) for name, some in found.items()}
     every = [one for some in found.values() for one in some]
     tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in found.items()}
-    if max(counts.values()) == 1:
-        height = max(tall.values()) * style.rows_of_bands(counts)
-    else:
-        tall = {name: one * -(-counts[name] // 3) for name, one in tall.items()}
-        height = sum(tall.values())
+    height, tall = style.shared_height(counts, tall)
     drawn = style.new(0.3 + 0.15 * (len(entries) // 5) + height)
     bands = style.bands(drawn, counts, inches=tall)
     for name, some in found.items():

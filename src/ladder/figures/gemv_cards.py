@@ -27,9 +27,10 @@ def draw(tables):
     if not found:
         return style.empty("matrix-vector products on several GPUs")
     counts = {name: len(some) for name, some in found.items()}
-    tallest = max(inches(one) for some in found.values() for one in some.values())
-    figure = style.new(0.45 + (tallest + 0.85) * style.rows_of_bands(counts))
-    bands = style.bands(figure, counts)
+    tall = {name: max(map(inches, some.values())) + 0.85 for name, some in found.items()}
+    height, tall = style.shared_height(counts, tall)
+    figure = style.new(0.45 + height)
+    bands = style.bands(figure, counts, inches=tall)
     for name, some in found.items():
         for axes, (mode, one) in zip(bands[name], some.items(), strict=True):
             fill(axes, one)

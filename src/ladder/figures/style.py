@@ -187,6 +187,14 @@ def rows_of_bands(counts, beside=3):
     return sum(-(-count // 3) for count in counts.values())
 
 
+def shared_height(counts, tall):
+    """The inches of a figure of `bands`, and how they are shared, from those of a panel of each machine."""
+    if max(counts.values()) == 1:
+        return max(tall.values()) * rows_of_bands(counts), tall
+    tall = {name: one * -(-counts[name] // 3) for name, one in tall.items()}
+    return sum(tall.values()), tall
+
+
 def share(bands):
     """One range of y for the panels of a machine, and for all machines where they show the same problems."""
     titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
