@@ -1,5 +1,7 @@
 """Large arrays: filled to the end by numbers that come again, and looked through in order."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -28,3 +30,12 @@ def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
     assert large.by_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
     with pytest.raises(ZeroDivisionError):
         large.by_threads(lambda item: 1 / item, range(3))
+
+
+def test_threads_of_a_bound_thread_may_use_all_cpus():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert large.by_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
+    finally:
+        os.sched_setaffinity(0, allowed)

@@ -6,6 +6,8 @@ NumPy works on large arrays beside Python, so threads of Python suffice.
 import os
 from concurrent.futures import ThreadPoolExecutor
 
+from ladder.devices.host import AFFINITY
+
 # A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
 DRAWN = 2**22 + 15
 
@@ -26,6 +28,9 @@ def fill(array, draw):
 
 
 def by_threads(work, items):
-    """What the work gives for every item, in their order. Raises what the work raises."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    """What the work gives for every item, in their order. Raises what the work raises.
+
+    A thread that OpenMP has bound would have its threads share its CPU.
+    """
+    with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))
