@@ -110,6 +110,15 @@ def nobody_is_left():
 
 
 @needs_mpi
+def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
+    from ladder.devices import mpi
+
+    found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
+    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may use 1 CPUs only: have the launcher bind it"):
+        mpi.require_threads(2, "numba", found)
+
+
+@needs_mpi
 def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
     wrong = (Path(__file__).parent / "variants/gemm/on_ranks.py").read_text()
     wrong = wrong.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')

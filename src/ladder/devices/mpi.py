@@ -17,6 +17,13 @@ from ladder.errors import LadderError
 
 SHARES_MACHINE = False
 CEILINGS = "host"
+# Versions 4 and 5 would bind a rank, and all its threads with it, to one core.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+}
 ORDER = 1  # the tag of a message with an order
 NAP = 0.002  # seconds between two looks for an order: a rank that waits must not take a core from those that work
 
@@ -41,9 +48,8 @@ def command(case, launcher):
 
 
 def environment(threads):
-    """The host's variables, and the leave of Open MPI to be started by root, as in a container."""
-    leave = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return host.environment(threads) | leave
+    """The host's variables, and Open MPI's: the leave to be started by root, as in a container, and no binding."""
+    return host.environment(threads) | OPEN_MPI
 
 
 def start(case):
@@ -131,5 +137,12 @@ def threads_found():
 
 
 def require_threads(case_threads, runtime, found):
-    """Refuse a job in which this rank has other threads than the case says."""
-    host.require_threads(case_threads, runtime, found["ranks"][communicator().rank])
+    """Refuse a job in which this rank has other threads than the case says, or fewer CPUs."""
+    rank = communicator().rank
+    own = found["ranks"][rank]
+    if own["cpus"] < case_threads:
+        raise LadderError(
+            f"Rank {rank} has {case_threads} threads, but may use {own['cpus']} CPUs only: have the launcher bind it "
+            "to as many cores, or to none; the key `mpi` of the configuration is its command."
+        )
+    host.require_threads(case_threads, runtime, own)
