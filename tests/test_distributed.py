@@ -16,6 +16,7 @@ def samples(seconds, case="a", **columns):
             "case": case,
             "process": process,
             "sample": sample,
+            "threads": 1,
             "seconds": seconds * (1 + 1e-3 * process),
         }
         for process in range(3)
@@ -68,7 +69,7 @@ def test_nothing_is_said_of_what_was_not_measured():
     assert distributed.break_even(plain, sent, nothing) is None
 
 
-def test_contenders_are_the_fastest_of_their_kind_and_count_once():
+def test_contenders_are_the_fastest_of_their_kind_count_once_and_have_no_twins():
     rows = [
         samples(time, name, device="mpi", ranks=ranks, mode=mode)
         for name, time, ranks, mode in (
@@ -79,6 +80,7 @@ def test_contenders_are_the_fastest_of_their_kind_and_count_once():
         )
     ]
     rows += [samples(0.2, "threads", device="host")] * 2
+    rows += [samples(0.1, "twin", variant="mpi_openmp", device="mpi", ranks=4, threads=1, mode="resident")]
     found = distributed.contenders(pd.concat(rows))
     assert {name: one["case"].unique().tolist() for name, one in found.items()} == {
         "one": ["one"],

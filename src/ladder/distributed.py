@@ -45,9 +45,11 @@ def contenders(rows):
     """Of one machine's timed calls on one matrix the fastest case of each kind: {name: rows}, none empty.
 
     `one`: one rank; `shared`: threads on shared memory; `ship` and `resident`: several ranks, the matrix sent every
-    time and once. A case that belongs to two experiments counts once.
+    time and once. A case that belongs to two experiments counts once, and a hybrid of one thread, which is the program
+    without threads, not at all: the luckier of two equals would be chosen.
     """
     rows = rows.drop_duplicates(["variant", "case", "process", "sample"])
+    rows = rows[~((rows["variant"] == "mpi_openmp") & (rows.get("threads") == 1))]
     on_ranks = rows["ranks"].fillna(1) if "ranks" in rows else 1
     mode = rows.get("mode")
     kinds = {
