@@ -135,6 +135,7 @@ def test_cards_are_held_against_the_best_of_several_ranks_on_the_same_matrix(val
     assert values["gemv/cards/ship/best/variant"] == code("nccl_cublas")
     assert values["gemv/cards/ship/cores/place"] == r"\num{2} ranks of \num{2} threads"
     assert values["gemv/cards/ship/best/against/cores"].startswith(r"is \num{12.4} times as fast")
+    assert "the same on one GPU" in values["gemv/cards/ship/best/against/one"]
     assert values["gemv/cards/ship/nccl/against/mpi"].startswith(r"is \num{2.00} times as fast")
     assert values["gemv/cards/large/matrix"] == r"$8192 \times 8192$"
     assert values["gemv/cards/large/against/one"].startswith(r"is \num{1.9")

@@ -285,16 +285,17 @@ def on_cards(found):
     values = {"machine": machine(found), "matrix": matrix(rows)}
     for mode in MODES:
         here = study.where(rows, mode=mode)
-        several = here[here["ranks"] > 1] if len(here) else here
+        several, single = (here[here["ranks"] > 1], here[here["ranks"] == 1]) if len(here) else (here, here)
         cores = distributed.fastest(study.where(several, device="mpi"))
         cards = {name: distributed.fastest(study.where(several, variant=name)) for name in CARDS}
-        best = distributed.fastest(study.where(several, device="mpi_cuda"))
+        best, one = (distributed.fastest(study.where(some, device="mpi_cuda")) for some in (several, single))
         values |= headed(f"{mode}/best", parts(found, best, mode))
         values[f"{mode}/best/variant"] = code(best["variant"].iloc[0]) if len(best) else None
         values[f"{mode}/best/place"] = place(best)
         values |= headed(f"{mode}/cores", parts(found, cores, mode))
         values[f"{mode}/cores/place"] = place(cores)
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
+        values[f"{mode}/best/against/one"] = comparison(best, one, "the same on one GPU")
         values[f"{mode}/nccl/against/mpi"] = comparison(cards["nccl_cublas"], cards["mpi_cublas"], code("mpi_cublas"))
         values[f"{mode}/overlap"] = overlap(here, best)
     return values
@@ -323,7 +324,7 @@ def large(found):
         "variant": code(most["variant"].iloc[0]) if len(most) else None,
     }
     values |= bandwidth(most, card and card * count)
-    return values | {"against/one": comparison(most, one, "on one GPU") if count > 1 else NOTHING}
+    return values | {"against/one": comparison(most, one, "the same on one GPU") if count > 1 else NOTHING}
 
 
 # The findings of the earlier study
