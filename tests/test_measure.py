@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from conftest import PROTOCOL
-from ladder import configuration, data, devices, measure, record, workloads
+from ladder import configuration, data, devices, measure, record, worker, workloads
 from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.sources import fingerprint
@@ -273,6 +273,24 @@ def offering(name, turn):
 def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():
     found = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json")
     assert all(set(phases) == {"turn", "product"} for phases in found["processes"][0]["phases"])
+
+
+@pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
+def test_what_follows_a_preparation_finds_the_caches_as_a_timed_call_does(cache, expected):
+    seen = []
+    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
+    prepare, product, back = ([(name, lambda name=name: seen.append(name))] for name in ("turn", "product", "back"))
+    flush = (lambda: seen.append("flush")) if cache == "cold" else lambda: None
+    job = SimpleNamespace(phase_passes=2)
+    found = worker.phases(device, [prepare, product, back], lambda: seen.append("reset"), flush, job)
+    assert seen == ["reset", *expected, "turn", *expected, "product", *expected, "back"] * 2
+    assert found == {"phases": [{"turn": 1.0, "product": 1.0, "back": 1.0}] * 2}
+
+
+def test_of_two_ranks_that_fail_in_one_line_the_first_is_heard():
+    assert measure.said('{"error": "one"}{"error": "two"}\n\n') == {"error": "one"}
+    for line in ("prterun noticed that process rank 0 ended\n", '{"error": "cut o', "7\n", "\n"):
+        assert measure.said(line) is None
 
 
 def test_a_preparation_that_misses_new_inputs_is_caught():

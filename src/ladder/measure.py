@@ -32,7 +32,7 @@ class Worker:
         device = device_of(case)
         self.case = case
         command = device.command(case, launcher)
-        self.is_launched, self.ends = bool(command), False
+        self.is_launched, self.is_ready, self.ends = bool(command), False, False
         self.process = subprocess.Popen(
             [*command, sys.executable, "-m", "ladder.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
@@ -67,8 +67,7 @@ class Worker:
     def hear(self):
         """The worker's next answer, a dict. Raises LadderError with what it said before it died."""
         for line in self.process.stdout:
-            if line.startswith("{"):
-                answer = json.loads(line)
+            if answer := said(line):
                 if "error" in answer:
                     raise LadderError(answer["error"])
                 return answer
@@ -76,10 +75,13 @@ class Worker:
         code = self.process.wait()
         cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         hint = " (out of memory?)" if code == -9 else ""
+        if self.is_launched and not self.is_ready:
+            hint = " (is the launcher, the key `mpi`, that of the MPI which mpi4py loads?)"
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
         self.hear()
+        self.is_ready = True
 
     def go(self, variables=None):
         """Check and time now, on what these variables of the environment name; the worker's result."""
@@ -109,6 +111,15 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):  # what it was told after it had died
             self.process.stdin.close()
         self.process.stdout.close()
+
+
+def said(line):
+    """The dict that a line begins with, or None. Ranks that fail together may come to share a line."""
+    try:
+        found, _ = json.JSONDecoder().raw_decode(line)
+    except json.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def precompile(case):

@@ -22,8 +22,8 @@ class Steps:
         return cls([(None, found)] if callable(found) else found)
 
     def named(self):
-        """All steps that have a name."""
-        return [(name, step) for name, step in [*self.prepare, *self.run] if name]
+        """The steps that have a name: a list of those that prepare, and one of those that are timed."""
+        return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
 
 
 def in_order(steps):

@@ -27,7 +27,8 @@ def main():
     device = devices.load(sys.argv[1])
 
     def say(line):
-        print(line, file=channel, flush=True)
+        channel.write(line + "\n")  # at once, for another rank may be failing too
+        channel.flush()
 
     try:
         if not (told := device.listen()):
@@ -117,14 +118,14 @@ def work(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += judge(0)[0]
-    named = [*steps.named(), *device.transfers(staged, problem)]
+    parts = [*steps.named(), device.transfers(staged, problem)]
     return {
         "samples": samples,
         "setup": set_up,
         "first": first,
         "check": checked - set_up,
         "total": time.perf_counter() - began,
-        **(phases(device, named, reset, flush, job) if named else {"phases": []}),
+        **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],
         "curve": curve,
         "threads": found,
@@ -196,16 +197,20 @@ def is_known(samples, target):
     return max(high - median, median - low) <= target * median
 
 
-def phases(device, steps, reset, flush, job):
-    """{phases}: seconds per named phase in passes of their own, [{phase: seconds}, ...]; {by_rank}: lists of them."""
+def phases(device, parts, reset, flush, job):
+    """{phases}: seconds per named phase in passes of their own, [{phase: seconds}, ...]; {by_rank}: lists of them.
+
+    `parts` are lists of (phase, function). Each part begins with what a timed call finds in the caches.
+    """
     passes, by_rank = [], []
     for _ in range(job.phase_passes):
         reset()
-        flush()
         spent, ranks = {}, {}
-        for name, step in steps:
-            spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
-            ranks[name] = device.by_rank()
+        for steps in parts:
+            flush()
+            for name, step in steps:
+                spent[name] = spent.get(name, 0.0) + device.stopwatch(step)
+                ranks[name] = device.by_rank()
         passes.append(spent)
         by_rank.append(ranks)
     return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
