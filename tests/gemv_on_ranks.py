@@ -18,6 +18,7 @@ SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")
 ON_RANKS = [("mpi", {}), ("mpi_openmp", {"threads": 1})]
 ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
+AS_GRAPH = ("resident", ("nccl_cublas", {"graph": "on"}))
 
 
 def main():
@@ -28,9 +29,10 @@ def main():
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS
-    kinds = [("float64", "ship", variants[0])] if given else list(itertools.product(DTYPES, MODES, variants))
+    ways = [*itertools.product(MODES, variants), *([AS_GRAPH] if on_cards else [])]
+    kinds = [("float64", ways[0])] if given else list(itertools.product(DTYPES, ways))
     shapes = [given] if given else list(itertools.product(SIZES, SIZES))
-    for (n, m), (dtype, mode, (variant, tuning)) in itertools.product(shapes, kinds):
+    for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
         solve(Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning}), device, gemv)
     if device.is_first():
@@ -48,7 +50,7 @@ def solve(case, device, gemv):
         steps = steps or Steps.of(variant.setup(problem, **case.tuning))
         in_order(steps.prepare)()
         validation.poison(problem.outputs)
-        in_order(steps.run)()
+        steps.timed()()
         if problem.outputs:
             validation.require_finite(problem.outputs, problem.output_kinds)
             found, _ = gemv.check(

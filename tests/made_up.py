@@ -171,7 +171,10 @@ def gemv_cases():
         case = Case("gemv", variant, gemv(n), {"ranks": ranks, "mode": mode, "chunks": chunks})
         if n < 8192 or mode == "resident":
             seconds = sum(seconds for name, seconds in on_ranks(case).items() if is_timed(name, mode))
-            yield "gemv_cards" if n < 8192 else "gemv_cards_large", case, seconds
+            experiment = "gemv_cards" if n < 8192 else "gemv_cards_large"
+            yield experiment, case, seconds
+            if (variant, mode, chunks) == ("nccl_cublas", "resident", 1):
+                yield experiment, Case("gemv", variant, case.sizes, case.tuning | {"graph": "on"}), seconds / 1.25
     for (n, m), dtype in itertools.product(((4096, 8192), (1000, 784), (10, 1000000)), ("float64", "float32")):
         for variant, rate in BYTES_PER_SECOND.items():
             sizes = gemv(n, m, dtype)

@@ -231,7 +231,7 @@ def late_cards(monkeypatch, tmp_path):
 
 def all_products(ranks):
     done = products(ranks, "--cards")
-    assert done.stdout.splitlines()[-1:] == [f"400 products were right on {ranks} ranks"], done.stderr
+    assert done.stdout.splitlines()[-1:] == [f"450 products were right on {ranks} ranks"], done.stderr
 
 
 @needs_mpi
@@ -254,6 +254,22 @@ def of_cards(variant, ranks):
 @pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
 def test_a_record_tells_of_every_late_card(late_cards, variant):
     of_cards(variant, 3)
+
+
+@needs_mpi
+@pytest.mark.parametrize(("mode", "chunks"), [("ship", 1), ("resident", 2)])
+def test_a_graph_has_one_piece_of_a_resident_matrix(late_cards, mode, chunks):
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    tuning = {"ranks": 2, "mode": mode, "chunks": chunks, "graph": "on"}
+    with pytest.raises(LadderError, match=f"graph=on needs mode=resident and chunks=1, but has mode={mode}"):
+        measured(Case("gemv", "nccl_cublas", sizes, tuning))
+
+
+@needs_mpi
+def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards):
+    sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
+    found = measured(Case("gemv", "nccl_cublas", sizes, {"ranks": 2, "mode": "resident", "chunks": 1, "graph": "on"}))
+    assert set(found["processes"][0]["phases"][0]) == {"scatter", "broadcast", "compute", "gather"}
 
 
 @pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_cards) for ranks in (1, 2, 4)])

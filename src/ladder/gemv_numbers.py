@@ -297,16 +297,21 @@ def on_cards(found):
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
         values[f"{mode}/best/against/one"] = comparison(best, one, "the same on one GPU")
         values[f"{mode}/nccl/against/mpi"] = comparison(cards["nccl_cublas"], cards["mpi_cublas"], code("mpi_cublas"))
-        values[f"{mode}/overlap"] = overlap(here, best)
+        values |= headed(mode, ways(here, best))
     return values
 
 
-def overlap(rows, best):
-    """How pieces that overlap do against one piece, on as many cards and by the same link as a case."""
+def ways(rows, best):
+    """How pieces that overlap, and a graph, do against neither, on as many cards and by the same link as a case."""
     here = study.where(rows, **{name: best[name].iloc[0] for name in ("variant", "ranks")}) if len(best) else NO_ROWS
-    whole = study.where(here, chunks=1)
-    pieces = distributed.fastest(here[here["chunks"] > 1]) if len(here) else NO_ROWS
-    return comparison(pieces, whole, "the same in one piece")
+    graph = study.where(here, graph="on")
+    eager = here[here["graph"] != "on"] if "graph" in here else here
+    plain = study.where(eager, chunks=1)
+    pieces = distributed.fastest(eager[eager["chunks"] > 1]) if len(eager) else NO_ROWS
+    return {
+        "overlap": comparison(pieces, plain, "the same in one piece"),
+        "graph": comparison(graph, plain, "the same without"),
+    }
 
 
 def large(found):

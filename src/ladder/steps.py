@@ -1,5 +1,6 @@
 """What a variant's `setup` gives the harness: what is timed, by phase, and what must be prepared before."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -7,12 +8,14 @@ from dataclasses import dataclass, field
 class Steps:
     """Lists of (phase, function).
 
-    `run` is what is timed. `prepare` is done whenever the inputs have been written, outside the timed call, for example
+    `run` is what is timed, by `whole` where there is such a function, which does all of it at once, and by phase.
+    `prepare` is done whenever the inputs have been written, outside the timed call, for example
     a transposition or the first distribution of a matrix; it is timed among the phases.
     """
 
     run: list
     prepare: list = field(default_factory=list)
+    whole: Callable | None = None
 
     @classmethod
     def of(cls, found):
@@ -20,6 +23,10 @@ class Steps:
         if isinstance(found, cls):
             return found
         return cls([(None, found)] if callable(found) else found)
+
+    def timed(self):
+        """One function that does what is timed."""
+        return self.whole or in_order(self.run)
 
     def named(self):
         """The steps that have a name: a list of those that prepare, and one of those that are timed."""

@@ -92,7 +92,7 @@ def work(case, workload, variant, job):
 
     begin(0)
     steps = Steps.of(variant.setup(problem, **case.tuning))
-    run = in_order(steps.run)
+    run = steps.timed()
     set_up = time.perf_counter() - began
 
     checks, curve, first = [], [], None

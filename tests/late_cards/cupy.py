@@ -23,10 +23,12 @@ class Array(np.ndarray):
         return SimpleNamespace(ptr=self.ctypes.data)
 
     def set(self, values, stream):
+        assert stream.taken is None, "CuPy refuses to copy from the host while capturing"
         stream.later(lambda: np.copyto(self, values))
 
     def get(self, out, stream, blocking):
         assert not blocking
+        assert stream.taken is None
         stream.later(lambda: np.copyto(out, self))
 
 
@@ -50,11 +52,19 @@ class Stream:
     def __init__(self, non_blocking):
         assert non_blocking
         self.work, self.done, self.ptr = [], 0, len(streams)
+        self.taken = None  # what is put into it while it is captured
         streams.append(self)
         turns.append(self)
 
     def later(self, work):
-        self.work.append(work)
+        (self.work if self.taken is None else self.taken).append(work)
+
+    def begin_capture(self):
+        self.taken = []
+
+    def end_capture(self):
+        graph, self.taken = Graph(self.taken), None
+        return graph
 
     def do(self, end):
         while self.done < end:
@@ -76,6 +86,21 @@ class Stream:
 
     def __exit__(self, *error):
         current.pop()
+
+
+class Graph:
+    def __init__(self, work):
+        self.work = work
+
+    def launch(self):
+        default.work += self.work
+
+
+default = Stream(non_blocking=True)
+
+
+def memcpy(target, source, size, kind, stream):
+    streams[stream].later(lambda: ctypes.memmove(target, source, size))
 
 
 def synchronize():
@@ -154,7 +179,8 @@ cuda.nccl, cuda.Stream = nccl, Stream
 device = SimpleNamespace(id=0, compute_capability="90", attributes={"L2CacheSize": CACHE_BYTES})
 device.use, device.synchronize = lambda: None, synchronize
 cuda.Device = lambda: device
-cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1)
+cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, memcpyAsync=memcpy)
+cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties = properties
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
 cards.multiply = multiply

@@ -140,6 +140,39 @@ def transfers(staged, problem):
     return [("to device", lambda: upload(staged, problem.inputs)), ("to host", download)]
 
 
+def copy_in(array, values, stream):
+    """Copy the host's values, in pinned memory, to an array in a stream. CuPy's own copy can't be part of a graph."""
+    runtime = load_cupy().cuda.runtime
+    places = array.data.ptr, values.ctypes.data
+    runtime.memcpyAsync(*places, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+
+
+def copy_out(array, values, stream):
+    """Copy an array to the host's values, in pinned memory, in a stream. CuPy's own copy can't be part of a graph."""
+    runtime = load_cupy().cuda.runtime
+    places = values.ctypes.data, array.data.ptr
+    runtime.memcpyAsync(*places, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+
+
+def captured(run, stream):
+    """A function that launches as one CUDA graph what `run` puts into a stream.
+
+    It is called once before, since nothing may be loaded while capturing.
+    """
+    with stream:
+        run()
+        stream.synchronize()
+        stream.begin_capture()
+        run()
+        graph = stream.end_capture()
+    return functools.partial(launch, graph, run)
+
+
+def launch(graph, run):
+    """Launch a graph; `run` holds the arrays, of which the graph knows but the addresses."""
+    graph.launch()
+
+
 def stopwatch(run):
     """Seconds of what `run` has the GPU do, by CUDA events; what two events cost with nothing between is subtracted."""
     return max(between_events(run) - of_nothing(), 0.0)

@@ -7,7 +7,8 @@ than one piece a card works on one while the next is on its way, or while the re
 from types import SimpleNamespace
 
 from ladder.devices import cuda
-from ladder.steps import Steps
+from ladder.errors import LadderError
+from ladder.steps import Steps, in_order
 from ladder.workloads.gemv.cublas import multiply
 from ladder.workloads.gemv.ranks import require_mode, rows_of
 
@@ -48,12 +49,16 @@ def rank_of(problem, chunks):
     )
 
 
-def steps(problem, mode, chunks, link_of):
+def steps(problem, mode, chunks, link_of, graph="off"):
     """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`.
 
-    Steps follow each other on the cards without the host's waiting for them, except for the last.
+    Steps follow each other on the cards without the host's waiting for them, except for the last. With `graph` on, a
+    card's are one CUDA graph besides, for which the link must work in the rank's stream alone. Raises LadderError where
+    that can't be.
     """
     require_mode(mode)
+    if graph == "on" and (mode, chunks) != ("resident", 1):
+        raise LadderError(f"graph=on needs mode=resident and chunks=1, but has mode={mode} and chunks={chunks}.")
     rank = rank_of(problem, chunks)
     link, pieces = link_of(problem, rank), range(chunks)
 
@@ -99,7 +104,8 @@ def steps(problem, mode, chunks, link_of):
             [("scatter and compute", scatter_and_compute)],
         )
         run += [*(apart if chunks == 1 else together), ("gather", gather)]
-    return Steps(awaited(run), awaited(prepare))
+    whole = [(None, cuda.captured(in_order(run), rank.stream))] if graph == "on" else []
+    return Steps(awaited(run), awaited(prepare), in_order(awaited(whole)) if whole else None)
 
 
 def awaited(steps):

@@ -2,7 +2,8 @@
 
 When the matrix travels (`mode` = ship), bound by the one link of the first rank's host to its card, which all of it
 takes; when it stays (resident), by the cards' memory, plus the latency of a broadcast, a gathering and two copies.
-`chunks` > 1 lets a card work while the next rows are on their way.
+`chunks` > 1 lets a card work while the next rows are on their way. With `graph` on, a card's part of a product on a
+resident matrix is one CUDA graph.
 """
 
 import functools
@@ -17,14 +18,15 @@ REQUIRES = ("mpi4py", "cupy")
 
 
 class Link:
-    """NCCL between cards, in a stream of its own beside the one that computes."""
+    """NCCL between cards; where there are several pieces, in a stream of its own beside the one that computes."""
 
     def __init__(self, problem, rank):
         self.nccl = load_nccl()
         self.rank, self.whole = rank, problem.matrix
         self.type = {"float64": self.nccl.NCCL_FLOAT64, "float32": self.nccl.NCCL_FLOAT32}[problem.sizes["dtype"]]
         self.columns = problem.sizes["m"]
-        self.stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
+        # With one piece nothing can overlap.
+        self.stream = rank.stream if len(rank.pieces) == 1 else cuda.load_cupy().cuda.Stream(non_blocking=True)
         longest = max(rows for parts in rank.parts for _, rows in parts)
         # Rows of other ranks pass through here.
         self.passing = cuda.empty((longest, self.columns), problem.sizes["dtype"]) if rank.is_first else None
@@ -45,7 +47,7 @@ class Link:
         """x to every card."""
         x = self.rank.x
         if self.rank.is_first:
-            x.set(self.rank.host.x, stream=self.stream)
+            cuda.copy_in(x, self.rank.host.x, self.stream)
         self.cards.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
         self.rank.stream.wait_event(self.stream.record())
 
@@ -84,7 +86,7 @@ class Link:
     def finish(self):
         """Have y copied to the host once it is whole."""
         if self.rank.is_first:
-            self.rank.y.get(out=self.rank.host.y, stream=self.stream, blocking=False)
+            cuda.copy_out(self.rank.y, self.rank.host.y, self.stream)
 
 
 @functools.cache
@@ -105,6 +107,6 @@ def load_nccl():
     return nccl
 
 
-def setup(problem, *, ranks: int, mode: str, chunks: int = 1):
+def setup(problem, *, ranks: int, mode: str, chunks: int = 1, graph: str = "off"):
     """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
-    return cards.steps(problem, mode, chunks, Link)
+    return cards.steps(problem, mode, chunks, Link, graph)

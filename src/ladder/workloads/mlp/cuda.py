@@ -11,6 +11,7 @@ import numpy as np
 
 from ladder import workloads
 from ladder.devices import cuda
+from ladder.steps import in_order
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -22,7 +23,9 @@ USES = {"product": "gemm"}
 def setup(problem, *, product: str, graph: str = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, workloads.load_variant("gemm", product)))
-    return captured(steps) if graph == "on" else steps
+    if graph == "on":
+        return cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
+    return steps
 
 
 def epoch(problem, gemm):
@@ -63,23 +66,3 @@ def epoch(problem, gemm):
                 slope = kernel(f"{sizes['activation']}_slope")
                 yield "activation", partial(slope, (-(-width // 32),), (32, 32), arguments)
             yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], weights[layer], weights[layer])
-
-
-def captured(steps):
-    """A CUDA graph of all steps, launched at once. They run once here, since nothing may be loaded while capturing."""
-    cupy = cuda.load_cupy()
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        for _, step in steps:
-            step()
-        stream.synchronize()
-        stream.begin_capture()
-        for _, step in steps:
-            step()
-        graph = stream.end_capture()
-    return partial(launch, graph, steps)
-
-
-def launch(graph, steps):
-    """Launch a graph; the steps hold the arrays, of which the graph knows but the addresses."""
-    graph.launch()
