@@ -65,6 +65,7 @@ def test_bindings_are_told_apart(values):
     assert values["gemv/threads/spread/against/openmp"].startswith(r"is \num{1.50} times as fast")
     assert values["gemv/threads/close/against/openmp"].startswith(r"takes \num{2.00} times as long")
     assert values["gemv/threads/spread/against/close"].startswith(r"is \num{3.00} times as fast")
+    assert values["gemv/threads/spread/against/blas"].startswith(r"is \num{1.50} times as fast")
 
 
 def test_communication_is_held_against_computation(values):

@@ -34,7 +34,7 @@ METHODS = {
     "close": {"variant": "openmp_bound", "binding": "close"},
     "blas": {"variant": "blas"},
 }
-BOUND = {"spread": ("openmp", "close"), "close": ("openmp",)}
+BOUND = {"spread": ("openmp", "close", "blas"), "close": ("openmp",)}
 MODES = ("ship", "resident")
 ROLES = ("large", "long", "small")
 RUNGS = ("cuda_naive", "cuda_coalesced", "cuda_shared", "cuda_warp", "cublas")
