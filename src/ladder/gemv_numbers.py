@@ -55,14 +55,22 @@ def numbers(found):
         | headed("gemv/gpu", on_gpu(about(found, "gemv_gpu")))
         | headed("gemv/cards", on_cards(about(found, "gemv_cards")))
         | headed("gemv/cards/large", large(about(found, "gemv_cards_large")))
+        | headed("gemv/cards/graph", as_graph(about(found, "gemv_cards", graph="on")))
         | headed("gemv/findings", findings(about(found, "gemv_mpi")))
     )
 
 
-def about(found, experiment):
-    """The study about its subject, or about the first machine that has measured an experiment if it hasn't."""
-    there = (found.of(name) for name in (found.subject, *found.machines()))
-    return next((one for one in there if len(one.samples(experiment))), found.of(None))
+def about(found, experiment, **conditions):
+    """The study about its subject, or about who has most cases of an experiment if it has none."""
+    counts = {name: cases(found.of(name), experiment, **conditions) for name in (found.subject, *found.machines())}
+    most = max(counts, key=lambda name: (counts[name] > 0 and name == found.subject, counts[name]))
+    return found.of(most if counts[most] else None)
+
+
+def cases(found, experiment, **conditions):
+    """How many cases of an experiment the subject has measured."""
+    rows = found.samples(experiment, **conditions)
+    return len(rows[["variant", "case"]].drop_duplicates()) if len(rows) else 0
 
 
 def matrix(frame):
@@ -297,21 +305,42 @@ def on_cards(found):
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
         values[f"{mode}/best/against/one"] = comparison(best, one, "the same on one GPU")
         values[f"{mode}/nccl/against/mpi"] = comparison(cards["nccl_cublas"], cards["mpi_cublas"], code("mpi_cublas"))
-        values |= headed(mode, ways(here, best))
+        values[f"{mode}/overlap"] = overlap(eager(here), best)
     return values
 
 
-def ways(rows, best):
-    """How pieces that overlap, and a graph, do against neither, on as many cards and by the same link as a case."""
+def eager(rows):
+    """The cases whose steps the host launches one by one."""
+    return rows[rows["graph"] != "on"] if "graph" in rows else rows
+
+
+def overlap(rows, best):
+    """How pieces that overlap do against one piece, on as many cards and by the same link as a case."""
     here = study.where(rows, **{name: best[name].iloc[0] for name in ("variant", "ranks")}) if len(best) else NO_ROWS
-    graph = study.where(here, graph="on")
-    eager = here[here["graph"] != "on"] if "graph" in here else here
-    plain = study.where(eager, chunks=1)
-    pieces = distributed.fastest(eager[eager["chunks"] > 1]) if len(eager) else NO_ROWS
+    pieces = distributed.fastest(here[here["chunks"] > 1]) if len(here) else NO_ROWS
+    return comparison(pieces, study.where(here, chunks=1), "the same in one piece")
+
+
+def as_graph(found):
+    """A product as a graph against the same without, on the largest matrix and the most cards that have both."""
+    graph, plain = next(twins(found), (NO_ROWS, NO_ROWS))
     return {
-        "overlap": comparison(pieces, plain, "the same in one piece"),
-        "graph": comparison(graph, plain, "the same without"),
+        "machine": machine(found),
+        "matrix": matrix(graph),
+        "place": place(graph),
+        "against/eager": comparison(graph, plain, "the same launched one by one"),
     }
+
+
+def twins(found):
+    """Cases as a graph, each with the one that differs in nothing else: the largest matrix first, and most cards."""
+    for rows in reversed(sizes(found, "gemv_cards")):
+        graphs, plain = study.where(rows, graph="on"), eager(rows)
+        for count in reversed(study.values(graphs, "ranks")):
+            same = {"variant": "nccl_cublas", "mode": "resident", "chunks": 1, "ranks": count}
+            pair = study.where(graphs, **same), study.where(plain, **same)
+            if all(map(len, pair)):
+                yield pair
 
 
 def large(found):
