@@ -7,6 +7,7 @@ The keys are fixed by this module, never by what was measured: a key without dat
 """
 
 import itertools
+import math
 
 import pandas as pd
 
@@ -108,13 +109,20 @@ def comparison(frame, other, name):
         return f"is {number(1 / found.ratio)} times as fast as {name} ({between(1 / found.high, 1 / found.low)})"
     if found.word == "slower":
         return f"takes {number(found.ratio)} times as long as {name} ({between(found.low, found.high)})"
+    if not bounded(found.low, found.high):
+        return f"takes {number(found.ratio)} times as long as {name} (from too few processes to rule out chance)"
     around = f"it takes {number(found.ratio)} times as long; {between(found.low, found.high)}"
     return f"can't be told apart from {name} ({around})"
 
 
+def bounded(low, high):
+    """Whether an interval of ratios has ends."""
+    return low > 0 and high < math.inf
+
+
 def between(low, high, level=99):
     """An interval of ratios, in brackets' words."""
-    if not (high < float("inf") and low > 0):
+    if not bounded(low, high):
         return "no interval from so few processes"
     return f"\\qty{{{level}}}{{\\percent}} interval \\numrange{{{digits(low)}}}{{{digits(high)}}}"
 
