@@ -72,7 +72,7 @@ def fill(axes, found):
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(place - bars.GAP - 0.3, -0.6)
     if ends := [time for _, cases in found for case in cases for time in (case["median"], *case["kinds"].values())]:
-        style.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), most=4)
+        style.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), most=3)
     axes.grid(axis="x")
     axes.set_xlabel("time")
 
