@@ -148,6 +148,15 @@ def test_a_launcher_that_is_not_there_is_a_sentence():
         measured(case_of(2), launcher="/nowhere/mpiexec")
 
 
+def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
+    """As Open MPI's does with ranks of MPICH."""
+    other = tmp_path / "otherexec"
+    other.write_text("#!/bin/sh\nexit 16\n")
+    other.chmod(0o755)
+    with pytest.raises(LadderError, match=r"ended with status 16 \(is the launcher, the key `mpi`, that of the MPI"):
+        measured(case_of(2), launcher=str(other))
+
+
 @needs_mpi
 def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
     """It starts the processes, each of which believes to be alone."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 class Steps:
     """Lists of (phase, function).
 
-    `run` is what is timed, by `whole` where there is such a function, which does all of it at once, and by phase.
-    `prepare` is done whenever the inputs have been written, outside the timed call, for example
-    a transposition or the first distribution of a matrix; it is timed among the phases.
+    `run` is what is timed, as a whole and by phase; as a whole by the function `whole` where there is one, which does
+    all of it at once. `prepare` is done whenever the inputs have been written, outside the timed call, for example a
+    transposition or the first distribution of a matrix; it is timed among the phases.
     """
 
     run: list

@@ -104,8 +104,10 @@ def steps(problem, mode, chunks, link_of, graph="off"):
             [("scatter and compute", scatter_and_compute)],
         )
         run += [*(apart if chunks == 1 else together), ("gather", gather)]
-    whole = [(None, cuda.captured(in_order(run), rank.stream))] if graph == "on" else []
-    return Steps(awaited(run), awaited(prepare), in_order(awaited(whole)) if whole else None)
+    whole = None
+    if graph == "on":
+        whole = in_order(awaited([("graph", cuda.captured(in_order(run), rank.stream))]))
+    return Steps(awaited(run), awaited(prepare), whole)
 
 
 def awaited(steps):
