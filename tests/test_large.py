@@ -32,6 +32,16 @@ def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
         large.by_threads(lambda item: 1 / item, range(3))
 
 
+@pytest.mark.parametrize("cpus", [1, 3, 64])
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 65, 4097])
+def test_parts_have_everything_once_and_none_is_empty(monkeypatch, cpus, count):
+    monkeypatch.setattr(large, "AFFINITY", set(range(cpus)))
+    found = [list(range(count))[part] for part in large.parts(count)]
+    assert [element for part in found for element in part] == list(range(count))
+    assert all(found)
+    assert len(found) <= large.PARTS * cpus
+
+
 def test_threads_of_a_bound_thread_may_use_all_cpus():
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})

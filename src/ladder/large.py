@@ -10,6 +10,7 @@ from ladder.devices.host import AFFINITY
 
 # A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
 DRAWN = 2**22 + 15
+PARTS = 4  # for each CPU, so that one which is late holds up little
 
 
 def fill(array, draw):
@@ -34,3 +35,9 @@ def by_threads(work, items):
     """
     with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))
+
+
+def parts(count):
+    """Slices of so many elements or rows, for threads to take one after the other: a few for each CPU, none empty."""
+    number = min(count, PARTS * len(AFFINITY))
+    return [slice(count * part // number, count * (part + 1) // number) for part in range(number)]

@@ -173,9 +173,10 @@ def started(case, protocol, *rest):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
-        # All start at once, since imports run side by side; then one measures while the others wait. Ranks don't: two
-        # groups of them may not share what a scheduler has given to one.
-        workers += [Worker(case, protocol, *rest) for _ in range(1 if case.ranks > 1 else protocol["processes"])]
+        # All start at once, since imports run side by side; then one measures while the others wait. Ranks don't where
+        # Slurm starts them: it gives what a job has to one group of them after the other.
+        one_by_one = case.ranks > 1 and machines.slurm()
+        workers += [Worker(case, protocol, *rest) for _ in range(1 if one_by_one else protocol["processes"])]
         for worker in workers:
             worker.wait_ready()
         yield workers

@@ -25,7 +25,7 @@ OPEN_MPI = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 ORDER = 1  # the tag of a message with an order
-NAP = 0.002  # seconds between two looks for an order: a rank that waits must not take a core from those that work
+NAP = 0.05  # seconds between two looks for an order: ranks that wait must not take cores from those that are timed
 
 last = []  # seconds by rank of the last timed call
 
