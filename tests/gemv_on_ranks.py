@@ -18,7 +18,7 @@ SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")
 ON_RANKS = [("mpi", {}), ("mpi_openmp", {"threads": 1})]
 ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
-AS_GRAPH = ("resident", ("nccl_cublas", {"graph": "on"}))
+AS_GRAPH = [("resident", ("nccl_cublas", {"chunks": chunks, "graph": "on"})) for chunks in (1, 3)]
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS
-    ways = [*itertools.product(MODES, variants), *([AS_GRAPH] if on_cards else [])]
+    ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_cards else [])]
     kinds = [("float64", ways[0])] if given else list(itertools.product(DTYPES, ways))
     shapes = [given] if given else list(itertools.product(SIZES, SIZES))
     for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):

@@ -23,12 +23,12 @@ class Array(np.ndarray):
         return SimpleNamespace(ptr=self.ctypes.data)
 
     def set(self, values, stream):
-        assert stream.taken is None, "CuPy refuses to copy from the host while capturing"
+        assert not stream.taken, "CuPy refuses to copy from the host while capturing"
         stream.later(lambda: np.copyto(self, values))
 
     def get(self, out, stream, blocking):
         assert not blocking
-        assert stream.taken is None
+        assert not stream.taken
         stream.later(lambda: np.copyto(out, self))
 
 
@@ -36,50 +36,72 @@ def empty(shape, dtype):
     return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype).view(Array)
 
 
+class Line:
+    """Work that is done in order; that of a graph is `kept`, to be done again."""
+
+    def __init__(self, kept):
+        self.kept, self.work, self.done = kept, [], 0
+
+    def do(self, end):
+        while self.done < end:
+            work = self.work[self.done]
+            if not self.kept:
+                self.work[self.done] = None
+            self.done += 1
+            work()
+
+
 class Event:
-    def __init__(self, stream):
-        self.stream, self.place = stream, len(stream.work)
+    def __init__(self, line):
+        self.line, self.place = line, len(line.work)
 
     def synchronize(self):
-        self.stream.do(self.place)
+        self.line.do(self.place)
 
 
-# All streams by their number, in the order in which they are waited for, and those that were entered.
-streams, turns, current = [], [], []
+# All streams by their number, in the order in which they are waited for, those that were entered, and those of a graph
+# that is being captured.
+streams, turns, current, captured = [], [], [], []
 
 
 class Stream:
     def __init__(self, non_blocking):
         assert non_blocking
-        self.work, self.done, self.ptr = [], 0, len(streams)
+        self.line, self.ptr = Line(kept=False), len(streams)
         self.taken = None  # what is put into it while it is captured
         streams.append(self)
         turns.append(self)
 
     def later(self, work):
-        (self.work if self.taken is None else self.taken).append(work)
+        (self.taken or self.line).work.append(work)
 
     def begin_capture(self):
-        self.taken = []
+        assert not captured
+        self.join()
+
+    def join(self):
+        self.taken = Line(kept=True)
+        captured.append(self)
 
     def end_capture(self):
-        graph, self.taken = Graph(self.taken), None
+        graph = Graph([stream.taken for stream in captured])
+        for stream in captured:
+            stream.taken = None
+        captured.clear()
         return graph
 
-    def do(self, end):
-        while self.done < end:
-            work, self.work[self.done] = self.work[self.done], None
-            self.done += 1
-            work()
-
     def record(self):
-        return Event(self)
+        return Event(self.taken or self.line)
 
     def wait_event(self, event):
+        if event.line.kept and not self.taken:
+            self.join()
+        assert event.line.kept == bool(self.taken), "CUDA refuses a graph that waits for what isn't in it"
         self.later(event.synchronize)
 
     def synchronize(self):
-        self.do(len(self.work))
+        assert not self.taken, "CUDA refuses to wait while capturing"
+        self.line.do(len(self.line.work))
 
     def __enter__(self):
         current.append(self)
@@ -89,11 +111,20 @@ class Stream:
 
 
 class Graph:
-    def __init__(self, work):
-        self.work = work
+    """Of the lines of streams, the first one's begins and ends it."""
+
+    def __init__(self, lines):
+        self.lines = lines
+
+    def do(self):
+        for line in self.lines:
+            line.done = 0
+        self.lines[0].do(len(self.lines[0].work))
+        ended = all(line.done == len(line.work) for line in self.lines)
+        assert ended, "CUDA refuses a graph of streams that the first doesn't wait for"
 
     def launch(self):
-        default.work += self.work
+        default.later(self.do)
 
 
 default = Stream(non_blocking=True)

@@ -155,13 +155,13 @@ def copy_out(array, values, stream):
 
 
 def captured(run, stream):
-    """A function that launches as one CUDA graph what `run` puts into a stream.
+    """A function that launches as one CUDA graph what `run` puts into a stream, and into others that it waits for.
 
     It is called once before, since nothing may be loaded while capturing.
     """
     with stream:
         run()
-        stream.synchronize()
+        synchronize()
         stream.begin_capture()
         run()
         graph = stream.end_capture()

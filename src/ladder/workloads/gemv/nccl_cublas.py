@@ -2,8 +2,8 @@
 
 When the matrix travels (`mode` = ship), bound by the one link of the first rank's host to its card, which all of it
 takes; when it stays (resident), by the cards' memory, plus the latency of a broadcast, a gathering and two copies.
-`chunks` > 1 lets a card work while the next rows are on their way. With `graph` on, a card's part of a product on a
-resident matrix is one CUDA graph.
+`chunks` > 1 lets a card work while the next rows, or the results so far, are on their way. With `graph` on, a card's
+part of a product on a resident matrix is one CUDA graph.
 """
 
 import functools
@@ -46,10 +46,11 @@ class Link:
     def broadcast(self):
         """x to every card."""
         x = self.rank.x
+        follow(self.stream, self.rank.stream)
         if self.rank.is_first:
             cuda.copy_in(x, self.rank.host.x, self.stream)
         self.cards.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
-        self.rank.stream.wait_event(self.stream.record())
+        follow(self.rank.stream, self.stream)
 
     def send(self, piece):
         """Have a piece of the matrix sent to every card, the first rank's own last."""
@@ -72,7 +73,7 @@ class Link:
 
     def collect(self, piece):
         """Have a piece of y sent to the first card once it is computed."""
-        self.stream.wait_event(self.rank.stream.record())
+        follow(self.stream, self.rank.stream)
         self.nccl.groupStart()
         if self.rank.is_first:
             for peer, parts in enumerate(self.rank.parts):
@@ -87,6 +88,13 @@ class Link:
         """Have y copied to the host once it is whole."""
         if self.rank.is_first:
             cuda.copy_out(self.rank.y, self.rank.host.y, self.stream)
+        follow(self.rank.stream, self.stream)
+
+
+def follow(stream, other):
+    """Have what is put into a stream from now on wait for what is in the other."""
+    if stream is not other:
+        stream.wait_event(other.record())
 
 
 @functools.cache
