@@ -157,6 +157,18 @@ def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
         measured(case_of(2), launcher=str(other))
 
 
+def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_path, monkeypatch):
+    other = tmp_path / "otherexec"
+    other.write_text("#!/bin/sh\nsleep 60 | cat\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(measure, "START", 0.5)
+    began = time.monotonic()
+    with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
+        measured(case_of(2), launcher=str(other))
+    assert time.monotonic() - began < LIMIT
+    assert not [child for child in psutil.Process().children(recursive=True) if child.name() in ("sleep", "cat")]
+
+
 @needs_mpi
 def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
     """It starts the processes, each of which believes to be alone."""

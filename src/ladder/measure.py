@@ -9,9 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from functools import partial
+
+import psutil
 
 from ladder import compilation, configuration, devices, workloads
 from ladder import machine as machines
@@ -21,8 +24,8 @@ from ladder.record import SCHEMA, read_json, write, write_atomically
 from ladder.sources import fingerprint
 from ladder.statistics import converged
 
-# Seconds that a worker has for ending when told to.
-PATIENCE = 5
+# Seconds that a worker has for ending when told to, and for starting, which takes long from a slow file system.
+PATIENCE, START = 5, 300
 
 
 class Worker:
@@ -32,7 +35,8 @@ class Worker:
         device = device_of(case)
         self.case = case
         command = device.command(case, launcher)
-        self.is_launched, self.is_ready, self.ends = bool(command), False, False
+        self.is_launched = bool(command)
+        self.is_ready, self.is_late, self.ends = False, False, False
         self.process = subprocess.Popen(
             [*command, sys.executable, "-m", "ladder.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
@@ -80,8 +84,28 @@ class Worker:
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
-        self.hear()
+        """Raises LadderError also when it, or ranks that a launcher should have started, don't get ready in time."""
+        limit = threading.Timer(START, self.give_up)
+        limit.start()
+        try:
+            self.hear()
+        except LadderError:
+            if not self.is_late:
+                raise
+            hint = ": is the launcher, the key `mpi`, that of the MPI which mpi4py loads?" if self.is_launched else "."
+            raise LadderError(f"The measuring process wasn't ready after {START} s{hint}") from None
+        finally:
+            limit.cancel()
         self.is_ready = True
+
+    def give_up(self):
+        """Kill it and what it has started, at once."""
+        self.is_late = True
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own = psutil.Process(self.process.pid)
+            for process in [*own.children(recursive=True), own]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
     def go(self, variables=None):
         """Check and time now, on what these variables of the environment name; the worker's result."""
