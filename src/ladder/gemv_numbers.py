@@ -83,12 +83,19 @@ def machine(found):
     return code(found.subject) if found.subject else None
 
 
+def throughput(rows):
+    """B/s of a case at its median time."""
+    return rows["bytes"].iloc[0] / rows["seconds"].median()
+
+
 def bandwidth(rows, ceiling):
     """B/s at the median time, and its share of a ceiling."""
     if rows.empty:
         return {"rate": None, "share": None}
-    reached = rows["bytes"].iloc[0] / rows["seconds"].median()
-    return {"rate": rate(reached, "bandwidth"), "share": percent(reached / ceiling) if ceiling else None}
+    return {
+        "rate": rate(throughput(rows), "bandwidth"),
+        "share": percent(throughput(rows) / ceiling) if ceiling else None,
+    }
 
 
 # Threads
@@ -104,8 +111,8 @@ def threads(found):
     frame = study.one_size(found.samples("gemv_threads"))
     cases = by_method(frame)
     values = {"machine": machine(found), "matrix": matrix(frame), "cache": caches(frame)}
-    moved = intensity(frame)
-    values |= {"intensity": number(moved) if moved else None, "side": side(moved, ridge_of(found, "float64"))}
+    flops = intensity(frame)
+    values |= {"intensity": number(flops) if flops else None, "side": side(flops, ridge_of(found, "float64"))}
     for name, counts in cases.items():
         best = best_of(counts)
         values |= headed(name, scaling(counts) | bandwidth(best, reading(found, best)))
@@ -295,7 +302,6 @@ def on_cards(found):
         here = study.where(rows, mode=mode)
         several, single = (here[here["ranks"] > 1], here[here["ranks"] == 1]) if len(here) else (here, here)
         cores = distributed.fastest(study.where(several, device="mpi"))
-        cards = {name: distributed.fastest(study.where(several, variant=name)) for name in CARDS}
         best, one = (distributed.fastest(study.where(some, device="mpi_cuda")) for some in (several, single))
         values |= headed(f"{mode}/best", parts(found, best, mode))
         values[f"{mode}/best/variant"] = code(best["variant"].iloc[0]) if len(best) else None
@@ -304,9 +310,15 @@ def on_cards(found):
         values[f"{mode}/cores/place"] = place(cores)
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
         values[f"{mode}/best/against/one"] = comparison(best, one, "the same on one GPU")
-        values[f"{mode}/nccl/against/mpi"] = comparison(cards["nccl_cublas"], cards["mpi_cublas"], code("mpi_cublas"))
+        values[f"{mode}/nccl/against/mpi"] = by_nccl(several)
         values[f"{mode}/overlap"] = overlap(eager(here), best)
     return values
+
+
+def by_nccl(rows):
+    """The fastest product by NCCL against the fastest by the hosts' MPI, both launched one by one."""
+    cases = [distributed.fastest(study.where(eager(rows), variant=name)) for name in ("nccl_cublas", "mpi_cublas")]
+    return comparison(*cases, code("mpi_cublas"))
 
 
 def eager(rows):
@@ -344,11 +356,15 @@ def twins(found):
 
 
 def large(found):
-    """The largest matrix of the cards' own, resident: most of them against one, and the bandwidth of all."""
+    """The largest matrix of the cards' own, resident: most of them against one, and the bandwidth of all.
+
+    The efficiency is one card's time over that of as many as there are and their number.
+    """
     several = sizes(found, "gemv_cards_large")
     rows = study.where(several[-1], mode="resident") if several else NO_ROWS
     one = distributed.fastest(study.where(rows, ranks=1))
-    most = distributed.fastest(study.where(rows, ranks=rows["ranks"].max())) if len(rows) else NO_ROWS
+    together = study.where(rows, ranks=rows["ranks"].max()) if len(rows) else NO_ROWS
+    most = distributed.fastest(together)
     card = gpu.bandwidth(found, "read")
     count = most["ranks"].iloc[0] if len(most) else 1
     values = {
@@ -358,7 +374,13 @@ def large(found):
         "variant": code(most["variant"].iloc[0]) if len(most) else None,
     }
     values |= bandwidth(most, card and card * count)
-    return values | {"against/one": comparison(most, one, "the same on one GPU") if count > 1 else NOTHING}
+    if count == 1:
+        return values | dict.fromkeys(("against/one", "nccl/against/mpi"), NOTHING) | {"efficiency": None}
+    return values | {
+        "against/one": comparison(most, one, "the same on one GPU"),
+        "nccl/against/mpi": by_nccl(together),
+        "efficiency": percent(throughput(most) / throughput(one) / count) if len(one) else None,
+    }
 
 
 # The findings of the earlier study

@@ -1,7 +1,7 @@
 """The tables of the paper's section on matrix-vector products, of the machines that `ladder.gemv_numbers` speaks of."""
 
 from ladder import distributed, gpu, latex, study
-from ladder.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, phases, reading, sizes
+from ladder.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, phases, reading, sizes, throughput
 from ladder.latex import code, digits, percent, seconds
 from ladder.numbers import NO_ROWS, best_of
 from ladder.tables import NONE, over
@@ -24,8 +24,7 @@ def bandwidth(rows, ceiling):
     """GB/s at the median time and their share of a ceiling in B/s."""
     if rows.empty:
         return [NONE, NONE]
-    reached = rows["bytes"].iloc[0] / rows["seconds"].median()
-    return [digits(reached / 1e9), percent(reached / ceiling) if ceiling else NONE]
+    return [digits(throughput(rows) / 1e9), percent(throughput(rows) / ceiling) if ceiling else NONE]
 
 
 def median(rows):
@@ -110,8 +109,8 @@ def cards_table(found):
                 cells = []
                 for mode in MODES:
                     case = distributed.fastest(study.where(here, variant=name, ranks=count, mode=mode))
-                    pieces = str(case["chunks"].iloc[0]) if len(case) else NONE
-                    cells += [median(case), *(spent(found, case, mode, kind) for kind in distributed.KINDS), pieces]
+                    parts = (spent(found, case, mode, kind) for kind in distributed.KINDS)
+                    cells += [median(case), *parts, pieces(case)]
                 row = here.iloc[0]
                 rows += [None] if ruled not in (None, (row["n"], row["m"])) else []
                 ruled = row["n"], row["m"]
@@ -120,6 +119,14 @@ def cards_table(found):
     heads += r"\cmidrule(lr){5-9}\cmidrule(l){10-14}" + "\n$n$"
     head = [heads, "$m$", "Variant", "GPUs", *["time", "computing", "sending", "both", "pieces"] * 2]
     return latex.table("rrlrrrrrrrrrrr", head, rows)
+
+
+def pieces(case):
+    """In how many pieces a rank's rows are, and whether the product is one CUDA graph."""
+    if case.empty:
+        return NONE
+    row = case.iloc[0]
+    return f"{row['chunks']}, graph" if row.get("graph") == "on" else str(row["chunks"])
 
 
 def spent(found, case, mode, kind):
