@@ -328,15 +328,16 @@ def test_large_matrices_go_to_cublas_in_parts_that_it_is_fast_at(monkeypatch, n,
 
     parts = []
 
-    def multiply_part(matrix, x, y):
+    def part(matrix, x, y):
         parts.append(matrix.size)
-        np.matmul(matrix, x, out=y)
+        return lambda: np.matmul(matrix, x, out=y)
 
-    monkeypatch.setattr(cublas, "multiply_part", multiply_part)
-    monkeypatch.setattr(cublas, "SLOW", slow)
+    for name, stand_in in [("part", part), ("SLOW", slow), ("handle", lambda: None)]:
+        monkeypatch.setattr(cublas, name, stand_in)
+    monkeypatch.setattr(cublas, "use_current_stream", lambda handle: None)
     generator = np.random.default_rng(1)
     matrix, x, y = generator.random((n, m)), generator.random(m), np.full(n, np.nan)
-    cublas.multiply(matrix, x, y)
+    cublas.product(matrix, x, y)()
     np.testing.assert_allclose(y, matrix @ x)
     # A row is never parted.
     assert all(size < slow or size == m for size in parts if size)

@@ -20,11 +20,21 @@ def library():
 
 def call(name, *arguments):
     """Call a function of cuBLAS. Raises MemoryError when the card has too little, else LadderError when it fails."""
-    status = library()[name](*arguments)
-    if status == ALLOC_FAILED:
-        raise MemoryError(f"{name} is out of memory")
-    if status:
-        raise LadderError(f"cuBLAS refuses {name} with status {status}.")
+    bound(name, *arguments)()
+
+
+def bound(name, *arguments):
+    """A function that calls one of cuBLAS with these arguments, as `call` does."""
+    function = library()[name]
+
+    def run():
+        status = function(*arguments)
+        if status == ALLOC_FAILED:
+            raise MemoryError(f"{name} is out of memory")
+        if status:
+            raise LadderError(f"cuBLAS refuses {name} with status {status}.")
+
+    return run
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.steps import Steps, in_order
-from ladder.workloads.gemv.cublas import multiply
+from ladder.workloads.gemv.cublas import product
 from ladder.workloads.gemv.ranks import require_mode, rows_of
 
 
@@ -61,12 +61,14 @@ def steps(problem, mode, chunks, link_of, graph="off"):
         raise LadderError(f"graph=on needs mode=resident, but has mode={mode}.")
     rank = rank_of(problem, chunks)
     link, pieces = link_of(problem, rank), range(chunks)
+    products = [
+        product(rank.matrix[here], rank.x, rank.y[here]) if here.stop > here.start else lambda: None
+        for here in rank.pieces
+    ]
 
     def compute(piece):
-        here = rank.pieces[piece]
-        if here.stop > here.start:
-            with rank.stream:
-                multiply(rank.matrix[here], rank.x, rank.y[here])
+        with rank.stream:
+            products[piece]()
 
     def scatter(then=lambda piece: None):
         link.send(0)

@@ -7,7 +7,7 @@ transposed, with nothing copied. Bound by the bandwidth of the card's memory.
 import ctypes
 from itertools import pairwise
 
-from ladder.devices.cublas import call, factor, handle, pointer, use_current_stream
+from ladder.devices.cublas import bound, factor, handle, pointer, use_current_stream
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -18,24 +18,32 @@ TRANSPOSED = ctypes.c_int(1)  # CUBLAS_OP_T
 SLOW = 2**31
 
 
-def multiply(matrix, x, y):
-    """Write M x to y; shapes as in `ladder.workloads.gemv`, arrays C-contiguous. Large matrices in equal parts."""
+def product(matrix, x, y):
+    """A function that writes M x to y in CuPy's current stream; shapes as in `ladder.workloads.gemv`, C-contiguous.
+
+    Large matrices go in equal parts. What cuBLAS is told is made ready before, so that a call costs the host little.
+    """
     n, m = matrix.shape
     parts = -(-n // max((SLOW - 1) // m, 1))
-    ends = [n * part // parts for part in range(parts + 1)]
-    for first, end in pairwise(ends):
-        multiply_part(matrix[first:end], x, y[first:end])
+    ends = [n * place // parts for place in range(parts + 1)]
+    calls = [part(matrix[first:end], x, y[first:end]) for first, end in pairwise(ends)]
+
+    def multiply():
+        use_current_stream(handle())
+        for call in calls:
+            call()
+
+    return multiply
 
 
-def multiply_part(matrix, x, y):
-    """Write M x to y by one call of cuBLAS."""
-    blas, (n, m), one = handle(), map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
+def part(matrix, x, y):
+    """One call of cuBLAS, which writes M x to y, as a function."""
+    (n, m), one = map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
     alpha, beta = factor(1, y.dtype), factor(0, y.dtype)
-    use_current_stream(blas)
     operands = (alpha, pointer(matrix), m, pointer(x), one, beta, pointer(y), one)
-    call(NAMES[y.dtype.name], blas, TRANSPOSED, m, n, *operands)
+    return bound(NAMES[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
 
 
 def setup(problem):
     """The timed product."""
-    return lambda: multiply(problem.matrix, problem.x, problem.y)
+    return product(problem.matrix, problem.x, problem.y)
