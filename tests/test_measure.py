@@ -242,8 +242,8 @@ def test_a_worker_that_dies_while_it_waits_is_a_sentence():
     worker.stop()
 
 
-@pytest.mark.parametrize(("ranks", "job", "together"), [(1, None, 3), (1, "7", 3), (2, None, 3), (2, "7", 1)])
-def test_in_a_job_of_slurm_ranks_start_one_group_after_the_other(monkeypatch, ranks, job, together):
+@pytest.mark.parametrize("together", [True, False])
+def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together):
     made = []
 
     def make(*job):
@@ -251,11 +251,10 @@ def test_in_a_job_of_slurm_ranks_start_one_group_after_the_other(monkeypatch, ra
         return made[-1]
 
     monkeypatch.setattr(measure, "Worker", make)
-    monkeypatch.setattr(measure.machines, "slurm", lambda: {"SLURM_JOB_ID": job} if job else {})
-    case = Case("gemv", "mpi", {"n": 2, "m": 2}, {"ranks": ranks, "mode": "ship"})
-    with measure.started(case, {"processes": 3}) as workers:
-        assert len(workers) == together
-    assert made[together:] == ["stopped"] * together
+    monkeypatch.setattr(devices.load("host"), "share_start", lambda case, launcher: together)
+    with measure.started(case_of(), {"processes": 3}, None, None, None) as workers:
+        assert len(workers) == (3 if together else 1)
+    assert made[len(workers) :] == ["stopped"] * len(workers)
 
 
 # What a variant may offer besides its run

@@ -37,8 +37,9 @@ def case_of(ranks, **tuning):
     return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning})
 
 
-def measured(case, launcher=LAUNCHER):
-    measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here", launcher=launcher)
+def measured(case, launcher=LAUNCHER, protocol=None):
+    full = configuration.protocol(PROTOCOL | (protocol or {}))
+    measure.measure(case, "record.json", full, "here", launcher=launcher)
     return record.read("record.json")
 
 
@@ -100,6 +101,12 @@ def workers():
     return found
 
 
+def in_this_folder(*names):
+    """The processes of these names that run in this folder."""
+    found = psutil.process_iter(["name", "cwd"])
+    return [one for one in found if one.info["name"] in names and one.info["cwd"] == str(Path.cwd())]
+
+
 def nobody_is_left():
     """Whether all ranks end within some seconds."""
     for _ in range(100):
@@ -157,16 +164,38 @@ def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
         measured(case_of(2), launcher=str(other))
 
 
-def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_path, monkeypatch):
-    other = tmp_path / "otherexec"
-    other.write_text("#!/bin/sh\nsleep 60 | cat\n")
+@pytest.mark.parametrize("script", ["sleep 60 | cat", "sleep 60 &"])
+def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_path, monkeypatch, script):
+    other = tmp_path / "mpiexec"
+    other.write_text(f"#!/bin/sh\n{script}\n")
     other.chmod(0o755)
     monkeypatch.setattr(measure, "START", 0.5)
     began = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
-        measured(case_of(2), launcher=str(other))
+        measured(case_of(2), str(other), {"processes": 3})
     assert time.monotonic() - began < LIMIT
-    assert not [child for child in psutil.Process().children(recursive=True) if child.name() in ("sleep", "cat")]
+    assert not in_this_folder("sleep", "cat")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "launcher", "job", "may"),
+    [
+        (1, None, {}, True),
+        (2, "/usr/bin/mpiexec -bind-to none", {}, True),
+        (2, "mpirun", {"SLURM_JOB_ID": "7"}, False),
+        (1, None, {"SLURM_JOB_ID": "7"}, True),
+        (2, "srun --mpi=pmi2", {}, False),
+    ],
+)
+def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
+    monkeypatch.setattr(mpi.machine, "slurm", lambda: job)
+    assert mpi.share_start(case_of(ranks), launcher) == may
+
+
+@needs_mpi
+def test_ranks_that_wait_measure_when_their_turn_comes():
+    assert len(measured(case_of(2), protocol={"processes": 3})["processes"]) == 3
+    assert nobody_is_left()
 
 
 @needs_mpi

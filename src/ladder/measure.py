@@ -7,14 +7,13 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime
 from functools import partial
-
-import psutil
 
 from ladder import compilation, configuration, devices, workloads
 from ladder import machine as machines
@@ -24,8 +23,9 @@ from ladder.record import SCHEMA, read_json, write, write_atomically
 from ladder.sources import fingerprint
 from ladder.statistics import converged
 
-# Seconds that a worker has for ending when told to, and for starting, which takes long from a slow file system.
-PATIENCE, START = 5, 300
+# Seconds that a worker has for starting, which takes long from a slow file system, for giving back what it holds once
+# it has answered, and for ending when told to.
+START, LEAVE, PATIENCE = 300, 60, 5
 
 
 class Worker:
@@ -48,6 +48,7 @@ class Worker:
                 **workloads.environment(case),
             },
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
+            start_new_session=True,  # so that what a launcher has started can be ended with it
             text=True,
         )
         self.job = {
@@ -92,20 +93,18 @@ class Worker:
         except LadderError:
             if not self.is_late:
                 raise
-            hint = ": is the launcher, the key `mpi`, that of the MPI which mpi4py loads?" if self.is_launched else "."
-            raise LadderError(f"The measuring process wasn't ready after {START} s{hint}") from None
         finally:
             limit.cancel()
+            limit.join()
+        if self.is_late:
+            hint = ": is the launcher, the key `mpi`, that of the MPI which mpi4py loads?" if self.is_launched else "."
+            raise LadderError(f"The measuring process wasn't ready after {START} s{hint}")
         self.is_ready = True
 
     def give_up(self):
-        """Kill it and what it has started, at once."""
+        """End it because it isn't ready."""
         self.is_late = True
-        with contextlib.suppress(psutil.NoSuchProcess):
-            own = psutil.Process(self.process.pid)
-            for process in [*own.children(recursive=True), own]:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+        self.end()
 
     def go(self, variables=None):
         """Check and time now, on what these variables of the environment name; the worker's result."""
@@ -124,17 +123,22 @@ class Worker:
         return answer
 
     def stop(self):
-        """End it; a launcher ends with its ranks, or takes them along when it is told to."""
-        if not (self.is_launched and self.ends):
-            self.process.terminate()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        """End it, if it hasn't, and close its pipes."""
+        self.end()
         with contextlib.suppress(BrokenPipeError):  # what it was told after it had died
             self.process.stdin.close()
         self.process.stdout.close()
+
+    def end(self):
+        """A launcher ends with its ranks, or takes them along when it is told to; what is left after that is killed."""
+        leaves = self.is_launched and self.ends
+        if not leaves:
+            self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(LEAVE if leaves else PATIENCE)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 def said(line):
@@ -193,14 +197,13 @@ def leased(*cases):
 
 
 @contextlib.contextmanager
-def started(case, protocol, *rest):
+def started(case, protocol, data, reference, launcher):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
-        # All start at once, since imports run side by side; then one measures while the others wait. Ranks don't where
-        # Slurm starts them: it gives what a job has to one group of them after the other.
-        one_by_one = case.ranks > 1 and machines.slurm()
-        workers += [Worker(case, protocol, *rest) for _ in range(1 if one_by_one else protocol["processes"])]
+        # All start at once, since imports run side by side; then one measures while the others wait.
+        at_once = protocol["processes"] if device_of(case).share_start(case, launcher) else 1
+        workers += [Worker(case, protocol, data, reference, launcher) for _ in range(at_once)]
         for worker in workers:
             worker.wait_ready()
         yield workers

@@ -1,8 +1,8 @@
 """The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
 
 It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `compile` or
-`go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost nothing, so
-their start-up overlaps with other work.
+`go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost next to nothing,
+so their start-up overlaps with other work.
 """
 
 import gc

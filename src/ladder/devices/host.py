@@ -32,6 +32,11 @@ def command(case, launcher):
     return []
 
 
+def share_start(case, launcher):
+    """Yes: any number of workers may wait for their turns."""
+    return True
+
+
 def start(case):
     """Nothing: the host is there."""
 

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 import time
+from pathlib import Path
 
 from ladder import caches, machine
 from ladder.devices import host
@@ -25,7 +26,9 @@ OPEN_MPI = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 ORDER = 1  # the tag of a message with an order
-NAP = 0.05  # seconds between two looks for an order: ranks that wait must not take cores from those that are timed
+# The longest between two looks for an order, in seconds: ranks that wait must not take cores from those that are timed.
+NAP = 0.5
+SHARING = ("mpiexec", "mpirun")
 
 last = []  # seconds by rank of the last timed call
 
@@ -47,6 +50,14 @@ def command(case, launcher):
     return [*words, "-n", str(case.ranks)]
 
 
+def share_start(case, launcher):
+    """Whether several groups of ranks may wait for their turns, as an mpiexec lets them.
+
+    In a job of Slurm, and by launchers such as srun and jsrun, cores and cards go to one group after the other.
+    """
+    return case.ranks == 1 or (not machine.slurm() and Path(shlex.split(launcher)[0]).name in SHARING)
+
+
 def environment(threads):
     """The host's variables, and Open MPI's: the leave to be started by root, as in a container, and no binding."""
     return host.environment(threads) | OPEN_MPI
@@ -60,6 +71,7 @@ def start(case):
             f"The launcher has started {case.ranks} processes, but MPI knows of {communicator().size}: "
             "the launcher belongs to another MPI than the one that mpi4py loads. Name the right one with the key `mpi`."
         )
+    communicator().Barrier()  # the first rank is ready when all are
 
 
 def communicator():
@@ -82,8 +94,10 @@ def listen():
         for rank in range(1, world.size):
             world.send(line, rank, ORDER)
         return line
+    nap = 1e-3
     while not world.iprobe(0, ORDER):
-        time.sleep(NAP)
+        time.sleep(nap)
+        nap = min(2 * nap, NAP)
     return world.recv(source=0, tag=ORDER)
 
 

@@ -10,7 +10,7 @@ import os
 from ladder.devices import cuda, host, mpi
 from ladder.devices.cuda import flusher, in_words, lease  # noqa: F401
 from ladder.devices.host import staging, to_host, transfers, upload  # noqa: F401
-from ladder.devices.mpi import agreed, by_rank, command, communicator, is_first, listen  # noqa: F401
+from ladder.devices.mpi import agreed, by_rank, command, communicator, is_first, listen, share_start  # noqa: F401
 from ladder.errors import LadderError
 
 SHARES_MACHINE = False
@@ -23,9 +23,9 @@ def environment(threads):
 
 
 def start(case):
-    """Join the other ranks and import CuPy. Raises LadderError where MPI or CuPy isn't installed."""
-    mpi.start(case)
+    """Import CuPy and join the other ranks. Raises LadderError where MPI or CuPy isn't installed."""
     cuda.start(case)
+    mpi.start(case)
 
 
 def take(variables):

@@ -77,11 +77,11 @@ def sums(matrix, x):
     A thread has few long calls: with many short ones it would mostly wait for its turn in Python.
     """
     n, x = len(matrix), x.astype(np.float64)
-    expected, squares = np.zeros((2, n))
+    squared, (expected, squares) = x * x, np.zeros((2, n))
 
     def add(rows):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])
-        np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], x * x, out=squares[rows])
+        np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], squared, out=squares[rows])
 
     large.by_threads(add, large.parts(n))
     return expected, np.sqrt(squares)

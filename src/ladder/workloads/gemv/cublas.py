@@ -5,6 +5,7 @@ transposed, with nothing copied. Bound by the bandwidth of the card's memory.
 """
 
 import ctypes
+from functools import partial
 from itertools import pairwise
 
 from ladder.devices.cublas import bound, factor, handle, pointer, use_current_stream
@@ -27,13 +28,14 @@ def product(matrix, x, y):
     parts = -(-n // max((SLOW - 1) // m, 1))
     ends = [n * place // parts for place in range(parts + 1)]
     calls = [part(matrix[first:end], x, y[first:end]) for first, end in pairwise(ends)]
+    return partial(multiply, calls, (matrix, x, y))
 
-    def multiply():
-        use_current_stream(handle())
-        for call in calls:
-            call()
 
-    return multiply
+def multiply(calls, arrays):
+    """Make the calls in CuPy's current stream; of the arrays they know but the addresses."""
+    use_current_stream(handle())
+    for call in calls:
+        call()
 
 
 def part(matrix, x, y):
