@@ -142,7 +142,7 @@ def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
     assert "launcher of MPI" in plan.reason_left_out(case_of(2), True, Place("here", 4))
     assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), True, Place("here", 3))
     with pytest.raises(LadderError, match="no launcher of MPI: name one"):
-        mpi.command(case_of(2), None)
+        measured(case_of(2), launcher=None)
     assert mpi.command(case_of(1), None) == []
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -185,6 +185,8 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
         (2, "mpirun", {"SLURM_JOB_ID": "7"}, False),
         (1, None, {"SLURM_JOB_ID": "7"}, True),
         (2, "srun --mpi=pmi2", {}, False),
+        (2, "", {}, False),
+        (2, None, {}, False),
     ],
 )
 def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):

@@ -55,7 +55,8 @@ def share_start(case, launcher):
 
     In a job of Slurm, and by launchers such as srun and jsrun, cores and cards go to one group after the other.
     """
-    return case.ranks == 1 or (not machine.slurm() and Path(shlex.split(launcher)[0]).name in SHARING)
+    program, *_ = shlex.split(launcher or "") or [""]
+    return case.ranks == 1 or (not machine.slurm() and Path(program).name in SHARING)
 
 
 def environment(threads):
