@@ -315,12 +315,13 @@ def processes(folder):
     for process in psutil.process_iter():
         try:
             if process.name().startswith("slurm"):
-                ours = process.cwd() == str(folder)
+                # slurmd has a view of its own of what is mounted where, in which the folder may have another name.
+                ours = Path(f"/proc/{process.pid}/cwd").samefile(folder)
             else:
                 ours = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
             if ours:
                 yield from (process, *process.children(recursive=True))
-        except psutil.Error:
+        except (psutil.Error, OSError):
             continue
 
 
