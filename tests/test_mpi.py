@@ -177,6 +177,29 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     assert not in_this_folder("sleep", "cat")
 
 
+def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
+    """As srun does: what runs on other nodes is ended by a process that sees it die."""
+    other = tmp_path / "mpiexec"
+    other.write_text(
+        f"#!{sys.executable}\n"
+        "import os, pathlib, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "eyes, life = os.pipe()\n"
+        "if os.fork():\n"
+        "    time.sleep(60)\n"
+        "os.close(life)\n"
+        "os.read(eyes, 1)\n"
+        "time.sleep(0.2)\n"
+        "pathlib.Path('ended').touch()\n"
+    )
+    other.chmod(0o755)
+    monkeypatch.setattr(measure, "START", 1)
+    monkeypatch.setattr(measure, "PATIENCE", 1)
+    with pytest.raises(LadderError, match="wasn't ready after 1 s"):
+        measured(case_of(2), str(other))
+    assert Path("ended").exists()
+
+
 @pytest.mark.parametrize(
     ("ranks", "launcher", "job", "may"),
     [

@@ -123,7 +123,9 @@ class Worker:
         return answer
 
     def stop(self):
-        """End it, if it hasn't, and close its pipes."""
+        """End it and close its pipes, unless that is done."""
+        if self.process.stdout.closed:
+            return
         self.end()
         with contextlib.suppress(BrokenPipeError):  # what it was told after it had died
             self.process.stdin.close()
@@ -131,14 +133,21 @@ class Worker:
 
     def end(self):
         """A launcher ends with its ranks, or takes them along when it is told to; what is left after that is killed."""
-        leaves = self.is_launched and self.ends
-        if not leaves:
+        if not (self.is_launched and self.ends and self.is_gone(LEAVE)):
             self.process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(LEAVE if leaves else PATIENCE)
+            if not self.is_gone(PATIENCE):
+                self.process.kill()
+                # A guard that a launcher has left, as srun does, ends ranks on other nodes, which no signal reaches.
+                time.sleep(PATIENCE if self.is_launched else 0)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def is_gone(self, seconds):
+        """Whether it ends in so many seconds."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        return self.process.returncode is not None
 
 
 def said(line):

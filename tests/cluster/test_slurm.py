@@ -12,11 +12,6 @@ from ladder.errors import LadderError
 
 pytestmark = pytest.mark.cluster
 SCRIPT = Path(virtual.__file__)
-RANKS = """
-import os
-from mpi4py import MPI
-print(*MPI.COMM_WORLD.allgather(os.environ["SLURMD_NODENAME"]))
-"""
 
 
 def test_all_nodes_are_idle(slurm):
@@ -39,16 +34,6 @@ def test_failure_is_told(slurm):
 
 def test_job_without_a_partition_is_for_cpus(slurm):
     assert slurm.ended(slurm.submit("--wrap", "true")).partition == "cpu"
-
-
-def test_ranks_run_on_two_nodes(slurm, tmp_path):
-    program = tmp_path / "ranks.py"
-    program.write_text(RANKS)
-    ranks = ["srun", "--mpi=pmi2", "-n", "2", sys.executable, str(program)]
-    number = slurm.submit("-N", "2", "-n", "2", "--wrap", " ".join(ranks))
-    job = slurm.ended(number, limit=60)
-    assert (job.state, job.nodes, job.processors) == ("COMPLETED", ["c1", "c2"], 2)
-    assert slurm.said(number) == "c1 c2\nc1 c2\n"
 
 
 def test_each_gpu_is_given_to_one_job(slurm):

@@ -25,6 +25,8 @@ OPEN_MPI = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
+# An srun would let the others wait for a rank that has failed, or has ended without a word.
+SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
 ORDER = 1  # the tag of a message with an order
 # The longest between two looks for an order, in seconds: ranks that wait must not take cores from those that are timed.
 NAP = 0.5
@@ -60,8 +62,8 @@ def share_start(case, launcher):
 
 
 def environment(threads):
-    """The host's variables, and Open MPI's: the leave to be started by root, as in a container, and no binding."""
-    return host.environment(threads) | OPEN_MPI
+    """The host's variables, and launchers': Open MPI's may be started by root, as in a container, and binds nothing."""
+    return host.environment(threads) | OPEN_MPI | SLURM
 
 
 def start(case):

@@ -1,0 +1,60 @@
+"""Ranks under `srun`, with what `cluster/site.yaml` says of MPI: they start whatever memory holds, and end together."""
+
+import json
+import shlex
+import sys
+
+import pytest
+import yaml
+
+from conftest import PROTOCOL, ROOT
+from ladder import workloads
+from ladder.case import Case
+
+pytestmark = pytest.mark.cluster
+SITE = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
+LAUNCHER = SITE["nodes"]["mpi"]["launcher"]
+ON_TWO_NODES = ["-N", "2", "-n", "2", "--ntasks-per-node=1", "--exclusive"]
+# MPICH may send what lies in memory behind what it means to send: here, bytes that nothing compresses.
+RANKS = """
+import os
+kept = [os.urandom(size) for size in range(100, 5000, 8) for _ in range(9)]
+del kept[::2]
+from mpi4py import MPI
+print(*MPI.COMM_WORLD.allgather(os.environ["SLURMD_NODENAME"]))
+"""
+
+
+def ended(slurm, command):
+    """The job that has run a command on two nodes, after the site's prelude; at most a minute later."""
+    script = f"{SITE['prelude']}\n{shlex.join(map(str, command))}"
+    return slurm.ended(slurm.submit(*ON_TWO_NODES, "--wrap", script), limit=60)
+
+
+def test_ranks_run_on_two_nodes(slurm, tmp_path):
+    program = tmp_path / "ranks.py"
+    program.write_text(RANKS)
+    job = ended(slurm, [*shlex.split(LAUNCHER), "-n", "2", sys.executable, program])
+    assert slurm.said(job.id) == "c1 c2\nc1 c2\n"
+    assert (job.state, job.nodes) == ("COMPLETED", ["c1", "c2"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("raises", "The variant stopped with ValueError: something is wrong here"),
+        ("ends", "The measuring process "),
+        ("leaves", "The variant stopped with SystemExit"),
+        ("killed", "The measuring process "),
+    ],
+)
+def test_a_rank_that_fails_on_another_node_ends_its_job_with_a_sentence(slurm, tmp_path, fault, sentence):
+    sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
+    case = Case("gemm", "on_ranks", sizes, {"ranks": 2, "threads": 1, "fault": fault})
+    variables = {"LADDER_VARIANTS": ROOT / "tests/variants", "XDG_RUNTIME_DIR": tmp_path, "PYTHONPATH": ROOT / "src"}
+    command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "ladder"]
+    command += ["measure", case.workload, case.variant, case.slug, "--out", tmp_path / "record.json"]
+    job = ended(slurm, [*command, "--launcher", LAUNCHER, "--protocol", json.dumps(PROTOCOL)])
+    assert job.state == "FAILED"
+    assert f"ladder measure: {sentence}" in slurm.said(job.id)
+    assert not (tmp_path / "record.json").exists()
