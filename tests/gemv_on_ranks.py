@@ -16,7 +16,7 @@ from ladder.workloads.gemv.ranks import MODES
 
 SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")
-ON_RANKS = [("mpi", {}), ("mpi_openmp", {"threads": 1})]
+ON_RANKS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
 ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
 AS_GRAPH = [("resident", ("nccl_cublas", {"chunks": chunks, "graph": "on"})) for chunks in (1, 3)]
 

@@ -161,7 +161,7 @@ def gemv_cases():
             PRODUCT / speed / gain(count),
         )
     for n, mode in itertools.product((1024, 4096), ("ship", "resident")):
-        for ranks, threads in ((1, 0), (2, 0), (4, 0), (2, 2)):
+        for ranks, threads in ((1, 0), (2, 0), (4, 0), (1, 2), (2, 2)):
             tuning = {"ranks": ranks, "mode": mode} | ({"threads": threads} if threads else {})
             case = Case("gemv", "mpi_openmp" if threads else "mpi", gemv(n), tuning)
             yield "gemv_mpi", case, sum(seconds for name, seconds in on_ranks(case).items() if is_timed(name, mode))
@@ -181,7 +181,10 @@ def gemv_cases():
             tuning = {"cuda_coalesced": {"block": 64, "tile": 32}, "cublas": {}, "cuda_warp": {}}.get(
                 variant, {"block": 128}
             )
-            yield "gemv_gpu", Case("gemv", variant, sizes, tuning), load("gemv").cost(sizes).bytes / rate
+            seconds = load("gemv").cost(sizes).bytes / rate
+            yield "gemv_gpu", Case("gemv", variant, sizes, tuning), seconds
+            if variant == "cuda_shared":  # a block that the rung below was not tried with
+                yield "gemv_gpu", Case("gemv", variant, sizes, {"block": 32}), seconds / 2
 
 
 def is_timed(phase, mode):

@@ -146,6 +146,14 @@ def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
     assert (found["phase"] == "total").sum() == len(found) - len(told) == 3
 
 
+def test_the_nodes_of_ranks_are_counted(here):
+    own = here.one["processes"][0]["threads"]
+    ranks = [own | {"node": node} for node in ("a", "b", "a")]
+    here.add(case_of(1), threads=own | {"ranks": ranks}).add(case_of(2))
+    found = tables(here.plan())["samples"]
+    assert found.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
+
+
 def test_a_record_of_other_code_is_refused(here):
     here.add(case_of(1))
     here.cases[0]["sources"] = "0" * 16

@@ -85,6 +85,8 @@ def test_a_killed_measurement_takes_its_ranks_along():
         time.sleep(0.05)
         if len(workers()) >= 2:
             break
+    else:
+        pytest.fail("no ranks came")
     process.kill()
     process.wait()
     assert nobody_is_left()
@@ -244,7 +246,7 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
 
 def products(ranks, *arguments):
     """What `gemv_on_ranks.py` says on so many ranks; an error on one of them ends all."""
-    threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "omp"}
+    threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = Path(__file__).with_name("gemv_on_ranks.py")
     command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
     environment = mpi.environment(1) | os.environ | threads
@@ -255,7 +257,7 @@ def products(ranks, *arguments):
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
     done = products(ranks)
-    assert done.stdout.splitlines()[-1:] == [f"200 products were right on {ranks} ranks"], done.stderr
+    assert done.stdout.splitlines()[-1:] == [f"300 products were right on {ranks} ranks"], done.stderr
 
 
 @needs_mpi

@@ -137,6 +137,13 @@ def test_a_training_needs_a_product_that_exists(tuning, sentence):
     assert sentence in refused({"host": tuning}, sizes=sizes, workload="mlp")
 
 
+@pytest.mark.parametrize("graph", ["yes", "ON"])
+def test_a_word_is_one_of_those_that_a_tuning_has(graph):
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    said = refused({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
+    assert f"graph={graph!r} of mlp/cuda must be one of off, on." in said
+
+
 def test_tunings_with_a_default_may_be_left_out(variant):
     text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): 1\n'
     name = variant("has_defaults", text)

@@ -10,9 +10,9 @@
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
 that of the source that measured the case, as `machine.in_a_word` has it; what was published early lacks it. On a GPU
-that tells it, `throttled` says whether the process's card was held back for power or heat. A phase's seconds are those
-of the slowest rank, where there are ranks; then `imbalance` is their ratio to the mean over the ranks, 1 where all take
-equally long.
+that tells it, `throttled` says whether the process's card was held back for power or heat. Where there are ranks,
+`nodes` counts those that they ran on (what was published early lacks it), a phase's seconds are those of the slowest
+rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
 
 import zlib
@@ -71,6 +71,8 @@ def rows_of(found, own):
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
         place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        if "ranks" in process["threads"]:
+            place["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
             place["throttled"] = not THROTTLING.isdisjoint(reasons)

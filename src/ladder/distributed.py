@@ -44,21 +44,24 @@ def passes(phases, mode, wanted):
 def contenders(rows):
     """Of one machine's timed calls on one matrix the fastest case of each kind: {name: rows}, none empty.
 
-    `one`: one rank; `shared`: threads on shared memory; `ship` and `resident`: several ranks, the matrix sent every
-    time and once. A case that belongs to two experiments counts once, and a hybrid of one thread, which is the program
-    without threads, not at all: the luckier of two equals would be chosen.
+    `one`: one rank of one thread; `shared`: threads on shared memory; `ship` and `resident`: several ranks, the matrix
+    sent every time and once. A case that belongs to two experiments counts once.
     """
-    rows = rows.drop_duplicates(["variant", "case", "process", "sample"])
-    rows = rows[~((rows["variant"] == "mpi_openmp") & (rows.get("threads") == 1))]
+    rows = distinct(rows.drop_duplicates(["variant", "case", "process", "sample"]))
     on_ranks = rows["ranks"].fillna(1) if "ranks" in rows else 1
     mode = rows.get("mode")
     kinds = {
-        "one": (rows["device"] == "mpi") & (on_ranks == 1) & (mode == "resident"),
+        "one": (rows["variant"] == "mpi") & (on_ranks == 1) & (mode == "resident"),
         "shared": rows["device"] == "host",
         "ship": (rows["device"] == "mpi") & (on_ranks > 1) & (mode == "ship"),
         "resident": (rows["device"] == "mpi") & (on_ranks > 1) & (mode == "resident"),
     }
     return {name: fastest(rows[chosen]) for name, chosen in kinds.items() if chosen.any()}
+
+
+def distinct(rows):
+    """The rows without hybrids of one thread, the program without threads: of equals the luckier would be chosen."""
+    return rows[~((rows["variant"] == "mpi_openmp") & (rows.get("threads") == 1))] if len(rows) else rows
 
 
 def fastest(rows):

@@ -38,11 +38,7 @@ BOUND = {"spread": ("openmp", "close", "blas"), "close": ("openmp",)}
 MODES = ("ship", "resident")
 ROLES = ("large", "long", "small")
 RUNGS = ("cuda_naive", "cuda_coalesced", "cuda_shared", "cuda_warp", "cublas")
-AGAINST = {
-    "cuda_coalesced": ("cuda_naive", "cuda_warp"),
-    "cuda_shared": ("cuda_naive",),
-    "cuda_warp": ("cuda_naive", "cublas"),
-}
+AGAINST = {"cuda_coalesced": ("cuda_naive", "cuda_warp"), "cuda_warp": ("cuda_naive", "cublas")}
 CARDS = ("mpi_cublas", "nccl_cublas")
 TRANSPOSITION = "transposition"
 
@@ -170,8 +166,8 @@ def ranks(found):
     """What ranks gain and cost on the largest matrix, and from how many products on they pay on it and the smallest."""
     several = sizes(found, "gemv_mpi")
     largest = study.where(several[-1], device="mpi") if several else NO_ROWS
-    together = largest[largest["ranks"] > 1] if len(largest) else largest
-    values = {"machine": machine(found), "matrix": matrix(largest), "cache": caches(largest)}
+    together = distributed.distinct(largest[largest["ranks"] > 1]) if len(largest) else largest
+    values = {"machine": machine(found), "matrix": matrix(largest), "cache": caches(largest), "nodes": nodes(together)}
     for mode in MODES:
         pure = most_ranks(largest, variant="mpi", mode=mode)
         one = study.where(largest, variant="mpi", mode=mode, ranks=1)
@@ -188,6 +184,12 @@ def ranks(found):
     for role, some in known.items():
         values |= headed(role, pays(found, some[0] if some else NO_ROWS, threads_too))
     return values
+
+
+def nodes(rows):
+    """The nodes among which ranks were spread, where these were several."""
+    most = rows["nodes"].max() if "nodes" in rows and len(rows) else 1
+    return named(most, "node") if most > 1 else None
 
 
 def parts(found, rows, mode):
@@ -258,8 +260,9 @@ def after(count, is_measured):
 def on_gpu(found):
     """The rungs on a GPU: of the largest matrix, the smallest, and the one of longest rows among the others."""
     values = {"machine": machine(found)}
-    ceiling = gpu.bandwidth(found, "read")
+    ceiling, copying = (gpu.bandwidth(found, kernel) for kernel in ("read", "copy"))
     values["reading"] = rate(ceiling, "bandwidth") if ceiling else None
+    values["copy"] = rate(copying, "bandwidth") if copying else None
     for dtype in ("float64", "float32"):
         for role, rows in roles(found, dtype).items():
             values |= headed(f"{role}/{dtype}", rungs(found, rows, ceiling))
@@ -287,9 +290,23 @@ def rungs(found, rows, ceiling):
         for name, others in AGAINST.items()
         for other in others
     }
+    shared, naive = on_one_block(*(study.where(rows, variant=name) for name in ("cuda_shared", "cuda_naive")))
+    values["cuda_shared/against/cuda_naive"] = comparison(shared, naive, code("cuda_naive"))
+    values["cuda_shared/block"] = number(shared["block"].iloc[0]) if len(shared) else None
     once = study.where(phases(found, cases["cuda_coalesced"]), phase=TRANSPOSITION)
     values[TRANSPOSITION] = seconds(once["seconds"].median()) if len(once) else None
     return values
+
+
+def on_one_block(rows, others):
+    """The fastest case among blocks that two rungs both have, and the other rung's on the same block.
+
+    Apart from what they stage the two do the same, so that another block must not be taken for another rung.
+    """
+    if rows.empty or others.empty:
+        return NO_ROWS, NO_ROWS
+    best = distributed.fastest(rows[rows["block"].isin(others["block"])])
+    return best, study.where(others, block=best["block"].iloc[0]) if len(best) else NO_ROWS
 
 
 def on_cards(found):
@@ -301,18 +318,26 @@ def on_cards(found):
     for mode in MODES:
         here = study.where(rows, mode=mode)
         several, single = (here[here["ranks"] > 1], here[here["ranks"] == 1]) if len(here) else (here, here)
-        cores = distributed.fastest(study.where(several, device="mpi"))
+        cores = distributed.fastest(distributed.distinct(study.where(several, device="mpi")))
         best, one = (distributed.fastest(study.where(some, device="mpi_cuda")) for some in (several, single))
         values |= headed(f"{mode}/best", parts(found, best, mode))
-        values[f"{mode}/best/variant"] = code(best["variant"].iloc[0]) if len(best) else None
+        values[f"{mode}/best/method"] = method(best)
         values[f"{mode}/best/place"] = place(best)
         values |= headed(f"{mode}/cores", parts(found, cores, mode))
         values[f"{mode}/cores/place"] = place(cores)
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
-        values[f"{mode}/best/against/one"] = comparison(best, one, "the same on one GPU")
+        values[f"{mode}/best/against/one"] = comparison(best, one, "the fastest on one GPU")
         values[f"{mode}/nccl/against/mpi"] = by_nccl(several)
         values[f"{mode}/overlap"] = overlap(eager(here), best)
     return values
+
+
+def method(rows):
+    """A case's variant, and whether its steps are launched as one; or None."""
+    if rows.empty:
+        return None
+    row = rows.iloc[0]
+    return code(row["variant"]) + (" as one CUDA graph" if row.get("graph") == "on" else "")
 
 
 def by_nccl(rows):
@@ -362,25 +387,32 @@ def large(found):
     """
     several = sizes(found, "gemv_cards_large")
     rows = study.where(several[-1], mode="resident") if several else NO_ROWS
-    one = distributed.fastest(study.where(rows, ranks=1))
+    single = study.where(rows, ranks=1)
     together = study.where(rows, ranks=rows["ranks"].max()) if len(rows) else NO_ROWS
-    most = distributed.fastest(together)
+    most, one = map(distributed.fastest, (together, single))
     card = gpu.bandwidth(found, "read")
     count = most["ranks"].iloc[0] if len(most) else 1
     values = {
         "machine": machine(found),
         "matrix": matrix(rows),
         "place": place(most),
-        "variant": code(most["variant"].iloc[0]) if len(most) else None,
+        "method": method(most),
     }
     values |= bandwidth(most, card and card * count)
     if count == 1:
-        return values | dict.fromkeys(("against/one", "nccl/against/mpi"), NOTHING) | {"efficiency": None}
+        unknown = dict.fromkeys(("efficiency", "eager/efficiency"))
+        return values | dict.fromkeys(("against/one", "nccl/against/mpi"), NOTHING) | unknown
     return values | {
-        "against/one": comparison(most, one, "the same on one GPU"),
+        "against/one": comparison(most, one, "the fastest on one GPU"),
         "nccl/against/mpi": by_nccl(together),
-        "efficiency": percent(throughput(most) / throughput(one) / count) if len(one) else None,
+        "efficiency": efficiency(most, one, count),
+        "eager/efficiency": efficiency(*(distributed.fastest(eager(some)) for some in (together, single)), count),
     }
+
+
+def efficiency(most, one, count):
+    """The share of `count` times what one card does that as many cards do."""
+    return percent(throughput(most) / throughput(one) / count) if len(most) and len(one) else None
 
 
 # The findings of the earlier study
@@ -423,7 +455,7 @@ def makes_up(found, rows):
     count = distributed.break_even(cases["resident"], phases(found, cases["resident"]), one)
     evidence = (
         f"sending the matrix every time, the product on ranks {comparison(cases['ship'], one, 'on one')}; "
-        f"if it stays it {comparison(cases['resident'], one, 'that')}; to have sent it pays {after(count, True)}"
+        f"if it stays it {comparison(cases['resident'], one, 'that')}; the sending is repaid {after(count, True)}"
     )
     if "can't tell" in words:
         return "can't be told", evidence

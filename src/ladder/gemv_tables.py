@@ -1,7 +1,7 @@
 """The tables of the paper's section on matrix-vector products, of the machines that `ladder.gemv_numbers` speaks of."""
 
 from ladder import distributed, gpu, latex, study
-from ladder.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, phases, reading, sizes, throughput
+from ladder.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, nodes, phases, reading, sizes, throughput
 from ladder.latex import code, digits, percent, seconds
 from ladder.numbers import NO_ROWS, best_of
 from ladder.tables import NONE, over
@@ -65,10 +65,17 @@ def ranks_table(found):
 
 
 def named(case):
-    """A case's matrix, mode and variant, and its ranks, times the threads in each."""
+    """A case's matrix, mode and variant, and its ranks, times the threads in each, and their nodes if not one."""
     row = case.iloc[0]
     ranks = f"${row['ranks']} \\times {row['threads']}$" if row["variant"] == "mpi_openmp" else str(row["ranks"])
-    return [str(row["n"]), str(row["m"]), code(row["mode"]), code(row["variant"]), ranks]
+    spread = nodes(case)
+    return [
+        str(row["n"]),
+        str(row["m"]),
+        code(row["mode"]),
+        code(row["variant"]),
+        f"{ranks} on {spread}" if spread else ranks,
+    ]
 
 
 def of_ranks(found, case):

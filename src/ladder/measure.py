@@ -32,9 +32,8 @@ class Worker:
     """A started worker process and its pipes."""
 
     def __init__(self, case, protocol, data=None, reference=None, launcher=None):
-        device = device_of(case)
-        self.case = case
-        command = device.command(case, launcher)
+        self.case, self.device = case, device_of(case)
+        command = self.device.command(case, launcher)
         self.is_launched = bool(command)
         self.is_ready, self.is_late, self.ends = False, False, False
         self.process = subprocess.Popen(
@@ -44,7 +43,7 @@ class Worker:
             env={
                 "NUMBA_CACHE_DIR": str(compilation.folder(case)),
                 **os.environ,
-                **device.environment(case.threads),
+                **self.device.environment(case.threads),
                 **workloads.environment(case),
             },
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
@@ -81,7 +80,7 @@ class Worker:
         cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         hint = " (out of memory?)" if code == -9 else ""
         if self.is_launched and not self.is_ready:
-            hint = " (is the launcher, the key `mpi`, that of the MPI which mpi4py loads?)"
+            hint = f" ({self.device.doubt()})"
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
@@ -97,7 +96,7 @@ class Worker:
             limit.cancel()
             limit.join()
         if self.is_late:
-            hint = ": is the launcher, the key `mpi`, that of the MPI which mpi4py loads?" if self.is_launched else "."
+            hint = f": {self.device.doubt()}" if self.is_launched else "."
             raise LadderError(f"The measuring process wasn't ready after {START} s{hint}")
         self.is_ready = True
 
@@ -137,7 +136,7 @@ class Worker:
             self.process.terminate()
             if not self.is_gone(PATIENCE):
                 self.process.kill()
-                # A guard that a launcher has left, as srun does, ends ranks on other nodes, which no signal reaches.
+                # A guard that a launcher has left ends ranks on other nodes, which no signal reaches.
                 time.sleep(PATIENCE if self.is_launched else 0)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)

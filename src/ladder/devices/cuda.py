@@ -10,7 +10,7 @@ import numpy as np
 
 from ladder import build, locks, machine
 from ladder.devices import host
-from ladder.devices.host import agreed, by_rank, command, is_first, listen, share_start, take  # noqa: F401
+from ladder.devices.host import agreed, by_rank, command, doubt, is_first, listen, share_start, take  # noqa: F401
 from ladder.errors import LadderError
 
 # Others may be timed meanwhile, on other cards.

@@ -37,6 +37,11 @@ def share_start(case, launcher):
     return True
 
 
+def doubt():
+    """What to ask when a launcher's processes never become ready: nothing, there is none."""
+    return ""
+
+
 def start(case):
     """Nothing: the host is there."""
 

@@ -61,6 +61,11 @@ def share_start(case, launcher):
     return case.ranks == 1 or (not machine.slurm() and Path(program).name in SHARING)
 
 
+def doubt():
+    """What to ask when a launcher's ranks never become ready."""
+    return "is the launcher, the key `mpi`, that of the MPI which mpi4py loads?"
+
+
 def environment(threads):
     """The host's variables, and launchers': Open MPI's may be started by root, as in a container, and binds nothing."""
     return host.environment(threads) | OPEN_MPI | SLURM

@@ -10,7 +10,7 @@ import os
 from ladder.devices import cuda, host, mpi
 from ladder.devices.cuda import flusher, in_words, lease  # noqa: F401
 from ladder.devices.host import staging, to_host, transfers, upload  # noqa: F401
-from ladder.devices.mpi import agreed, by_rank, command, communicator, is_first, listen, share_start  # noqa: F401
+from ladder.devices.mpi import agreed, by_rank, command, communicator, doubt, is_first, listen, share_start  # noqa: F401
 from ladder.errors import LadderError
 
 SHARES_MACHINE = False

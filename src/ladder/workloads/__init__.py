@@ -124,6 +124,11 @@ def tunings(workload, variant):
     }
 
 
+def choices(kind):
+    """The words of a tuning annotated `Literal["a", "b"]`; of any other none."""
+    return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
+
+
 def defaults(workload, variant):
     """The tunings that have a default: {name: value}."""
     found = arguments(workload, variant)
@@ -140,6 +145,8 @@ def require_tuning(workload, variant, tuning):
             if is_required:
                 raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
             continue
+        if (words := choices(kind)) and tuning[key] not in words:
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be one of {', '.join(words)}.")
         types, need = KINDS.get(kind, (object, "anything"))
         if not isinstance(tuning[key], types) or (key in COUNTS and tuning[key] < 1):
             raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")

@@ -16,7 +16,7 @@ from ladder.workloads.gemv.ranks import require_mode, rows_of
 def parts_of(count, ranks, chunks):
     """Of every rank's rows the pieces: [[(first row in the matrix, rows), ...], ...], none of them missing, some empty.
 
-    Of `chunks` pieces that are as long as possible to differ by at most one row.
+    Each rank's rows are cut into `chunks` pieces whose lengths differ by at most one.
     """
     parts = []
     for rows, start in zip(*rows_of(count, ranks), strict=True):
@@ -54,7 +54,7 @@ def steps(problem, mode, chunks, link_of, graph="off"):
 
     Steps follow each other on the cards without the host's waiting for them, except for the last. With `graph` on, a
     card's are one CUDA graph besides, for which the link's work must begin after the rank's stream and end before it.
-    Raises LadderError for a graph of a matrix that travels.
+    Raises LadderError for an unknown mode, and for a graph of a matrix that travels.
     """
     require_mode(mode)
     if graph == "on" and mode != "resident":

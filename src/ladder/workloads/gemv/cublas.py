@@ -1,7 +1,7 @@
 """GEMV by cuBLAS: cublasDgemv and cublasSgemv.
 
 cuBLAS thinks in columns: the row-major matrix is to it a column-major one of m rows and n columns, asked for
-transposed, with nothing copied. Bound by the bandwidth of the card's memory.
+transposed, with nothing copied. Bound by the bandwidth of the card's memory, or by latency where it is small.
 """
 
 import ctypes

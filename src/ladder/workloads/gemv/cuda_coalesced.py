@@ -2,8 +2,8 @@
 
 Every line that comes from memory is used whole and once. What bounds it then is the number of threads: n of them, with
 16 elements each on their way at best, can wait for the memory's latency with too few bytes in flight for its bandwidth,
-the more so the smaller n is. The transposition reads and writes the matrix once, two or more products' worth of bytes;
-it is a step of preparation, timed as a phase.
+the more so the smaller n is. The transposition reads and writes the matrix once, the bytes of two products; it is a
+step of preparation, timed as a phase.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """GEMV on ranks of MPI with OpenMP threads in each: fewer, larger messages than with a rank for every core.
 
-Otherwise as `mpi`, by which it is bound in the same way.
+Otherwise as `mpi`, and bound by the same.
 """
 
 from functools import partial

@@ -1,12 +1,13 @@
 """GEMV on ranks of MPI with a GPU each, cuBLAS computing: what travels between ranks goes from card to card by NCCL.
 
-When the matrix travels (`mode` = ship), bound by the one link of the first rank's host to its card, which all of it
-takes; when it stays (resident), by the cards' memory, plus the latency of a broadcast, a gathering and two copies.
-`chunks` > 1 lets a card work while the next rows, or the results so far, are on their way. With `graph` on, a card's
-part of a product on a resident matrix is one CUDA graph.
+When the matrix travels (`mode` = ship), bound by the link of the first rank's host to its card, which all of it takes,
+and which rests while rows for another card go on; when it stays (resident), by the cards' memory, plus the latency of a
+broadcast, a gathering and two copies. `chunks` > 1 lets a card work while the next rows, or the results so far, are on
+their way. With `graph` on, a card's part of a product on a resident matrix is one CUDA graph.
 """
 
 import functools
+from typing import Literal
 
 from ladder.devices import cuda, mpi
 from ladder.errors import LadderError
@@ -115,6 +116,6 @@ def load_nccl():
     return nccl
 
 
-def setup(problem, *, ranks: int, mode: str, chunks: int = 1, graph: str = "off"):
+def setup(problem, *, ranks: int, mode: str, chunks: int = 1, graph: Literal["off", "on"] = "off"):
     """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
     return cards.steps(problem, mode, chunks, Link, graph)

@@ -24,6 +24,7 @@ def part_of(count, thread, threads):
 
 @numba.njit(**OPTIONS)
 def dot(row, x):
+    """The product of a row and x, two vectors of one length and dtype; 0 of empty ones."""
     total = x.dtype.type(0)
     for j in range(len(x)):
         total += row[j] * x[j]
@@ -32,6 +33,7 @@ def dot(row, x):
 
 @numba.njit(**OPTIONS)
 def four_dots(a, b, c, d, x):
+    """The products of four rows and x, vectors of one length and dtype."""
     of_a = of_b = of_c = of_d = x.dtype.type(0)
     for j in range(len(x)):
         of_a += a[j] * x[j]
@@ -43,6 +45,7 @@ def four_dots(a, b, c, d, x):
 
 @numba.njit(parallel=True, **OPTIONS)
 def multiply(matrix, x, y, threads):
+    """y = matrix x on so many threads: arrays of (n, m), (m,) and (n,), C-contiguous and of one dtype; n may be 0."""
     for thread in numba.prange(threads):
         first, end = part_of(len(y), thread, threads)
         rest = end - (end - first) % 4

@@ -15,7 +15,7 @@ MODES = ("ship", "resident")
 
 
 def rows_of(count, ranks):
-    """How many of `count` rows each rank has, and where these begin: lists that differ by at most one row."""
+    """How many of `count` rows each rank has, and where these begin: two lists, the counts differing by at most one."""
     places = [count * rank // ranks for rank in range(ranks + 1)]
     return [end - first for first, end in pairwise(places)], places[:-1]
 

@@ -6,6 +6,7 @@ on, an epoch is one CUDA graph. In small batches bound by the latency of kernels
 """
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +21,7 @@ SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
 
 
-def setup(problem, *, product: str, graph: str = "on"):
+def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, workloads.load_variant("gemm", product)))
     if graph == "on":

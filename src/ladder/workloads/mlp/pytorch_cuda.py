@@ -1,5 +1,7 @@
 """Peer: the training in PyTorch on a GPU, the data set resident; with `graph` on, a whole epoch is one CUDA graph."""
 
+from typing import Literal
+
 import torch
 
 from ladder.workloads.mlp import pytorch
@@ -10,7 +12,7 @@ PEER = True
 REQUIRES = ("torch", "cupy")
 
 
-def setup(problem, *, graph: str = "off"):
+def setup(problem, *, graph: Literal["off", "on"] = "off"):
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     run = pytorch.epoch(problem, torch.from_dlpack)
     return captured(run) if graph == "on" else run
