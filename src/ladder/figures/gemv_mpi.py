@@ -31,8 +31,8 @@ def draw(tables):
 
 
 def groups(rows, phases, mode):
-    """The bars of a mode by method."""
-    cases = on_ranks.cases(rows, mode)
+    """The bars of a mode by method, of each number of ranks with the fastest number of threads."""
+    cases = on_ranks.cases(rows, mode).sort_values("median").drop_duplicates(["method", "ranks"]).sort_values("ranks")
     return [
         (method, [bar(case, phases[phases["case"] == case["case"]], mode) for _, case in some.iterrows()])
         for method, some in ((name, cases[cases["method"] == name]) for name in style.ordered(cases["method"]))
