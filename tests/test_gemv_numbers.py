@@ -59,6 +59,10 @@ def test_the_fastest_on_threads_is_held_against_reading_by_as_many(found, values
     assert values["gemv/threads/best/threads"] == r"\num{12} threads"
     assert values["gemv/threads/best/rate"] == rate(reached, "bandwidth")
     assert values["gemv/threads/best/share"] == percent(reached / best)
+    usual = reading["bytes"].iloc[0] / reading["seconds"].median()
+    assert values["gemv/threads/best/against/reading"].startswith(
+        rf"is \num{{{reached / usual:#.3g}}} times as fast as reading alone"
+    )
 
 
 def test_bindings_are_told_apart(values):

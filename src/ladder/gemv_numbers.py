@@ -119,6 +119,7 @@ def threads(found):
     values["best/method"] = code(next(name for name in cases if best_of(cases[name]) is best)) if len(best) else None
     values["best/threads"] = threads_named(best["threads"].iloc[0]) if len(best) else None
     values["best/reading"] = rate(ceiling, "bandwidth") if ceiling else None
+    values["best/against/reading"] = against_reading(found, best)
     most = max((count for counts in cases.values() for count in counts), default=None)
     values["most"] = threads_named(most) if most else None
     for name, others in BOUND.items():
@@ -126,6 +127,14 @@ def threads(found):
             pair = [cases[one].get(most, NO_ROWS) for one in (name, other)]
             values[f"{name}/against/{other}"] = comparison(*pair, code(other))
     return values
+
+
+def against_reading(found, rows):
+    """The time that a case takes for a byte against that of reading alone on as many threads."""
+    threads = rows["threads"].iloc[0] if len(rows) else None
+    reads = found.samples("ceiling_bandwidth", kernel="read", threads=threads) if threads else NO_ROWS
+    by_byte = (one.assign(seconds=one["seconds"] / one["bytes"]) if len(one) else one for one in (rows, reads))
+    return comparison(*by_byte, "reading alone")
 
 
 def reading(found, rows):
