@@ -1,5 +1,6 @@
 """What the paper says of matrix-vector products, of times made up by rule."""
 
+import pandas as pd
 import pytest
 
 import made_up
@@ -103,6 +104,9 @@ def test_ranks_on_several_nodes_are_told_of(found):
     spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=samples["ranks"].clip(upper=2))
     assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] == r"\num{2} nodes"
     assert r"4 on \num{2} nodes" in gemv_tables.tables(spread)["gemv_mpi"]
+    # As beside another machine, of which they are known.
+    spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=pd.array([pd.NA] * len(samples), dtype="Int64"))
+    assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] is None
 
 
 def test_ranks_pay_once_what_they_save_makes_up_for_the_sending(values):

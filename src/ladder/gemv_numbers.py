@@ -197,7 +197,8 @@ def ranks(found):
 
 def nodes(rows):
     """The nodes among which ranks were spread, where these were several."""
-    most = rows["nodes"].max() if "nodes" in rows and len(rows) else 1
+    known = rows["nodes"].dropna() if "nodes" in rows else ()
+    most = max(known, default=1)
     return named(most, "node") if most > 1 else None
 
 

@@ -68,14 +68,8 @@ def named(case):
     """A case's matrix, mode and variant, and its ranks, times the threads in each, and their nodes if not one."""
     row = case.iloc[0]
     ranks = f"${row['ranks']} \\times {row['threads']}$" if row["variant"] == "mpi_openmp" else str(row["ranks"])
-    spread = nodes(case)
-    return [
-        str(row["n"]),
-        str(row["m"]),
-        code(row["mode"]),
-        code(row["variant"]),
-        f"{ranks} on {spread}" if spread else ranks,
-    ]
+    ranks += f" on {spread}" if (spread := nodes(case)) else ""
+    return [str(row["n"]), str(row["m"]), code(row["mode"]), code(row["variant"]), ranks]
 
 
 def of_ranks(found, case):

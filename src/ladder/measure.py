@@ -136,8 +136,8 @@ class Worker:
             self.process.terminate()
             if not self.is_gone(PATIENCE):
                 self.process.kill()
-                # A guard that a launcher has left ends ranks on other nodes, which no signal reaches.
-                time.sleep(PATIENCE if self.is_launched else 0)
+                if self.is_launched:  # its guard may end ranks on other nodes, which no signal reaches
+                    time.sleep(PATIENCE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
