@@ -11,8 +11,8 @@ import sys
 
 from ladder import devices, machine, validation, worker, workloads
 from ladder.case import Case
+from ladder.gemv_numbers import MODES
 from ladder.steps import Steps, in_order
-from ladder.workloads.gemv.ranks import MODES
 
 SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")

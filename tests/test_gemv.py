@@ -75,10 +75,20 @@ def test_threads_share_all_rows_and_none_twice(count, threads):
     assert max(lengths) - min(lengths) <= 1
 
 
-def test_a_binding_that_openmp_does_not_know_is_a_sentence():
-    module, problem = workloads.load_variant("gemv", "openmp_bound"), problem_of(2, 2, "float64", "openmp_bound")
-    with pytest.raises(LadderError, match=r"binding='near' of gemv/openmp_bound must be one of spread, close\."):
-        module.setup(problem, threads=2, binding="near")
+@pytest.mark.parametrize(
+    ("variant", "tuning", "words"),
+    [
+        ("openmp_bound", {"threads": 2, "binding": "near"}, "spread, close"),
+        ("mpi", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("mpi_openmp", {"ranks": 1, "threads": 1, "mode": "sent"}, "ship, resident"),
+        ("mpi_cublas", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("nccl_cublas", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("nccl_cublas", {"ranks": 1, "mode": "resident", "graph": "yes"}, "off, on"),
+    ],
+)
+def test_a_word_that_a_tuning_does_not_have_is_a_sentence(variant, tuning, words):
+    with pytest.raises(LadderError, match=rf"of gemv/{variant} must be one of {words}\."):
+        workloads.require_tuning("gemv", variant, tuning)
 
 
 def test_pages_are_touched_whole():

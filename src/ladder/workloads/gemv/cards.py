@@ -10,7 +10,7 @@ from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.steps import Steps, in_order
 from ladder.workloads.gemv.cublas import product
-from ladder.workloads.gemv.ranks import require_mode, rows_of
+from ladder.workloads.gemv.ranks import rows_of
 
 
 def parts_of(count, ranks, chunks):
@@ -54,9 +54,8 @@ def steps(problem, mode, chunks, link_of, graph="off"):
 
     Steps follow each other on the cards without the host's waiting for them, except for the last. With `graph` on, a
     card's are one CUDA graph besides, for which the link's work must begin after the rank's stream and end before it.
-    Raises LadderError for an unknown mode, and for a graph of a matrix that travels.
+    Raises LadderError for a graph of a matrix that travels.
     """
-    require_mode(mode)
     if graph == "on" and mode != "resident":
         raise LadderError(f"graph=on needs mode=resident, but has mode={mode}.")
     rank = rank_of(problem, chunks)

@@ -6,6 +6,7 @@ which all ranks together read it, plus the latency of a broadcast and a gatherin
 """
 
 from functools import partial
+from typing import Literal
 
 from ladder.workloads.gemv import ranks as by_rows
 from ladder.workloads.gemv.openmp import multiply
@@ -15,6 +16,6 @@ RUNTIME = "numba"
 REQUIRES = ("mpi4py",)
 
 
-def setup(problem, *, ranks: int, mode: str):
+def setup(problem, *, ranks: int, mode: Literal["ship", "resident"]):
     """The product's steps on so many ranks, which the launcher has started."""
     return by_rows.steps(problem, partial(multiply, threads=1), mode)

@@ -5,6 +5,8 @@ link to the cards; when it stays (resident), by the cards' memory, plus the late
 four copies. `chunks` > 1 lets the card work while MPI sends.
 """
 
+from typing import Literal
+
 from ladder.workloads.gemv import cards, ranks
 
 DEVICE = "mpi_cuda"
@@ -67,6 +69,6 @@ class Link:
         self.leaving.clear()
 
 
-def setup(problem, *, ranks: int, mode: str, chunks: int = 1):
+def setup(problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1):
     """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
     return cards.steps(problem, mode, chunks, Link)

@@ -4,6 +4,7 @@ Otherwise as `mpi`, and bound by the same.
 """
 
 from functools import partial
+from typing import Literal
 
 from ladder.workloads.gemv import ranks as by_rows
 from ladder.workloads.gemv.openmp import multiply
@@ -13,6 +14,6 @@ RUNTIME = "numba"
 REQUIRES = ("mpi4py",)
 
 
-def setup(problem, *, ranks: int, threads: int, mode: str):
+def setup(problem, *, ranks: int, threads: int, mode: Literal["ship", "resident"]):
     """The product's steps on so many ranks, which the launcher has started, with so many threads each."""
     return by_rows.steps(problem, partial(multiply, threads=threads), mode)

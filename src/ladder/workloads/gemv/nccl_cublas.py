@@ -116,6 +116,8 @@ def load_nccl():
     return nccl
 
 
-def setup(problem, *, ranks: int, mode: str, chunks: int = 1, graph: Literal["off", "on"] = "off"):
+def setup(
+    problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1, graph: Literal["off", "on"] = "off"
+):
     """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
     return cards.steps(problem, mode, chunks, Link, graph)

@@ -6,14 +6,14 @@ result are touched by the thread that will work on them, since Linux places a pa
 Bound by memory bandwidth; with one memory (NUMA node) it differs from `openmp` by threads that no longer migrate.
 """
 
+from typing import Literal
+
 import numba
 
-from ladder.errors import LadderError
 from ladder.workloads.gemv.openmp import OPTIONS, multiply, part_of
 
 DEVICE = "host"
 RUNTIME = "numba"
-BINDINGS = ("spread", "close")
 ENVIRONMENT = {"OMP_PROC_BIND": "{binding}", "OMP_PLACES": "cores"}
 
 
@@ -31,8 +31,6 @@ def first_touch(problem):
     touch(problem.matrix, problem.y, numba.get_num_threads())
 
 
-def setup(problem, *, threads: int, binding: str):
+def setup(problem, *, threads: int, binding: Literal["spread", "close"]):
     """The timed product, on as many threads as the harness has set and bound."""
-    if binding not in BINDINGS:
-        raise LadderError(f"binding={binding!r} of gemv/openmp_bound must be one of {', '.join(BINDINGS)}.")
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)

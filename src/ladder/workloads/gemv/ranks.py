@@ -8,10 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ladder.errors import LadderError
 from ladder.steps import Steps
-
-MODES = ("ship", "resident")
 
 
 def rows_of(count, ranks):
@@ -35,19 +32,11 @@ def in_place():
     return MPI.IN_PLACE
 
 
-def require_mode(mode):
-    """Raises LadderError for a mode that isn't one of MODES."""
-    if mode not in MODES:
-        raise LadderError(f"mode={mode!r} must be one of {', '.join(MODES)}.")
-
-
 def steps(problem, multiply, mode):
     """The Steps of a product: `multiply(matrix, x, y)` works on a rank's part.
 
     With `ship` the matrix travels in every timed call; with `resident` it has been sent before, and only x and y do.
-    Raises LadderError for any other mode.
     """
-    require_mode(mode)
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])
     counts, places = rows_of(n, world.size)
