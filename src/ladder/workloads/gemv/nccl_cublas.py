@@ -1,12 +1,13 @@
 """GEMV on ranks of MPI with a GPU each, cuBLAS computing: what travels between ranks goes from card to card by NCCL.
 
-When the matrix travels (`mode` = ship), bound by the link of the first rank's host to its card, which all of it takes,
-and which rests while rows for another card go on; when it stays (resident), by the cards' memory, plus the latency of a
-broadcast, a gathering and two copies. `chunks` > 1 lets a card work while the next rows, or the results so far, are on
-their way. With `graph` on, a card's part of a product on a resident matrix is one CUDA graph.
+When the matrix travels (`mode` = ship), bound by the link of the first rank's host to its card, which all of it takes:
+rows for other cards go on while the next arrive. When it stays (resident), bound by the cards' memory, plus the latency
+of a broadcast, a gathering and two copies. `chunks` > 1 lets a card work while the next rows, or the results so far,
+are on their way. With `graph` on, a card's part of a product on a resident matrix is one CUDA graph.
 """
 
 import functools
+from collections import deque
 from typing import Literal
 
 from ladder.devices import cuda, mpi
@@ -19,18 +20,23 @@ REQUIRES = ("mpi4py", "cupy")
 
 
 class Link:
-    """NCCL between cards; where there are several pieces, in a stream of its own beside the one that computes."""
+    """NCCL between cards; where there are several pieces, in a stream of its own beside the one that computes.
+
+    What comes from the first rank's host comes in another.
+    """
 
     def __init__(self, problem, rank):
         self.nccl = load_nccl()
         self.rank, self.whole = rank, problem.matrix
         self.type = {"float64": self.nccl.NCCL_FLOAT64, "float32": self.nccl.NCCL_FLOAT32}[problem.sizes["dtype"]]
         self.columns = problem.sizes["m"]
-        # With one piece nothing can overlap.
-        self.stream = rank.stream if len(rank.pieces) == 1 else cuda.load_cupy().cuda.Stream(non_blocking=True)
-        longest = max(rows for parts in rank.parts for _, rows in parts)
-        # Rows of other ranks pass through here.
-        self.passing = cuda.empty((longest, self.columns), problem.sizes["dtype"]) if rank.is_first else None
+        stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
+        self.stream, self.copying = rank.stream if len(rank.pieces) == 1 else stream(), stream()
+        # Rows of other ranks pass through one of two buffers while those before leave the other; each has an event that
+        # tells when it is free.
+        passing = [rows for parts in rank.parts[1:] for _, rows in parts] if rank.is_first else []
+        free = self.stream.record()
+        self.passing = deque((cuda.empty((max(passing), self.columns), rank.x.dtype), free) for _ in passing[:2])
         self.arrived = {}
         self.cards = communicator()
 
@@ -59,14 +65,25 @@ class Link:
         if self.rank.is_first:
             for peer, parts in reversed(list(enumerate(self.rank.parts))):
                 first, count = parts[piece]
-                there = self.passing[:count] if peer else matrix
-                if count:
-                    there.set(self.whole[first : first + count], stream=self.stream)
-                if peer:
-                    self.to(there, peer)
+                rows = self.whole[first : first + count]
+                if peer and count:
+                    self.pass_on(rows, peer)
+                elif count:
+                    matrix.set(rows, stream=self.copying)
+            self.arrived[piece] = self.copying.record()
         else:
             self.into(matrix, 0)
-        self.arrived[piece] = self.stream.record()
+            self.arrived[piece] = self.stream.record()
+
+    def pass_on(self, rows, peer):
+        """Have rows of the first rank's host sent to another card."""
+        buffer, free = self.passing.popleft()
+        here = buffer[: len(rows)]
+        self.copying.wait_event(free)
+        here.set(rows, stream=self.copying)
+        follow(self.stream, self.copying)
+        self.to(here, peer)
+        self.passing.append((buffer, self.stream.record()))
 
     def receive(self, piece):
         """Let the computing stream wait for a piece."""
