@@ -77,6 +77,25 @@ def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(study):
     assert measured(study.pending("results/table.csv")) == ["blas"] * 3 + ["slower_blas"] * 2
 
 
+def test_other_ceilings_hide_nothing_that_is_missing(study):
+    """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
+    for m in (33, 34):
+        study.add(f"ceiling_{m}", {"blas": {"threads": 1}}, sizes={"form": "nn", "m": m, "n": 33, "k": 33})
+    out, status = two_variants(study).snakemake("publish")
+    assert status == 0, out
+    of_33 = study.config["experiments"]["ceiling_33"]
+
+    study.config["experiments"]["ceiling_33"] = None
+    study.add("more", {"tiled": {"threads": 1}})
+    out, status = study.snakemake("publish")
+    assert status == 0, out
+    assert "Of 7 cases 2 measured now, 5 before" in out
+    study.config["experiments"]["ceiling_33"] = of_33
+    out, status = study.snakemake("publish")
+    assert status == 0, out
+    assert "(Rule: publish)" in out
+
+
 def test_configurations_of_other_sizes_and_protocols_keep_their_records(study):
     whole = two_variants(study).config
     study.snakemake("results/table.csv")

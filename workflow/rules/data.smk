@@ -32,7 +32,9 @@ rule digits:
 
 rule reference:
     input:
-        lambda wildcards: ancient(data_of(reference_case(wildcards))),
+        lambda wildcards: once(
+            f"results/references/{wildcards.workload}/{wildcards.sizes}.npz", data_of(reference_case(wildcards))
+        ),
     output:
         "results/references/{workload}/{sizes}.npz",
     log:

@@ -23,11 +23,11 @@ if CONFIG["measure"]:
     rule measure:
         input:
             stamp=lambda wildcards: stamp_of(case_of(wildcards)),
-            data=lambda wildcards: ancient(data_of(case_of(wildcards))),
+            data=lambda wildcards: once(record_of(wildcards), data_of(case_of(wildcards))),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
-            ceilings=lambda wildcards: ceilings_of(case_of(wildcards)),
+            ceilings=lambda wildcards: once(record_of(wildcards), ceilings_of(case_of(wildcards))),
             binaries=lambda wildcards: binaries_of(case_of(wildcards), MEASURED_ARCHITECTURES),
-            compiled=lambda wildcards: compiled_of(case_of(wildcards)),
+            compiled=lambda wildcards: once(record_of(wildcards), compiled_of(case_of(wildcards))),
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",
         log:
