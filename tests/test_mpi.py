@@ -241,6 +241,17 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
         mpi.communicator()
 
 
+def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setenv("MPI4PY_LIBMPI", "/nowhere/libmpi.so")
+    monkeypatch.setattr(plan, "finds_mpi", plan.finds_mpi.__wrapped__)
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    for ranks in (1, 2):
+        case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})
+        assert plan.reason_left_out(case, True, Place("here", 2, launcher="mpiexec")) == "mpi4py finds no MPI"
+        assert plan.reason_left_out(case, True, Place("there", 2, launcher="srun", asked={"nodes": 1})) is None
+
+
 # The matrix-vector product
 
 

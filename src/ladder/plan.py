@@ -7,6 +7,8 @@ import itertools
 import json
 import random
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,6 +90,9 @@ def reason_left_out(case, peers, place):
             # A cluster's GPUs are there, whether CuPy is yet or not.
             if not is_installed(library) and not (library == "cupy" and place.asked):
                 return f"{library} is not installed"
+            # Nor is a cluster's MPI always to be found where its jobs are planned.
+            if library == "mpi4py" and not place.asked and not finds_mpi():
+                return "mpi4py finds no MPI"
         for program in constants.get("PROGRAMS", ()):
             if not shutil.which(program):
                 return f"the program {program} is not installed"
@@ -98,6 +103,13 @@ def reason_left_out(case, peers, place):
 def is_installed(library):
     """Whether a library could be imported, without importing it."""
     return importlib.util.find_spec(library) is not None
+
+
+@functools.cache
+def finds_mpi():
+    """Whether mpi4py finds a library of MPI; asked in a process of its own, where MPI isn't started either."""
+    program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
 
 
 def shuffled(keys):
