@@ -1,6 +1,6 @@
 """The numbers of the paper's section on matrix-vector products: of threads and ranks, of a GPU, and of several.
 
-Each part speaks of the study's subject or, where that has not measured it, of the first machine that has.
+Each part speaks of the study's subject or, where that has not measured it, of the machine with most cases of it.
 """
 
 import math
@@ -49,23 +49,18 @@ def numbers(found):
         headed("gemv/threads", threads(about(found, "gemv_threads")))
         | headed("gemv/mpi", ranks(about(found, "gemv_mpi")))
         | headed("gemv/gpu", on_gpu(about(found, "gemv_gpu")))
-        | headed("gemv/cards", on_cards(about(found, "gemv_cards", beside="gemv_mpi")))
+        | headed("gemv/cards", on_cards(about(found, "gemv_cards")))
         | headed("gemv/cards/large", large(about(found, "gemv_cards_large")))
         | headed("gemv/cards/graph", as_graph(about(found, "gemv_cards", graph="on")))
         | headed("gemv/findings", findings(about(found, "gemv_mpi")))
     )
 
 
-def about(found, experiment, beside=None, **conditions):
-    """The study about its subject, or if it has no cases of an experiment, about who has most of them.
-
-    Who has cases of the experiment `beside` too comes before those who don't.
-    """
+def about(found, experiment, **conditions):
+    """The study about its subject, or about who has most cases of an experiment if it has none."""
     counts = {name: cases(found.of(name), experiment, **conditions) for name in (found.subject, *found.machines())}
-    there = {name for name in counts if counts[name]}
-    both = {name for name in there if beside and cases(found.of(name), beside)}
-    order = sorted(there, key=lambda name: (name == found.subject, name in both, counts[name]))
-    return found.of(order[-1] if order else None)
+    most = max(counts, key=lambda name: (counts[name] > 0 and name == found.subject, counts[name]))
+    return found.of(most if counts[most] else None)
 
 
 def cases(found, experiment, **conditions):
@@ -121,7 +116,7 @@ def threads(found):
     best = min(every, key=lambda rows: rows["seconds"].median(), default=NO_ROWS)
     ceiling = reading(found, best)
     values |= headed("best", bandwidth(best, ceiling))
-    values["best/method"] = code(next(name for name in cases if best_of(cases[name]) is best)) if len(best) else None
+    values["best/method"] = called(next(name for name in cases if best_of(cases[name]) is best)) if len(best) else None
     values["best/threads"] = threads_named(best["threads"].iloc[0]) if len(best) else None
     values["best/reading"] = rate(ceiling, "bandwidth") if ceiling else None
     values["best/against/reading"] = against_reading(found, best)
@@ -132,6 +127,12 @@ def threads(found):
             pair = [cases[one].get(most, NO_ROWS) for one in (name, other)]
             values[f"{name}/against/{other}"] = comparison(*pair, code(other))
     return values
+
+
+def called(name):
+    """A method's variant, with its binding where it has one."""
+    chosen = METHODS[name]
+    return code(chosen["variant"]) + (f" ({code(chosen['binding'])})" if "binding" in chosen else "")
 
 
 def against_reading(found, rows):
@@ -183,7 +184,7 @@ def ranks(found):
     together = distributed.distinct(largest[largest["ranks"] > 1]) if len(largest) else largest
     values = {"machine": machine(found), "matrix": matrix(largest), "cache": caches(largest), "nodes": nodes(together)}
     for mode in MODES:
-        pure = most_ranks(largest, variant="mpi", mode=mode)
+        pure = most_ranks(together, variant="mpi", mode=mode)
         one = study.where(largest, variant="mpi", mode=mode, ranks=1)
         values |= headed(mode, parts(found, pure, mode))
         values[f"{mode}/against/one"] = comparison(pure, one, "one rank")

@@ -1,4 +1,4 @@
-"""The tables of the paper's section on matrix-vector products, each of the study's subject or who has most cases."""
+"""The tables of the paper's section on matrix-vector products, of the machines that `ladder.gemv_numbers` speaks of."""
 
 from ladder import distributed, gpu, latex, study
 from ladder.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, nodes, phases, reading, sizes, throughput

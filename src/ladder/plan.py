@@ -17,6 +17,8 @@ from ladder.case import Case
 from ladder.errors import LadderError
 from ladder.places import place_of
 
+PATIENCE = 60  # seconds for a library to be loaded from a slow file system
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -109,7 +111,11 @@ def is_installed(library):
 def finds_mpi():
     """Whether mpi4py finds a library of MPI; asked in a process of its own, where MPI isn't started either."""
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
-    return subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+    line = [sys.executable, "-c", program]
+    try:
+        return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def shuffled(keys):

@@ -6,13 +6,14 @@ sends by MPI, and NumPy multiplies in the place of cuBLAS. The card is the one t
 
 import ctypes
 import os
+import random
 import sys
 import uuid
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from ladder.workloads.gemv import cards
+from ladder.workloads.gemv import cards, nccl_cublas
 
 CACHE_BYTES = 2**20
 
@@ -62,6 +63,7 @@ class Event:
 # All streams by their number, in the order in which they are waited for, those that were entered, and those of a graph
 # that is being captured.
 streams, turns, current, captured = [], [], [], []
+order = random.Random(1)
 
 
 class Stream:
@@ -135,8 +137,8 @@ def memcpy(target, source, size, kind, stream):
 
 
 def synchronize():
-    """No stream is known to be before another: they take turns in being first."""
-    turns.reverse()
+    """No stream is known to be before another."""
+    order.shuffle(turns)
     for stream in turns:
         stream.synchronize()
 
@@ -215,3 +217,4 @@ cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties = properties
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
 cards.product = product
+nccl_cublas.PART = 2**15  # bytes, so that small matrices travel in several parts too

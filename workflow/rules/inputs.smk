@@ -10,6 +10,7 @@ CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.
 CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
+OWN_CEILINGS = [f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES]
 # What kernels are built for: the architectures of the configuration, and this machine's card, unless the cards of a
 # cluster are meant; and what measurements need of that.
 CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1] if not SITE]

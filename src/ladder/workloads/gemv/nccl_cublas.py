@@ -17,6 +17,8 @@ from ladder.workloads.gemv import cards
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
 REQUIRES = ("mpi4py", "cupy")
+# The bytes of the first card's memory in which rows for another arrive, before they go on.
+PART = 2**28
 
 
 class Link:
@@ -32,11 +34,12 @@ class Link:
         self.columns = problem.sizes["m"]
         stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
         self.stream, self.copying = rank.stream if len(rank.pieces) == 1 else stream(), stream()
+        self.rows = max(PART // rank.x.nbytes, 1)
         # Rows of other ranks pass through one of two buffers while those before leave the other; each has an event that
         # tells when it is free.
-        passing = [rows for parts in rank.parts[1:] for _, rows in parts] if rank.is_first else []
-        free = self.stream.record()
-        self.passing = deque((cuda.empty((max(passing), self.columns), rank.x.dtype), free) for _ in passing[:2])
+        others = [rows for parts in rank.parts[1:] for _, rows in parts] if rank.is_first else []
+        shape, free = (min(self.rows, max(others, default=0)), self.columns), self.stream.record()
+        self.passing = deque((cuda.empty(shape, rank.x.dtype), free) for _ in range(2))
         self.arrived = {}
         self.cards = communicator()
 
@@ -66,14 +69,20 @@ class Link:
             for peer, parts in reversed(list(enumerate(self.rank.parts))):
                 first, count = parts[piece]
                 rows = self.whole[first : first + count]
-                if peer and count:
-                    self.pass_on(rows, peer)
+                if peer:
+                    for part in self.parts(rows):
+                        self.pass_on(part, peer)
                 elif count:
                     matrix.set(rows, stream=self.copying)
             self.arrived[piece] = self.copying.record()
         else:
-            self.into(matrix, 0)
+            for part in self.parts(matrix):
+                self.into(part, 0)
             self.arrived[piece] = self.stream.record()
+
+    def parts(self, rows):
+        """Rows in the parts in which they travel."""
+        return [rows[first : first + self.rows] for first in range(0, len(rows), self.rows)]
 
     def pass_on(self, rows, peer):
         """Have rows of the first rank's host sent to another card."""
