@@ -1,10 +1,9 @@
 // A thread per row of a matrix that lies transposed, so that neighbouring threads read neighbouring elements; and the
 // transposition, by tiles of TILE x TILE. Blocks of the product have BLOCK threads, those of the transposition
 // TILE x STEP.
+#include "thread_per_row.cuh"
+
 constexpr int STEP = TILE / 4;
-// So few blocks on a multiprocessor are enough: told so, the compiler spends the registers that hold many loads.
-constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
-static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
 static_assert(TILE % 4 == 0 && TILE * STEP <= 1024, "tile must be a multiple of 4, 64 at most");
 
 extern "C" __global__ void __launch_bounds__(TILE *STEP)

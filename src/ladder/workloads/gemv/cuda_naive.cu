@@ -1,11 +1,12 @@
 // A thread per row of the matrix. Blocks have BLOCK threads.
-static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
+#include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
+extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;
   REAL sum = 0;
+#pragma unroll 16  // loads that don't wait for each other
   for (long long j = 0; j < m; ++j) sum += matrix[i * m + j] * x[j];
   y[i] = sum;
 }

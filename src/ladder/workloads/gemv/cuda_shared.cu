@@ -1,7 +1,7 @@
 // A thread per row of the matrix; BLOCK elements of x at a time are staged in shared memory for the block's BLOCK rows.
-static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
+#include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
+extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   __shared__ REAL part[BLOCK];
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
@@ -10,8 +10,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     const int count = m - start < BLOCK ? m - start : BLOCK;
     if (threadIdx.x < count) part[threadIdx.x] = x[start + threadIdx.x];
     __syncthreads();  // the part is complete
-    if (i < n)
+    if (i < n) {
+#pragma unroll 16  // loads that don't wait for each other
       for (int p = 0; p < count; ++p) sum += matrix[i * m + start + p] * part[p];
+    }
     __syncthreads();  // nobody reads it any more
   }
   if (i < n) y[i] = sum;
