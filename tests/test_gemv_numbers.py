@@ -207,6 +207,14 @@ def test_of_other_machines_the_one_with_most_cases_is_spoken_of(found):
         assert gemv_numbers.numbers(both.of(subject))["gemv/cards/machine"] == code(machine)
 
 
+def test_cards_with_ranks_on_cores_beside_them_are_spoken_of_before_more_cards(found):
+    fewer = made_up.study("fewer", chosen=[one for one in EVERYTHING if one[0] in ("gemv_cards", "gemv_mpi")][:-2])
+    more = made_up.study("more", chosen=[one for one in EVERYTHING if one[0] == "gemv_cards"])
+    both = made_up.both(fewer, more)
+    assert gemv_numbers.numbers(both.of("nobody"))["gemv/cards/machine"] == code("fewer")
+    assert gemv_numbers.numbers(both.of("more"))["gemv/cards/machine"] == code("more")
+
+
 def test_a_missing_phase_is_no_error(found):
     changed = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
     samples = changed.tables["gemv_mpi"]["samples"]

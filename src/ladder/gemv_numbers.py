@@ -49,18 +49,23 @@ def numbers(found):
         headed("gemv/threads", threads(about(found, "gemv_threads")))
         | headed("gemv/mpi", ranks(about(found, "gemv_mpi")))
         | headed("gemv/gpu", on_gpu(about(found, "gemv_gpu")))
-        | headed("gemv/cards", on_cards(about(found, "gemv_cards")))
+        | headed("gemv/cards", on_cards(about(found, "gemv_cards", beside="gemv_mpi")))
         | headed("gemv/cards/large", large(about(found, "gemv_cards_large")))
-        | headed("gemv/cards/graph", as_graph(about(found, "gemv_cards", graph="on")))
+        | headed("gemv/cards/graph", as_graph(about(found, "gemv_cards", beside="gemv_mpi", graph="on")))
         | headed("gemv/findings", findings(about(found, "gemv_mpi")))
     )
 
 
-def about(found, experiment, **conditions):
-    """The study about its subject, or about who has most cases of an experiment if it has none."""
+def about(found, experiment, beside=None, **conditions):
+    """The study about its subject, or if it has no cases of an experiment, about who has most of them.
+
+    Who has cases of the experiment `beside` too comes before those who don't.
+    """
     counts = {name: cases(found.of(name), experiment, **conditions) for name in (found.subject, *found.machines())}
-    most = max(counts, key=lambda name: (counts[name] > 0 and name == found.subject, counts[name]))
-    return found.of(most if counts[most] else None)
+    there = [name for name in counts if counts[name]]
+    both = [name for name in there if beside and cases(found.of(name), beside)]
+    first = {name: (name == found.subject, name in both, counts[name]) for name in there}
+    return found.of(max(first, key=first.get, default=None))
 
 
 def cases(found, experiment, **conditions):

@@ -16,7 +16,7 @@ def tables(found):
         "gemv_threads": threads_table(about(found, "gemv_threads")),
         "gemv_mpi": ranks_table(about(found, "gemv_mpi")),
         "gemv_gpu": gpu_table(about(found, "gemv_gpu")),
-        "gemv_cards": cards_table(about(found, "gemv_cards")),
+        "gemv_cards": cards_table(about(found, "gemv_cards", beside="gemv_mpi")),
     }
 
 
