@@ -46,6 +46,8 @@ def test_a_whole_study_lacks_only_what_cannot_be(values):
         "gemv/cards/ship/best/sending",
         "gemv/cards/ship/cores/sending",
         *(f"gemv/cards/ship/best/{name}" for name in ("computation", "imbalance", "verdict")),  # it overlaps
+        "gemv/cards/shared/time",  # as above
+        *(f"gemv/cards/{mode}/best/against/shared" for mode in ("ship", "resident")),
     }
 
 
@@ -198,6 +200,14 @@ def test_another_machine_is_spoken_of_where_the_subject_has_not_measured(found):
     values = gemv_numbers.numbers(both)
     assert values["gemv/mpi/machine"] == code("here")
     assert values["gemv/gpu/machine"] == code(made_up.MACHINE)
+
+
+def test_cards_are_held_against_threads_too_to_whom_nothing_is_sent():
+    threads = "gemv_mpi", Case("gemv", "openmp", made_up.gemv(4096), {"threads": 2}), 0.0011
+    values = gemv_numbers.numbers(made_up.study(chosen=[*EVERYTHING, threads]))
+    assert values["gemv/cards/shared/time"] == r"\qty{1.10}{\milli\second}"
+    assert values["gemv/cards/ship/best/against/shared"].startswith(r"takes \num{4.02} times as long as the fastest on")
+    assert "times as fast as the fastest on threads" in values["gemv/cards/resident/best/against/shared"]
 
 
 def test_of_other_machines_the_one_with_most_cases_is_spoken_of(found):

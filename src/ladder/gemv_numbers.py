@@ -1,6 +1,7 @@
 """The numbers of the paper's section on matrix-vector products: of threads and ranks, of a GPU, and of several.
 
-Each part speaks of the study's subject or, where that has not measured it, of the machine with most cases of it.
+Each part speaks of the study's subject or, where that has not measured it, of the machine with most cases of it; that
+of several GPUs if possible of a machine that has measured ranks on its cores too.
 """
 
 import math
@@ -335,7 +336,9 @@ def on_cards(found):
     of_cards = [rows for rows in sizes(found, "gemv_mpi", "gemv_cards") if "mpi_cuda" in set(rows["device"])]
     both = [rows for rows in of_cards if "mpi" in set(rows["device"])]
     rows = (both or of_cards or [NO_ROWS])[-1]
+    shared = distributed.fastest(study.where(rows, device="host"))
     values = {"machine": machine(found), "matrix": matrix(rows)}
+    values["shared/time"] = seconds(shared["seconds"].median()) if len(shared) else None
     for mode in MODES:
         here = study.where(rows, mode=mode)
         several, single = (here[here["ranks"] > 1], here[here["ranks"] == 1]) if len(here) else (here, here)
@@ -347,6 +350,7 @@ def on_cards(found):
         values |= headed(f"{mode}/cores", parts(found, cores, mode))
         values[f"{mode}/cores/place"] = place(cores)
         values[f"{mode}/best/against/cores"] = comparison(best, cores, "that")
+        values[f"{mode}/best/against/shared"] = comparison(best, shared, "the fastest on threads")
         values[f"{mode}/best/against/one"] = comparison(best, one, "the fastest on one GPU")
         values[f"{mode}/nccl/against/mpi"] = by_nccl(several)
         values[f"{mode}/overlap"] = overlap(eager(here), best)

@@ -230,7 +230,6 @@ def about(found, protocol, margin):
         "machine/cores": f"\\num{{{description['cores']}}}" if description else None,
         "machine/memory": latex.memory(description["memory"]) if description else None,
         "machine/origin": origin(found.subject),
-        "machines/there": f"{'is' if len(machines) == 1 else 'are'} \\num{{{len(machines)}}}",
         "machines/named": listed(code(name) for name in machines) or None,
         **{f"{name}/cases": cases_of(found, name, device="host") for name in EXPERIMENTS},
         "cases/measured": f"\\num{{{len(by_case)}}}",
