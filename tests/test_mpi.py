@@ -109,10 +109,10 @@ def in_this_folder(*names):
     return [one for one in found if one.info["name"] in names and one.info["cwd"] == str(Path.cwd())]
 
 
-def nobody_is_left():
-    """Whether all ranks end within some seconds."""
+def nobody_is_left(found=workers):
+    """Whether all that `found` finds, the ranks, end within some seconds: who is killed takes a moment."""
     for _ in range(100):
-        if not workers():
+        if not found():
             return True
         time.sleep(0.1)
     return False
@@ -176,7 +176,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
         measured(case_of(2), str(other), {"processes": 3})
     assert time.monotonic() - began < LIMIT
-    assert not in_this_folder("sleep", "cat")
+    assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
 
 
 def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
