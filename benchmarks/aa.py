@@ -18,8 +18,8 @@ from statistics import median
 
 os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants")
 
-from ladder.comparison import named, side_by_side
 from ladder.errors import LadderError
+from ladder.harness.comparison import named, side_by_side
 
 PERCENT = 5
 SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"

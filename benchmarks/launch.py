@@ -13,10 +13,12 @@ import timeit
 from functools import partial
 from statistics import median
 
-from ladder import locks, worker, workloads
-from ladder.comparison import named
+from ladder.catalogue import workloads
 from ladder.devices import cuda
 from ladder.errors import LadderError
+from ladder.harness import worker
+from ladder.harness.comparison import named
+from ladder.records import locks
 
 CASE = named("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
 LAUNCHES = 200

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ladder import machine, record
+from ladder.machine import nvidia
+from ladder.records import record
 
-ROOT = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 
 
 def pytest_collection_modifyitems(items):
     """Leave the tests marked `gpu` out where there is none."""
-    if not machine.gpus():
+    if not nvidia.gpus():
         for item in items:
             if item.get_closest_marker("gpu"):
                 item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))

@@ -9,10 +9,13 @@ on ranks with a GPU each. The first rank ends by saying how many products were r
 import itertools
 import sys
 
-from ladder import devices, machine, validation, worker, workloads
-from ladder.case import Case
-from ladder.gemv_numbers import MODES
-from ladder.steps import Steps, in_order
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.harness import validation, worker
+from ladder.harness.steps import Steps, in_order
+from ladder.machine import nvidia
+from ladder.records.case import Case
+from ladder.report.gemv_numbers import MODES
 
 SIZES = (1, 2, 17, 1000, 4097)
 DTYPES = ("float64", "float32")
@@ -25,7 +28,7 @@ def main():
     on_cards = sys.argv[1:2] == ["--cards"] and bool(sys.argv.pop(1))
     device, gemv = devices.load("mpi_cuda" if on_cards else "mpi"), workloads.load("gemv")
     if on_cards:
-        device.take({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in machine.gpus())})
+        device.take({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in nvidia.gpus())})
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from ladder.case import Case
-from ladder.collect import whole
-from ladder.study import Study
-from ladder.workloads import complete, constants, load, precision
+from ladder.catalogue.workloads import complete, constants, load, precision
+from ladder.records.case import Case
+from ladder.report.collect import whole
+from ladder.report.study import Study
 
 THREADS = (1, 2, 4, 6, 12, 24)
 SPEED = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0, "c_openmp": 1.0}

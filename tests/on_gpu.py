@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ladder import machine
 from ladder.devices import cuda
 from ladder.errors import LadderError
-from ladder.publish import GPU_TESTS
-from ladder.record import write_atomically
+from ladder.machine import description, nvidia, revision
+from ladder.records.record import write_atomically
+from ladder.report.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
 # Options of the tool, and of the run that it watches. Padding keeps what lies beyond one array from being the next one;
@@ -112,14 +112,14 @@ def main():
         version = cuda.load_cupy().cuda.runtime.runtimeGetVersion()
     except LadderError as error:
         sys.exit(f"test-gpu waits for an NVIDIA GPU. {error}")
-    card = machine.gpus()[0]
+    card = nvidia.gpus()[0]
     summary = {
         "ended": None,
-        "source": machine.commit(),
+        "source": revision.current(),
         "card": card["name"],
         "driver": card["driver"],
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
-        "libraries": machine.versions(),
+        "libraries": description.versions(),
         "tests": tested(),
         "sanitizers": {tool: watched(tool) for tool in TOOLS} if sanitizer() else {},
     }

@@ -13,12 +13,14 @@ import json
 import tempfile
 from pathlib import Path
 
-from ladder import build, validation, worker, workloads
-from ladder import data as datasets
-from ladder.case import Case
-from ladder.comparison import named
+from ladder.build import binaries
+from ladder.catalogue import workloads
+from ladder.data import datasets as datasets
 from ladder.devices import cuda
-from ladder.steps import Steps, in_order
+from ladder.harness import validation, worker
+from ladder.harness.comparison import named
+from ladder.harness.steps import Steps, in_order
+from ladder.records.case import Case
 
 DTYPES = ("float64", "float32")
 # Beside odd ones, a shape whose rows begin with whole vectors while its tiles are not full.
@@ -37,11 +39,11 @@ def cases(own=False):
     """Every kernel of every CUDA variant; with `own`, only of variants with a source."""
     for name in on_gpu("gemm", own):
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
-            for tuning in build.choices("gemm", name, dtype):
+            for tuning in binaries.choices("gemm", name, dtype):
                 yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
     for name in on_gpu("gemv", own):
         for dtype, (n, m) in itertools.product(DTYPES, SHAPES_OF_VECTORS):
-            for tuning in build.choices("gemv", name, dtype):
+            for tuning in binaries.choices("gemv", name, dtype):
                 yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
         yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)

@@ -5,10 +5,12 @@ import json
 import sys
 from pathlib import Path
 
-from ladder import configuration, machine, places, plan, workloads
-from ladder.case import Case
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.record import read_json
+from ladder.machine import description
+from ladder.planning import configuration, places, plan
+from ladder.records.case import Case
+from ladder.records.record import read_json
 
 
 def main(arguments=None):
@@ -200,7 +202,7 @@ def run_list(options):
 
 
 def run_status(options):
-    from ladder import status
+    from ladder.planning import status
 
     if options.configfile:
         config = configuration.load(["config/config.yaml", *options.configfile])
@@ -212,7 +214,7 @@ def run_status(options):
 
 
 def run_plan(options):
-    from ladder.record import write_atomically
+    from ladder.records.record import write_atomically
 
     config = configuration.checked(parsed(options.config, "The configuration"))
     if len(config["experiments"]) != 1:
@@ -225,25 +227,26 @@ def run_plan(options):
 
 
 def run_data(options):
-    from ladder import data
+    from ladder.data import datasets
 
     if options.name == "digits":
-        data.digits(options.out)
+        datasets.digits(options.out)
     else:
-        data.mnist(options.out, options.mirror)
+        datasets.mnist(options.out, options.mirror)
 
 
 def run_reference(options):
     import numpy as np
 
-    from ladder import data, workloads
+    from ladder.catalogue import workloads
+    from ladder.data import datasets
 
     workload = workloads.load(options.workload)
     given = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
     sizes = workload.reference_sizes(workloads.complete(options.workload, given))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference beforehand: its results are checked inside the job.")
-    found = workload.reference.compute(sizes, data.load(options.data))
+    found = workload.reference.compute(sizes, datasets.load(options.data))
     out = Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".part.npz")
@@ -252,23 +255,23 @@ def run_reference(options):
 
 
 def run_build(options):
-    from ladder import build
+    from ladder.build import binaries
 
-    print(build.ensure(options.architecture, options.workload, options.variant, options.constants))
+    print(binaries.ensure(options.architecture, options.workload, options.variant, options.constants))
 
 
 def run_precompile(options):
-    from ladder import compilation
+    from ladder.build import compilation
     from ladder.devices import host
-    from ladder.measure import precompile
-    from ladder.record import write_atomically
+    from ladder.harness.measure import precompile
+    from ladder.records.record import write_atomically
 
     host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
     workloads.require_sound(case)
     if not compilation.is_needed(case):
         raise LadderError(f"{case.workload}/{case.variant} has nothing that Numba compiles.")
-    note = precompile(case)
+    note = precompile(case, configuration.protocol({}))
     if "failed" in note:
         print(f"ladder precompile: nothing is compiled ahead. {note['failed']}", file=sys.stderr)
     write_atomically(options.out, json.dumps(note, indent=1) + "\n")
@@ -276,39 +279,40 @@ def run_precompile(options):
 
 def run_measure(options):
     from ladder.devices import host
-    from ladder.measure import measure
+    from ladder.harness.measure import measure
 
     host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None
     data = data_folders(options.data)
     protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
-    label = machine.label() if options.machine == "auto" else options.machine
+    label = description.label() if options.machine == "auto" else options.machine
     measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted, options.launcher)
 
 
 def run_ceilings(options):
-    from ladder import ceilings
-    from ladder.record import write_atomically
+    from ladder.records.record import write_atomically
+    from ladder.report import ceilings
 
     found = ceilings.summarise(options.records, options.margin)
     write_atomically(options.out, json.dumps(found, indent=1) + "\n")
 
 
 def run_collect(options):
-    from ladder import collect
+    from ladder.report import collect
 
     collect.collect(read_plan(options.plan), options.out, options.published)
 
 
 def run_table(options):
-    from ladder import collect
+    from ladder.report import collect
 
     collect.join(options.folders, options.out)
 
 
 def run_figure(options):
-    from ladder import collect, data, figures
+    from ladder.data import datasets
+    from ladder.report import collect, figures
 
     given, wants = {}, figures.constants(options.name)
     if wants["EXPERIMENTS"]:
@@ -321,12 +325,12 @@ def run_figure(options):
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
-        given["data"] = Path(options.data).name, data.load(options.data)
+        given["data"] = Path(options.data).name, datasets.load(options.data)
     figures.write(options.name, options.out, **given)
 
 
 def run_compare(options):
-    from ladder import comparison
+    from ladder.harness import comparison
 
     found = comparison.side_by_side(
         comparison.named(options.a),
@@ -345,13 +349,13 @@ def run_compare(options):
 
 
 def run_publish(options):
-    from ladder.publish import publish
+    from ladder.report.publish import publish
 
     publish([read_plan(path) for path in options.plans], options.machine, options.out, options.keep)
 
 
 def run_numbers(options):
-    from ladder import gemv_numbers, gpu, latex, numbers, study
+    from ladder.report import gemv_numbers, gpu, latex, numbers, study
 
     found = study.load(options.folders, options.machine, options.description)
     protocol = configuration.protocol(parsed(options.protocol, "--protocol"))
@@ -361,8 +365,8 @@ def run_numbers(options):
 
 
 def run_tables(options):
-    from ladder import gemv_tables, gpu, latex, study, tables
-    from ladder.record import write_atomically
+    from ladder.records.record import write_atomically
+    from ladder.report import gemv_tables, gpu, latex, study, tables
 
     found = study.load(options.folders, options.machine, options.description)
     every = tables.all_tables(found) | gpu.tables(found, options.kernel) | gemv_tables.tables(found)
@@ -372,15 +376,15 @@ def run_tables(options):
 
 
 def run_paper(options):
-    from ladder import paper
+    from ladder.report import typesetting
 
-    paper.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out)
+    typesetting.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out)
 
 
 def run_describe(options):
-    from ladder.record import write_atomically
+    from ladder.records.record import write_atomically
 
-    write_atomically(options.out, json.dumps(machine.describe(), indent=1) + "\n")
+    write_atomically(options.out, json.dumps(description.describe(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from ladder import machine
+from ladder.machine import nvidia
 
 pytestmark = pytest.mark.workflow
 
@@ -27,7 +27,7 @@ def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(proje
     on_cards = {("gemm", "cuda_tiled"), ("gemm", "cublas"), ("gemv", "cuda_warp"), ("mlp", "cuda"), ("stream", "cuda")}
     assert on_cards < {(workload, variant) for label, workload, variant in found if label == "cluster-gpu"}
     assert ("cluster-cpu", "gemv", "mpi") in found
-    if not machine.gpus():
+    if not nvidia.gpus():
         assert not on_cards & {(workload, variant) for _, workload, variant in planned(project, "--cores", "2")}
 
 

@@ -13,7 +13,7 @@ import pytest
 from cluster import slurm as virtual
 from cluster.conftest import NODES
 from conftest import ROOT
-from ladder import record
+from ladder.records import record
 
 pytestmark = pytest.mark.cluster
 ON_RANKS = {**NODES, "count": 2, "launcher": "srun --mpi=pmi2"}

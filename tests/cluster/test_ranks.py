@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from conftest import PROTOCOL, ROOT
-from ladder import workloads
-from ladder.case import Case
+from ladder.catalogue import workloads
+from ladder.records.case import Case
 
 pytestmark = pytest.mark.cluster
 SITE = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())

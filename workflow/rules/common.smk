@@ -4,10 +4,18 @@ import os
 import sys
 from pathlib import Path
 
-from ladder import cluster, configuration, locks, machine, places, plan, sources, status, workloads
-from ladder.ceilings import is_ceiling
-from ladder.record import from_path
-from ladder.record import path_of as record_path
+from ladder.planning import slurm
+from ladder.planning import configuration
+from ladder.records import locks
+from ladder.planning import places
+from ladder.planning import plan
+from ladder.catalogue import sources
+from ladder.planning import status
+from ladder.catalogue import workloads
+from ladder.machine import revision
+from ladder.report.ceilings import is_ceiling
+from ladder.records.record import from_path
+from ladder.records.record import path_of as record_path
 from ladder.errors import LadderError
 
 
@@ -40,7 +48,7 @@ if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
     if workflow.is_main_process:
-        os.environ |= {"LADDER_COMMIT": machine.in_a_word(machine.commit())}  # a node may not have git
+        os.environ |= {"LADDER_COMMIT": revision.to_text(revision.current())}  # a node may not have git
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"
@@ -66,9 +74,9 @@ def require_cluster():
         if not SITE:
             return
         used = [places.place_of(PLACES, case) for case in due]
-        cluster.require_accepted(SITE, places.site_path(), [kind for kind in PLACES if PLACES[kind] in used])
-        cluster.require_packages(due)
-        if stray := cluster.cancel_stray():
+        slurm.require_accepted(SITE, places.site_path(), [kind for kind in PLACES if PLACES[kind] in used])
+        slurm.require_packages(due)
+        if stray := slurm.cancel_stray():
             print(f"ladder: cancelled what an earlier run left in Slurm: {', '.join(stray)}.", file=sys.stderr)
     except LadderError as error:
         stop(error)

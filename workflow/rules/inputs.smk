@@ -2,9 +2,11 @@
 import functools
 from dataclasses import replace
 
-from ladder import build, compilation, data
-from ladder import figures as drawings
-from ladder.case import Case
+from ladder.build import binaries
+from ladder.build import compilation
+from ladder.data import datasets
+from ladder.report import figures as drawings
+from ladder.records.case import Case
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
@@ -21,9 +23,9 @@ MEASURED_ARCHITECTURES = ARCHITECTURES if SITE else CARD
 def binaries_of(case, architectures):
     """The binaries that a case needs on these architectures."""
     return [
-        str(build.place(architecture, *kernel))
+        str(binaries.place(architecture, *kernel))
         for architecture in architectures
-        for kernel in sorted(build.kernels(case))
+        for kernel in sorted(binaries.kernels(case))
     ]
 
 
@@ -162,7 +164,7 @@ def reference_case(wildcards):
 def data_of(case):
     """The files of the data set that a case reads."""
     name = workloads.load(case.workload).data_set(case.sizes)
-    return expand("results/data/{name}/{file}", name=name, file=data.FILES) if name else []
+    return expand("results/data/{name}/{file}", name=name, file=datasets.FILES) if name else []
 
 
 def reference_of(case):
@@ -200,7 +202,7 @@ def ceilings_for(figure):
 
 def code_of(*modules):
     """The fingerprint of the modules that write about the study."""
-    shared = ["study", "latex", "statistics", "collect", "record"]
+    shared = ["report/study", "report/latex", "statistics/intervals", "statistics/verdicts", "report/collect", "records/record"]
     return sources.combined(tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared]))
 
 

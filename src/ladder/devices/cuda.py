@@ -8,10 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ladder import build, locks, machine
+from ladder.build import binaries
 from ladder.devices import host
-from ladder.devices.host import agreed, by_rank, command, doubt, is_first, listen, share_start, take  # noqa: F401
+from ladder.devices.host import (
+    agreed,
+    by_rank,  # noqa: F401
+    command,  # noqa: F401
+    doubt,  # noqa: F401
+    is_first,  # noqa: F401
+    listen,  # noqa: F401
+    share_start,  # noqa: F401
+    take,  # noqa: F401
+)
 from ladder.errors import LadderError
+from ladder.machine import nvidia
+from ladder.records import locks
 
 # Others may be timed meanwhile, on other cards.
 SHARES_MACHINE = True
@@ -53,7 +64,7 @@ def load_cupy():
         cupy.cuda.runtime.getDeviceCount()
         cupy.cuda.Device().use()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        cards = machine.gpus()
+        cards = nvidia.gpus()
         is_old = "InsufficientDriver" in str(error) and cards  # which CUDA says of no driver too
         hint = f"update the driver, {cards[0]['driver']}" if is_old else "`nvidia-smi` must list a card"
         raise LadderError(f"There is no GPU to work on: CUDA says {error}; {hint}.") from None
@@ -62,7 +73,7 @@ def load_cupy():
 
 def require_card():
     """The names of the cards that there are. Raises LadderError when there is none."""
-    if cards := [card["uuid"] for card in machine.gpus()]:
+    if cards := [card["uuid"] for card in nvidia.gpus()]:
         return cards
     raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
 
@@ -242,7 +253,7 @@ def state(run, timed=None, same=agreed):
     cupy = load_cupy()
     card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(machine.gpu_state, f"GPU-{card}")
+        answer = pool.submit(nvidia.state, f"GPU-{card}")
         while not same(answer.done()):
             (timed or stopwatch)(run)
     return answer.result()
@@ -267,8 +278,8 @@ def multiprocessors():
 @functools.cache
 def kernel(workload, variant, name, dtype, **tuning):
     """A kernel of a variant's CUDA source, compiled with these constants."""
-    slug = build.slug(workload, variant, dtype, tuning)
-    return module(build.ensure(architecture(), workload, variant, slug)).get_function(name)
+    slug = binaries.slug(workload, variant, dtype, tuning)
+    return module(binaries.ensure(architecture(), workload, variant, slug)).get_function(name)
 
 
 @functools.cache

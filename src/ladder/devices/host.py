@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ladder import caches, machine
 from ladder.errors import LadderError
+from ladder.machine import caches, description
 
 # Nothing else may be timed on the machine meanwhile.
 SHARES_MACHINE = False
@@ -138,7 +138,7 @@ def threads_found():
     """
     is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
-    found = {"node": machine.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+    found = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
         found["places"] = sorted(map(sorted, places()))
     if "numba" in sys.modules:

@@ -11,10 +11,20 @@ import sys
 import time
 from pathlib import Path
 
-from ladder import caches, machine
 from ladder.devices import host
-from ladder.devices.host import empty, in_words, lease, staging, state, take, to_host, transfers, upload  # noqa: F401
+from ladder.devices.host import (
+    empty,  # noqa: F401
+    in_words,  # noqa: F401
+    lease,  # noqa: F401
+    staging,  # noqa: F401
+    state,  # noqa: F401
+    take,  # noqa: F401
+    to_host,  # noqa: F401
+    transfers,  # noqa: F401
+    upload,  # noqa: F401
+)
 from ladder.errors import LadderError
+from ladder.machine import caches, description
 
 SHARES_MACHINE = False
 CEILINGS = "host"
@@ -58,7 +68,7 @@ def share_start(case, launcher):
     In a job of Slurm, and by launchers such as srun and jsrun, cores and cards go to one group after the other.
     """
     program, *_ = shlex.split(launcher or "") or [""]
-    return case.ranks == 1 or (not machine.slurm() and Path(program).name in SHARING)
+    return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING)
 
 
 def doubt():
@@ -137,8 +147,8 @@ def by_rank():
 def flusher():
     """A function by which the ranks of a node empty the caches of all their CPUs together."""
     world = communicator()
-    places = world.allgather((machine.node(), sorted(host.AFFINITY)))
-    neighbours = sum(node == machine.node() for node, _ in places)
+    places = world.allgather((description.node(), sorted(host.AFFINITY)))
+    neighbours = sum(node == description.node() for node, _ in places)
     return caches.flusher(own_cpus(places, world.rank), neighbours)
 
 

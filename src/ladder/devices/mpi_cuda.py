@@ -8,9 +8,27 @@ slower than memory, and a host without its caches would be timed at fetching Pyt
 import os
 
 from ladder.devices import cuda, host, mpi
-from ladder.devices.cuda import flusher, in_words, lease  # noqa: F401
-from ladder.devices.host import staging, to_host, transfers, upload  # noqa: F401
-from ladder.devices.mpi import agreed, by_rank, command, communicator, doubt, is_first, listen, share_start  # noqa: F401
+from ladder.devices.cuda import (
+    flusher,  # noqa: F401
+    in_words,  # noqa: F401
+    lease,  # noqa: F401
+)
+from ladder.devices.host import (
+    staging,  # noqa: F401
+    to_host,  # noqa: F401
+    transfers,  # noqa: F401
+    upload,  # noqa: F401
+)
+from ladder.devices.mpi import (
+    agreed,
+    by_rank,  # noqa: F401
+    command,  # noqa: F401
+    communicator,
+    doubt,  # noqa: F401
+    is_first,  # noqa: F401
+    listen,  # noqa: F401
+    share_start,  # noqa: F401
+)
 from ladder.errors import LadderError
 
 SHARES_MACHINE = False

@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 
-from ladder.steps import Steps
+from ladder.harness.steps import Steps
 
 DEVICE = "mpi"
 RUNTIME = "blas"

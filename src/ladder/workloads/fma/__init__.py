@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.validation import compare, unit_roundoff
+from ladder.harness.validation import compare, unit_roundoff
 
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False

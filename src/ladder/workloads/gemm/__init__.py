@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.validation import Check, compare, product_factor, rounding_factor
+from ladder.harness.validation import Check, compare, product_factor, rounding_factor
 
 SIZES = {
     "form": ("nn", "tn", "nt"),

@@ -6,7 +6,7 @@ cluster of so many blocks shares the sums of one tile, for results of few tiles 
 all on GPUs before compute capability 9.0, which have no clusters).
 """
 
-from ladder import build
+from ladder.build import binaries
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -48,5 +48,5 @@ def setup(
     problem, *, bm: int = 0, bn: int = 0, bk: int = 0, wm: int = 0, wn: int = 0, stages: int = 0, splitk: int = 0
 ):
     """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
-    tilings = build.named(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
+    tilings = binaries.named(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

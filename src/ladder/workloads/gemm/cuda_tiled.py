@@ -6,7 +6,7 @@ large enough. With `splitk` > 1, a cluster of so many blocks shares the sums of 
 long sums (one block alone does it all on GPUs before compute capability 9.0, which have no clusters).
 """
 
-from ladder import build
+from ladder.build import binaries
 from ladder.workloads.gemm import launch
 
 DEVICE = "cuda"
@@ -43,5 +43,5 @@ def product(form, tilings=TILES):
 
 def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, splitk: int = 0):
     """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
-    tilings = build.named(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
+    tilings = binaries.named(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder import large
-from ladder.validation import compare, random_sum_factor
+from ladder.devices import large
+from ladder.harness.validation import compare, random_sum_factor
 
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False

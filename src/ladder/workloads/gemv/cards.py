@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from ladder.devices import cuda
 from ladder.errors import LadderError
-from ladder.steps import Steps, in_order
+from ladder.harness.steps import Steps, in_order
 from ladder.workloads.gemv.cublas import product
 from ladder.workloads.gemv.ranks import rows_of
 

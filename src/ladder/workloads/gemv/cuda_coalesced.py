@@ -9,7 +9,7 @@ step of preparation, timed as a phase.
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.steps import Steps
+from ladder.harness.steps import Steps
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ladder.steps import Steps
+from ladder.harness.steps import Steps
 
 
 def rows_of(count, ranks):

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.validation import Check, compare
+from ladder.harness.validation import Check, compare
 from ladder.workloads.mlp import reference
 
 SIZES = {

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from ladder import workloads
+from ladder.catalogue import workloads
 from ladder.devices import cuda
-from ladder.steps import in_order
+from ladder.harness.steps import in_order
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

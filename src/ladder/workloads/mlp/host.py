@@ -11,7 +11,7 @@ from functools import partial
 import numba
 import numpy as np
 
-from ladder import workloads
+from ladder.catalogue import workloads
 from ladder.workloads.mlp import blas_threads
 from ladder.workloads.mlp import elementwise as each
 

@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 
-from ladder.validation import CONFIDENCE, unit_roundoff
+from ladder.harness.validation import CONFIDENCE, unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
 

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder import large
-from ladder.validation import compare, product_factor
+from ladder.devices import large
+from ladder.harness.validation import compare, product_factor
 
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")

@@ -1,0 +1,1 @@
+"""What is compiled ahead of measuring: CUDA kernels, and what Numba compiles."""

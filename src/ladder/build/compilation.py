@@ -1,0 +1,77 @@
+"""What Numba compiles ahead of any measurement: which cases need that, and where it is kept.
+
+Numba compiles for types and for constants, such as a form, never for a count: one small problem stands for all of its
+kind, whatever their sizes and threads. Its cache also goes by things that a fingerprint leaves out, such as its own
+version and comments in a source, so those are noted beside what was compiled.
+"""
+
+import functools
+import hashlib
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from ladder.catalogue import sources, workloads
+from ladder.machine import cpus
+from ladder.records.case import Case
+
+FOLDER = Path("results/cache")
+SMALL = 2  # not 1: an array with one row or column has the layouts of C and of Fortran
+
+
+def is_needed(case):
+    """Whether a case of the host, of one process or of ranks, works with Numba, in its variant or what that imports."""
+    is_on_host = workloads.constants(case.workload, case.variant)["DEVICE"] in ("host", "mpi")
+    return is_on_host and bool(compiled_sources(case))
+
+
+def compiled_sources(case):
+    """Of the sources of a case's workload and variants those that work with Numba."""
+    return [path for path in sources.code(case) if path.suffix == ".py" and imports_numba(path)]
+
+
+@functools.cache
+def imports_numba(path):
+    return any(name.partition(".")[0] == "numba" for name in sources.imports(path))
+
+
+def smallest(case):
+    """The case that stands for all of its kind: the same words and tuning, all counts small, one thread of one rank."""
+    kinds = workloads.load(case.workload).SIZES
+    words = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
+    counts = {name: kind(SMALL) for name, kind in kinds.items() if isinstance(kind, type)}
+    tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
+    return Case(case.workload, case.variant, workloads.complete(case.workload, words | counts), tuning)
+
+
+def folder(case):
+    """Where Numba keeps a case's compiled code: that of other sources isn't found there."""
+    return FOLDER / sources.fingerprint(case)
+
+
+def name(case):
+    """The name of a case's kind of problem, as a path."""
+    return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{smallest(case).slug}.json"
+
+
+def place(case):
+    """Where the note lies that what a case's kind of problem needs has been compiled: beside that."""
+    return FOLDER / name(case)
+
+
+def state(case):
+    """What compiled code is only good for, as a dict for JSON: Numba, Python, CPU, and the sources to the letter."""
+    text = b"".join(path.read_bytes() for path in compiled_sources(case))
+    own = {"numba": version("numba"), "python": platform.python_version(), "cpu": cpus.cpu()["Model name"]}
+    return own | {"sources": hashlib.sha256(text).hexdigest()}
+
+
+def counter(case):
+    """A function: how many functions Numba has compiled, rather than found, in this process since now."""
+    if not is_needed(case):
+        return lambda: 0
+    from numba.core import event
+
+    listener = event.RecordingListener()
+    event.register("numba:compile", listener)
+    return lambda: sum(one.is_start for _, one in listener.buffer)

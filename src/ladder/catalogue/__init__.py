@@ -1,0 +1,1 @@
+"""Which workloads and variants there are, read as text, and the fingerprints of their sources."""

@@ -1,0 +1,249 @@
+"""The workloads: a folder each, with its inputs, cost and checks in `__init__.py` and a module per variant.
+
+Variants outside the repository are found in the folders of LADDER_VARIANTS (separated by ':'), laid out alike:
+`<folder>/<workload>/<variant>.py`. A variant is imported only inside its own job; planning reads its constants as text.
+"""
+
+import ast
+import functools
+import importlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from ladder.errors import LadderError
+
+HOME = Path(__file__).parents[1] / "workloads"
+# Modules of a workload's folder that are no variants.
+SUPPORT = {
+    "__init__",
+    "reference",
+    "microkernel",
+    "elementwise",
+    "exponential",
+    "blas_threads",
+    "launch",
+    "ranks",
+    "cards",
+}
+# Tunings that count something, of which there is at least one.
+COUNTS = ("threads", "ranks", "chunks")
+# What a tuning's annotation asks of its value.
+KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
+
+
+def folders(workload):
+    """The folders in which variants of a workload are looked for, the project's own first."""
+    extra = filter(None, os.environ.get("LADDER_VARIANTS", "").split(":"))
+    return [HOME / workload, *(Path(folder).expanduser() / workload for folder in extra)]
+
+
+def look_in(extra):
+    """Look for variants in these folders too, in this process and those that it starts."""
+    os.environ["LADDER_VARIANTS"] = ":".join(str(Path(folder).expanduser().resolve()) for folder in extra)
+
+
+def names():
+    """The names of all workloads."""
+    return sorted(path.parent.name for path in HOME.glob("*/__init__.py"))
+
+
+def load(workload):
+    """The module of a workload, its variants outside the repository made importable."""
+    if workload not in names():
+        raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+    module = importlib.import_module(f"ladder.workloads.{workload}")
+    module.__path__[:] = map(str, folders(workload))
+    return module
+
+
+def module_path(workload, name):
+    """The file of a module of a workload's folders, or None."""
+    return next(filter(Path.is_file, (folder / f"{name}.py" for folder in folders(workload))), None)
+
+
+@functools.cache
+def variant_path(workload, variant):
+    """The file of a variant. Raises LadderError when there is none."""
+    if variant not in SUPPORT and (path := module_path(workload, variant)):
+        return path
+    raise LadderError(
+        f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
+        f"or choose one of {', '.join(variants(workload))}."
+    )
+
+
+def variants(workload):
+    """The names of the variants of a workload."""
+    found = {path.stem for folder in folders(workload) for path in folder.glob("*.py")}
+    return sorted(found - SUPPORT)
+
+
+@functools.cache
+def statements(path):
+    """The statements of a variant's file, parsed without importing it."""
+    try:
+        return ast.parse(path.read_text()).body
+    except SyntaxError as error:
+        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
+
+
+@functools.cache
+def constants(workload, variant):
+    """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
+    path = variant_path(workload, variant)
+    found = {"REQUIRES": ()}
+    for node in statements(path):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    if "DEVICE" not in found:
+        raise LadderError(f'{path} doesn\'t say where its arrays live: add DEVICE = "host".')
+    if not {"RUNTIME", "USES"} & set(found):
+        raise LadderError(f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or "openmp".')
+    return found
+
+
+def arguments(workload, variant):
+    """The keyword-only arguments of a variant's `setup`, read without importing it: [(argument, default or None)]."""
+    path = variant_path(workload, variant)
+    for node in statements(path):
+        if isinstance(node, ast.FunctionDef) and node.name == "setup":
+            return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
+    raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")
+
+
+@functools.cache
+def tunings(workload, variant):
+    """What a variant's `setup` takes: {name: (kind, is required)}; `kind` is the annotation's text."""
+    return {
+        one.arg: (one.annotation and ast.unparse(one.annotation), default is None)
+        for one, default in arguments(workload, variant)
+    }
+
+
+def choices(kind):
+    """The words of a tuning annotated `Literal["a", "b"]`; of any other none."""
+    return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
+
+
+def defaults(workload, variant):
+    """The tunings that have a default: {name: value}."""
+    found = arguments(workload, variant)
+    return {one.arg: ast.literal_eval(default) for one, default in found if default is not None}
+
+
+def require_tuning(workload, variant, tuning):
+    """Refuse a tuning that the variant's `setup` would not take."""
+    takes, name = tunings(workload, variant), f"{workload}/{variant}"
+    if unknown := sorted(set(tuning) - set(takes)):
+        raise LadderError(f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}.")
+    for key, (kind, is_required) in takes.items():
+        if key not in tuning:
+            if is_required:
+                raise LadderError(f"{name} needs a value for its tuning {key!r}: it takes {', '.join(takes)}.")
+            continue
+        if (words := choices(kind)) and tuning[key] not in words:
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be one of {', '.join(words)}.")
+        types, need = KINDS.get(kind, (object, "anything"))
+        if not isinstance(tuning[key], types) or (key in COUNTS and tuning[key] < 1):
+            raise LadderError(f"{key}={tuning[key]!r} of {name} must be {need}{' of at least 1' * (key in COUNTS)}.")
+
+
+def require_sound(case):
+    """Refuse a case that no plan would have: of unknown or incomplete sizes or tuning."""
+    full = replace(case, sizes=complete(case.workload, case.sizes)).slug
+    if full != case.slug:
+        raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
+    require_tuning(case.workload, case.variant, case.tuning)
+    for other in used(case):
+        variant_path(*other)
+
+
+def used(case):
+    """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
+    uses = constants(case.workload, case.variant).get("USES", {})
+    return {(workload, case.tuning[name]) for name, workload in uses.items()}
+
+
+def device(case):
+    """The name of the device that a case is timed on."""
+    return constants(case.workload, case.variant)["DEVICE"]
+
+
+def cards(case):
+    """How many GPUs a case is timed on."""
+    return {"cuda": 1, "mpi_cuda": case.ranks}.get(device(case), 0)
+
+
+def runtime(case):
+    """Whose threads a case counts: numba, blas or torch; a variant that uses another's kernels has theirs."""
+    own = constants(case.workload, case.variant).get("RUNTIME")
+    found = [own] if own else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
+    return found[0] if found else None
+
+
+def environment(case):
+    """The variables that a variant asks for, its tunings filled in: its ENVIRONMENT, {"OMP_PROC_BIND": "{binding}"}."""
+    asked = constants(case.workload, case.variant).get("ENVIRONMENT", {})
+    return {name: text.format(**case.tuning) for name, text in asked.items()}
+
+
+def precision(case):
+    """The arithmetic that a case works in: its dtype, or the lower one that a variant or, for float32, `math` says."""
+    dtype = case.sizes["dtype"]
+    for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
+        dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
+    math = case.tuning.get("math", "default")
+    return dtype if math == "default" or dtype == "float64" else math
+
+
+def load_variant(workload, variant):
+    """The module of a variant; for measuring jobs alone."""
+    load(workload)
+    variant_path(workload, variant)
+    return importlib.import_module(f"ladder.workloads.{workload}.{variant}")
+
+
+def complete(workload, sizes):
+    """The sizes in the workload's own order, defaults filled in, each checked.
+
+    A workload's SIZES maps a name to a tuple of the words allowed (the first is the default), to `int` (a whole number
+    of at least 1, required), to `float` (a number above 0, required), or to a number (any such number; the default).
+    """
+    module = load(workload)
+    if unknown := set(sizes) - set(module.SIZES):
+        raise LadderError(
+            f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
+        )
+    full = {}
+    for name, kind in module.SIZES.items():
+        value = sizes.get(name, default_of(kind))
+        if value is None:
+            raise LadderError(f"{workload} needs a value for its size {name!r}.")
+        if isinstance(kind, tuple):
+            if value not in kind:
+                raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
+        elif isinstance(kind, str):
+            value = str(value)
+        else:
+            whole = kind is int or isinstance(kind, int)
+            least = 0 if isinstance(kind, int) and not isinstance(kind, type) else 1
+            good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+            if not good or (value < least if whole else not 0 < value < float("inf")):
+                need = f"a whole number of at least {least}" if whole else "a number above 0"
+                raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
+            value = value if whole else float(value)
+        full[name] = value
+    if problem := getattr(module, "refuse", lambda sizes: None)(full):
+        raise LadderError(problem)
+    return full
+
+
+def default_of(kind):
+    """The default of one entry of SIZES; None where a value is required."""
+    if isinstance(kind, type):
+        return None
+    return kind[0] if isinstance(kind, tuple) else kind

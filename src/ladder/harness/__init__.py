@@ -1,0 +1,1 @@
+"""Checking and timing a case, alone or beside another."""

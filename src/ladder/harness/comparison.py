@@ -1,0 +1,124 @@
+"""Two cases side by side: fresh workers in the order ABBA until the samples decide what they were asked to decide.
+
+Measuring goes on until changes of a given size would be found, or the pairs or the time are used up. It never stops
+because of the word that the samples give so far, which would make false words more likely with every look.
+"""
+
+import itertools
+import json
+import time
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness.measure import Worker, leased, quiet
+from ladder.machine import description, revision
+from ladder.records.case import Case
+from ladder.records.record import write_atomically
+from ladder.statistics.verdicts import Verdict, compare
+
+# Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the places that
+# case a had in the first, because the first worker of a block may meet another machine than its followers.
+BLOCKS = ("abba", "baab")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict."""
+
+    cases: dict
+    times: dict
+    paired: bool
+    verdict: Verdict
+
+    @property
+    def pairs(self):
+        return len(self.times["a"])
+
+
+def named(key):
+    """The case of a key, workload/variant/slug. Raises LadderError for anything else."""
+    parts = key.split("/")
+    if len(parts) != 3:
+        raise LadderError(f"{key!r} names no case: write workload/variant/case, as the verb `list` prints it.")
+    return Case.parse(*parts)
+
+
+def side_by_side(
+    a, b, samples=10, pairs=10, most_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
+):
+    """The Comparison of cases a and b: at least `pairs` pairs of processes with `samples` samples each, then more.
+
+    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, `most_pairs` are reached
+    or `cap` seconds are over; the last two also end it before `pairs`. Raises LadderError when a worker fails.
+    """
+    cases = {"a": a, "b": b}
+    for case in cases.values():
+        workloads.complete(case.workload, case.sizes)
+        if reference is None and workloads.load(case.workload).reference_sizes(case.sizes):
+            raise LadderError(
+                f"{case.key} is checked against a reference: write it with the verb `reference` and name it."
+            )
+    counts = {"samples": samples, "least": samples, "most": samples, "phase_passes": 1}
+    protocol = counts | {
+        "processes": 1,
+        "target": 0.0,
+        "cap": 0.0,
+    }  # the number of samples alone says when a worker ends
+    times = {"a": [], "b": []}
+    with quiet(a, b), leased(a, b) as variables:
+        deadline = time.monotonic() + cap
+        for block in itertools.cycle(BLOCKS):
+            measure_block(block, cases, times, protocol, data, reference, variables)
+            verdict = compare(times["a"], times["b"], paired=paired)
+            done = len(times["a"])
+            decided = done >= pairs and verdict.detectable <= detect
+            if decided or done >= most_pairs or time.monotonic() > deadline:
+                return Comparison(cases, times, paired, verdict)
+
+
+def measure_block(block, cases, times, protocol, data, reference, variables=None):
+    """Add a block's samples to `times`. Its workers start together; then one measures while the others wait."""
+    workers = []
+    try:
+        for name in block:
+            workers.append(Worker(cases[name], protocol, data, reference))
+        for worker in workers:
+            worker.wait_ready()
+        for name, worker in zip(block, workers, strict=True):
+            times[name].append(worker.go(variables)["samples"])
+            worker.stop()
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def report(comparison):
+    """The comparison in sentences."""
+    verdict, lines = comparison.verdict, []
+    for name, case in comparison.cases.items():
+        median = np.median(np.concatenate(comparison.times[name]))
+        lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
+    word = verdict.word if verdict.word == "can't tell" else f"A is {verdict.word} than B"
+    lines.append(
+        f"{word}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
+        f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
+    )
+    lines.append(f"Changes below {100 * verdict.detectable:.1f} % are undecidable here.")
+    return "\n".join(lines)
+
+
+def write(path, comparison):
+    """The comparison with all its samples and the machine's description as JSON."""
+    found = {
+        "cases": {name: case.key for name, case in comparison.cases.items()},
+        **asdict(comparison.verdict),
+        "paired": comparison.paired,
+        "pairs": comparison.pairs,
+        "times": comparison.times,
+        "description": description.describe(),
+        "source": revision.current(),
+    }
+    write_atomically(path, json.dumps(found, indent=1) + "\n")

@@ -1,0 +1,108 @@
+"""Where cases run: on this machine, or on the kinds of nodes of a cluster, as a file describes them."""
+
+import os
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.machine import cpus, description, nvidia, programs
+from ladder.planning import configuration
+
+# Kinds of cases, by what they need: cores of one node, ranks of MPI, cards.
+KINDS = ("cpu", "mpi", "gpu")
+SITE = "cluster/site.yaml"
+SITE_VARIABLE = "LADDER_SITE"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Machines of a kind: the label of their results, what one case may use there, and what a scheduler is asked for.
+
+    `launcher` starts ranks of MPI, None where nothing does. `asked` has the resources of Snakemake's Slurm executor,
+    None for what isn't asked for, and is empty for the machine that plans.
+    """
+
+    label: str
+    cores: int
+    gpus: int = 0
+    launcher: str | None = None
+    asked: dict = field(default_factory=dict, hash=False)
+
+
+def kind_of(case):
+    """What a case needs, one of KINDS."""
+    if workloads.cards(case):
+        return "gpu"
+    return "mpi" if case.ranks > 1 else "cpu"
+
+
+def place_of(places, case):
+    """Where a case runs: the place of its kind, else that of cores."""
+    return places.get(kind_of(case), places["cpu"])
+
+
+def labels(places):
+    """The labels of all places, that of cores first."""
+    return list(dict.fromkeys([places["cpu"].label, *(place.label for place in places.values())]))
+
+
+def here(config, most=None):
+    """This machine as the one place, of at most so many cores: {kind: Place}."""
+    cores = cpus.cores() if config["cores"] == "auto" else config["cores"]
+    gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
+    label = description.label() if config["machine"] == "auto" else config["machine"]
+    return {"cpu": Place(label, min(cores, most or sys.maxsize), gpus, programs.launcher(config["mpi"]))}
+
+
+def of_cluster(site):
+    """The places of a cluster as a checked site describes it: {kind: Place}."""
+    shared = {"slurm_account": site["account"], "qos": site["qos"]}
+    return {kind: of_nodes(nodes, shared) for kind, nodes in site["nodes"].items()}
+
+
+def of_nodes(nodes, shared):
+    """The Place of one kind of nodes. A case gets whole nodes, so that nothing is timed beside another's work."""
+    asked = shared | {
+        "slurm_partition": nodes["partition"],
+        "mem_mb": nodes["memory"],
+        "runtime": nodes["minutes"],
+        "nodes": nodes["count"],
+        "gpu_model": nodes["model"],
+        "constraint": nodes["constraint"],
+        "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
+    }
+    return Place(nodes["machine"], nodes["cores"] * nodes["count"], nodes["gpus"], nodes["launcher"], asked)
+
+
+def site_path():
+    """The file that describes the cluster: the one that LADDER_SITE names, else cluster/site.yaml."""
+    return Path(os.environ.get(SITE_VARIABLE, SITE)).expanduser()
+
+
+def site(path=None):
+    """The description of the cluster in a file, by default in that of `site_path`.
+
+    Raises LadderError when there is none, or one that is wrong.
+    """
+    path = path or site_path()
+    if not path.exists():
+        raise LadderError(
+            f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
+        )
+    return configuration.checked_site(configuration.read(path), path)
+
+
+def to_json(places):
+    """Places as plain values, from which `from_json` makes them again."""
+    return {kind: asdict(place) for kind, place in places.items()}
+
+
+def from_json(values):
+    """Places from plain values. Raises LadderError when they aren't what `to_json` gives."""
+    try:
+        found = {kind: Place(**place) for kind, place in values.items()}
+        return {"cpu": found["cpu"], **found}
+    except (TypeError, KeyError):
+        raise LadderError(f"The places must say label and cores of `cpu` and of other kinds, not {values}.") from None

@@ -1,0 +1,177 @@
+"""From the configuration to cases: what would run, where, and what is left out and why."""
+
+import functools
+import hashlib
+import importlib.util
+import itertools
+import json
+import random
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ladder.catalogue import sources, workloads
+from ladder.errors import LadderError
+from ladder.planning.places import place_of
+from ladder.records import record
+from ladder.records.case import Case
+
+PATIENCE = 60  # seconds for a library to be loaded from a slow file system
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A case of an experiment, why it is left out (None: it runs), and the label of the machine that it is for."""
+
+    experiment: str
+    case: Case
+    left_out: str | None
+    machine: str
+
+
+def plan(config, places):
+    """Every case of every experiment, in the configuration's order. Raises LadderError for a case that can't exist."""
+    found = []
+    for name, experiment in config["experiments"].items():
+        for case in cases(name, experiment):
+            place = place_of(places, case)
+            found.append(Planned(name, case, reason_left_out(case, config["peers"], place), place.label))
+    return found
+
+
+def cases(name, experiment):
+    """The cases of one experiment, each once."""
+    workload, seen = experiment["workload"], {}
+    try:
+        every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
+        for variant, tunings in experiment["variants"].items():
+            if tunings is None:
+                continue  # dropped by an overlaid configuration
+            every_tuning = list(grid(tunings))
+            for tuning in every_tuning:
+                workloads.require_tuning(workload, variant, tuning)
+            for sizes, cache, tuning in itertools.product(
+                every_size, listed(experiment.get("cache", "cold")), every_tuning
+            ):
+                case = Case(workload, variant, sizes, tuning, cache)
+                for other in workloads.used(case):
+                    workloads.variant_path(*other)
+                seen[case.key] = case
+    except LadderError as error:
+        raise LadderError(f"The experiment {name!r} can't be planned: {error}") from None
+    return list(seen.values())
+
+
+def grid(choices):
+    """Every combination of a mapping's choices, or of each mapping of a list: {name: value}."""
+    for mapping in listed(choices):
+        for values in itertools.product(*(listed(value) for value in mapping.values())):
+            yield dict(zip(mapping, values, strict=True))
+
+
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
+def reason_left_out(case, peers, place):
+    """Why a case doesn't run in its place, or None; `peers` says whether peers are wanted."""
+    if case.cores > place.cores:
+        return f"needs {case.cores} cores, {place.cores} to be had"
+    if case.ranks > 1 and not place.launcher:
+        return "needs a launcher of MPI, none to be had"
+    if workloads.cards(case) > place.gpus > 0:
+        return f"needs {workloads.cards(case)} GPUs, {place.gpus} to be had"
+    needs = [(case.workload, case.variant), *workloads.used(case)]
+    for constants in (workloads.constants(*need) for need in needs):
+        if constants["DEVICE"] in ("cuda", "mpi_cuda") and not place.gpus:
+            return "needs a GPU, none to be had"
+        if constants.get("PEER") and not peers:
+            return "peers are switched off"
+        for library in constants["REQUIRES"]:
+            # A cluster's GPUs are there, whether CuPy is yet or not.
+            if not is_installed(library) and not (library == "cupy" and place.asked):
+                return f"{library} is not installed"
+            # Nor is a cluster's MPI always to be found where its jobs are planned.
+            if library == "mpi4py" and not place.asked and not finds_mpi():
+                return "mpi4py finds no MPI"
+        for program in constants.get("PROGRAMS", ()):
+            if not shutil.which(program):
+                return f"the program {program} is not installed"
+    return None
+
+
+@functools.cache
+def is_installed(library):
+    """Whether a library could be imported, without importing it."""
+    return importlib.util.find_spec(library) is not None
+
+
+@functools.cache
+def finds_mpi():
+    """Whether mpi4py finds a library of MPI; asked in a process of its own, where MPI isn't started either."""
+    program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
+    line = [sys.executable, "-c", program]
+    try:
+        return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def shuffled(keys):
+    """The keys in an order that looks random and is always the same, so that drift hits no variant in particular."""
+    keys = sorted(keys)
+    random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
+    return keys
+
+
+def measured(planned):
+    """Of a plan what has a record; the rest left out, all of it when nothing was measured here."""
+
+    def reason(one):
+        there = Path(record.path_of(one.machine, one.case.key)).exists()
+        return one.left_out or (None if there else "not measured")
+
+    found = [replace(one, left_out=reason(one)) for one in planned]
+    return found if any(not one.left_out for one in found) else []
+
+
+def only(config, experiment):
+    """The part of a configuration that the plan of one experiment depends on."""
+    return {
+        "peers": config["peers"],
+        "measure": config["measure"],
+        "experiments": {experiment: config["experiments"][experiment]},
+    }
+
+
+def document(planned, experiment):
+    """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code."""
+    cases = [
+        {
+            "key": one.case.key,
+            "machine": one.machine,
+            "left_out": one.left_out,
+            "sources": sources.fingerprint(one.case),
+        }
+        for one in planned
+        if one.experiment == experiment
+    ]
+    return {"experiment": experiment, "cases": cases}
+
+
+def digest(planned, experiment):
+    """A short digest of an experiment's plan."""
+    return hashlib.sha256(json.dumps(document(planned, experiment)).encode()).hexdigest()[:16]
+
+
+def published(choice, folder="results/published"):
+    """The labels of the published machines that a configuration's `published` names. Raises LadderError."""
+    there = sorted(path.parent.name for path in Path(folder).glob("*/machine.json"))
+    if choice in (["all"], ["none"]):
+        return there if choice == ["all"] else []
+    if missing := sorted(set(choice) - set(there)):
+        has = ", ".join(there) or "nothing yet"
+        raise LadderError(f"Nothing is published of {', '.join(missing)}; results/published has {has}.")
+    return choice

@@ -1,0 +1,1 @@
+"""Cases and their records: what names a measurement, and how it is kept."""

@@ -1,0 +1,76 @@
+"""The machine's ceilings, from the records of the experiments whose names begin with `ceiling`."""
+
+import statistics
+
+from ladder.records import record
+from ladder.records.case import Case
+
+PREFIX = "ceiling"
+# What names a case in a row.
+CASE = ("workload", "variant", "case", "device")
+
+
+def is_ceiling(experiment):
+    """Whether an experiment measures a ceiling of the machine."""
+    return experiment.startswith(PREFIX)
+
+
+def summarise(paths, margin):
+    """The best rates ever sampled, which no other sample may beat by more than `margin`, and a row per record.
+
+    {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
+    any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
+    cores, from streams. `cuda` holds the same of a card, where one was measured.
+
+    Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
+    tensor cores can be faster.
+    """
+    records, multiplied = [record.read(path) for path in paths], []
+    # Of the machine that measured, which needn't be this one.
+    found = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    for one in records:
+        samples = [seconds for process in one["processes"] for seconds in process["samples"]]
+        streams, precision = one["workload"] == "stream", one["cost"]["precision"]
+        work = one["cost"][bound(one["workload"])]
+        best = work / min(samples)
+        own = found
+        if one["device"] == "cuda":
+            own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
+        if streams:
+            own["bandwidth"] = max(own["bandwidth"], best)
+        else:
+            rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
+            if one["workload"] == "fma":
+                multiplied.append((own["flops"], precision, rate))
+            else:
+                own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
+        found["rows"].append(row({name: one[name] for name in CASE}, work, samples))
+    for flops, precision, rate in multiplied:
+        if precision in flops:
+            flops[precision] = max(flops[precision], rate)
+    return found
+
+
+def row(case, work, samples):
+    """A case's best and median rate, {workload, variant, case, device, best, median, unit}, from samples in seconds."""
+    rates = {"best": work / min(samples), "median": work / statistics.median(samples)}
+    return case | rates | {"unit": "B/s" if bound(case["workload"]) == "bytes" else "FLOP/s"}
+
+
+def bound(workload):
+    """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
+    return "bytes" if workload == "stream" else "flops"
+
+
+def of_samples(samples):
+    """{rows} of a table of samples, as `summarise` has them of records."""
+    found = []
+    for _, rows in samples[samples["experiment"].map(is_ceiling)].groupby(["workload", "variant", "case"]):
+        one = rows.iloc[0]
+        found.append(row({name: one[name] for name in CASE}, float(one[bound(one["workload"])]), rows["seconds"]))
+    return {"rows": found}
+
+
+def of_a_device(cache_bytes):
+    """The ceilings of a device of which nothing has been seen yet."""
+    return {"flops": {}, "bandwidth": 0.0, "cache_bytes": cache_bytes}

@@ -1,0 +1,169 @@
+"""From records and published measurements to tidy tables, one folder per experiment.
+
+| table | a row is | columns beside the case's own |
+| --- | --- | --- |
+| samples.csv | one timed call, or one phase of one pass | process, sample, phase (`total` is the headline), seconds |
+| checks.csv | one comparison with the reference | check, error, bound |
+| curves.csv | one epoch of a training | epoch, loss, reference_loss, loss_bound, accuracy |
+| missing.csv | a case of the plan without a record | why |
+
+The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
+every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
+that of the source that measured the case, as `machine.in_a_word` has it; what was published early lacks it. On a GPU
+that tells it, `throttled` says whether the process's card was held back for power or heat. Where there are ranks,
+`nodes` counts those that they ran on (what was published early lacks it), a phase's seconds are those of the slowest
+rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
+"""
+
+import zlib
+from pathlib import Path
+
+import pandas as pd
+
+from ladder.errors import LadderError
+from ladder.machine import revision
+from ladder.machine.nvidia import THROTTLING
+from ladder.records import record
+from ladder.records.case import Case
+
+TABLES = ("samples", "checks", "curves", "missing")
+KEY = ["machine", "workload", "variant", "case"]
+
+
+def collect(plan, folder, published=()):
+    """Write an experiment's tables.
+
+    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}; `published` are folders of published
+    measurements. A record of other sources than the plan's is refused: it was measured with code that has changed
+    since.
+    """
+    tables = {name: [] for name in TABLES}
+    for planned in plan["cases"]:
+        path = Path(record.path_of(planned["machine"], planned["key"]))
+        own = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
+        if planned["left_out"]:
+            tables["missing"].append(own | {"why": planned["left_out"]})
+        elif not path.exists():
+            tables["missing"].append(own | {"why": "not measured"})
+        else:
+            found = record.read(path)
+            if found["sources"] != planned["sources"]:
+                raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
+            for name, rows in rows_of(found, own).items():
+                tables[name] += rows
+    for name, rows in tables.items():
+        # What was measured here needs no publication of the same machine beside it.
+        here = {key_of(row) for row in [*rows, *tables["samples"]]}
+        parts = [published_rows(place, name, plan["experiment"], here) for place in published]
+        write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
+
+
+def own_columns(machine, experiment, workload, variant, slug):
+    """The columns that a case has in every table."""
+    case = Case.parse(workload, variant, slug)
+    names = {"machine": machine, "experiment": experiment, "workload": workload, "variant": variant, "case": slug}
+    return names | {"cache": case.cache} | case.sizes | case.tuning
+
+
+def rows_of(found, own):
+    """The rows that a record adds to each table."""
+    facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
+    facts["commit"] = revision.to_text(found["source"])
+    rows = {"samples": [], "checks": [], "curves": []}
+    for number, process in enumerate(found["processes"]):
+        place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        if "ranks" in process["threads"]:
+            place["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
+        reasons = process.get("state", {}).get("reasons")
+        if reasons is not None:
+            place["throttled"] = not THROTTLING.isdisjoint(reasons)
+        rows["samples"] += [
+            place | {"sample": index, "phase": "total", "seconds": seconds}
+            for index, seconds in enumerate(process["samples"])
+        ]
+        rows["samples"] += [
+            place | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
+            for index, phases in enumerate(process["phases"])
+            for phase, seconds in phases.items()
+        ]
+        rows["checks"] += [
+            own | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
+            for check in process["checks"]
+        ]
+        rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
+    return rows
+
+
+def imbalance(process, index, phase):
+    """The column of that name of a phase in one pass; none where there are no ranks."""
+    if "by_rank" not in process:
+        return {}
+    seconds = process["by_rank"][index][phase]
+    # A clock may see no time go by.
+    return {"imbalance": max(seconds) * len(seconds) / sum(seconds) if any(seconds) else 1.0}
+
+
+def key_of(row):
+    """What names a case on a machine."""
+    return tuple(row[name] for name in KEY)
+
+
+def published_rows(folder, name, experiment, here):
+    """An experiment's rows of a published table, the machine named as published; empty where there is no such table.
+
+    Without the cases of the keys in `here`.
+    """
+    frame = published_table(folder, name)
+    if frame.empty:
+        return frame
+    twice = frame[KEY].apply(tuple, axis="columns").isin(here)
+    frame = frame[(frame["experiment"] == experiment) & ~twice].dropna(axis="columns", how="all")
+    return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
+
+
+def published_table(folder, name):
+    """A published table of all experiments; empty where there is none."""
+    path = Path(folder) / f"{name}.csv.gz"
+    return read_csv(path) if path.exists() else pd.DataFrame()
+
+
+def concatenated(frames):
+    """The rows of all frames; empty ones bring no columns."""
+    return pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame()])
+
+
+def read_csv(path):
+    """A table as written by `write_table`; an empty file is an empty table."""
+    try:
+        return whole(pd.read_csv(path, low_memory=False))
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
+        raise LadderError(f"The table {path} can't be read: {error}.") from None
+
+
+def whole(frame):
+    """The table with whole numbers in the columns that have no other, also where some rows have none."""
+    floats = frame.select_dtypes("float")
+    gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
+    names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
+    return frame.astype(dict.fromkeys(names, "Int64"))
+
+
+def write_table(folder, name, frame):
+    """Write a table as CSV; a whole number stays whole, also where other rows have none."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
+
+
+def load(folder):
+    """An experiment's tables by name."""
+    return {name: read_csv(Path(folder) / f"{name}.csv") for name in TABLES}
+
+
+def join(folders, out):
+    """The one tidy table of the study: the samples of all experiments, a row per sample."""
+    frames = [frame for frame in (read_csv(Path(folder) / "samples.csv") for folder in folders) if len(frame)]
+    if not frames:
+        raise LadderError("There is nothing to put into the table: no record was found and nothing is published.")
+    pd.concat(frames).convert_dtypes().to_csv(out, index=False)

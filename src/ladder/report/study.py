@@ -1,0 +1,119 @@
+"""The tables of all experiments, asked by the words of the study: whose times, of which sizes, variants and threads.
+
+A `Study` speaks of one machine, its subject; `of` gives the same study with another subject. An experiment, a column or
+a case that isn't there gives an empty frame, never an error: what can be asked doesn't depend on what was measured.
+"""
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+
+from ladder.errors import LadderError
+from ladder.report import collect
+
+PUBLISHED = " (published)"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Tables by experiment and name, the subject's name (None: nothing was measured), descriptions by machine."""
+
+    tables: dict
+    subject: str | None
+    descriptions: dict = field(default_factory=dict)
+
+    def of(self, machine):
+        """The same study about another machine."""
+        return replace(self, subject=machine)
+
+    def rows(self, name, experiment, **conditions):
+        """The subject's rows of a table of an experiment, by the values of columns."""
+        frame = self.tables.get(experiment, {}).get(name, pd.DataFrame())
+        return where(frame, machine=self.subject, **conditions)
+
+    def samples(self, experiment, phase="total", **conditions):
+        """The subject's timed calls of an experiment, the whole or one phase of it."""
+        return self.rows("samples", experiment, phase=phase, **conditions)
+
+    def machines(self):
+        """The machines of which something was measured, this one's before the published ones."""
+        frames = [tables["samples"] for tables in self.tables.values()]
+        return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+
+    def everything(self, name):
+        """The rows of one table of all experiments and machines."""
+        frames = [tables[name] for tables in self.tables.values() if len(tables[name])]
+        return pd.concat(frames) if frames else pd.DataFrame()
+
+
+def load(folders, machine, descriptions=()):
+    """The study in folders of tables. Its subject is `machine` if it measured, else the first published one."""
+    tables = {Path(folder).name: collect.load(folder) for folder in folders}
+    study = Study(tables, None, {described_name(path): read_description(path) for path in descriptions})
+    there = study.machines()
+    return study.of(machine if machine in there else next(iter(there), None))
+
+
+def described_name(path):
+    """The machine that a description is of, as the tables name it."""
+    path = Path(path)
+    return path.parent.name + PUBLISHED if path.name == "machine.json" else path.stem
+
+
+def read_description(path):
+    """A machine's description as `ladder describe` writes it, or as it lies in what was published."""
+    try:
+        found = json.loads(Path(path).read_text())
+        return found.get("description", found)
+    except (OSError, ValueError) as error:
+        raise LadderError(f"The description {path} of a machine can't be read: {error}.") from None
+
+
+def ordered(machines):
+    """Names of machines, published ones last."""
+    return sorted(machines, key=lambda name: (name.endswith(PUBLISHED), name))
+
+
+def where(frame, **conditions):
+    """The rows whose columns have these values; none where there is no such column."""
+    for column, value in conditions.items():
+        if column not in frame.columns:
+            return frame.iloc[:0]
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def values(frame, column):
+    """The distinct values of a column, sorted; none where there is no such column."""
+    if column not in frame.columns:
+        return []
+    return sorted(value.item() if hasattr(value, "item") else value for value in frame[column].dropna().unique())
+
+
+def processes(frame):
+    """The times of a case: seconds of every process, as lists."""
+    return [list(rows["seconds"]) for _, rows in frame.groupby("process")] if len(frame) else []
+
+
+def one_size(frame):
+    """The rows of one size and cache protocol, so that cases never mix: those with the most work, cold before warm."""
+    if frame.empty:
+        return frame
+    size = frame["case"].str.extract(r"^(.*,cache=[a-z]+)", expand=False)
+    return frame[size == size[frame["flops"] == frame["flops"].max()].min()]
+
+
+def ceiling(study, dtype, threads):
+    """The best FLOP/s ever sampled of the subject's BLAS on so many threads, or None."""
+    return best_rate(study.samples("ceiling_arithmetic", dtype=dtype, threads=threads), "flops")
+
+
+def bandwidth(study, threads, **kernel):
+    """The best B/s ever sampled of the subject's memory on so many threads, of one kernel or of all, or None."""
+    return best_rate(study.samples("ceiling_bandwidth", threads=threads, **kernel), "bytes")
+
+
+def best_rate(frame, work):
+    return float((frame[work] / frame["seconds"]).max()) if len(frame) else None

@@ -1,0 +1,1 @@
+"""Medians with intervals, and verdicts on two cases."""

@@ -1,0 +1,151 @@
+"""CUDA kernels without a GPU: they compile for every architecture, and a case knows which it needs."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import pytest
+
+from ladder.build import binaries
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.records.case import Case
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+KERNELS = [
+    (workload, variant)
+    for workload in workloads.names()
+    for variant in workloads.variants(workload)
+    if "SOURCE" in workloads.constants(workload, variant)
+]
+# And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
+CHOICES = [
+    (*kernel, choice)
+    for kernel in KERNELS
+    for choice in range(max(len(binaries.choices(*kernel, dtype)) for dtype in binaries.TYPES))
+]
+FORMS = ("nn", "tn", "nt")
+MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
+NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
+NAMES["fma"] = {"recurrence"}
+NAMES["gemv"] = {"gemv"}
+NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
+NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A working directory of its own, so that nothing built before is found."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("workload", "variant", "choice"), CHOICES)
+def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, choice, dtype, architecture):
+    choices = binaries.choices(workload, variant, dtype)
+    slug = binaries.slug(workload, variant, dtype, choices[choice % len(choices)])
+    path = binaries.ensure(architecture, workload, variant, slug)
+    assert path.read_bytes().startswith(b"\x7fELF")
+    report = binaries.read_json(path.with_suffix(".json"))
+    assert set(report["kernels"]) == NAMES.get((workload, variant), NAMES[workload])
+    for name, found in report["kernels"].items():
+        assert 0 < found["registers"] <= 255, name
+        assert (found["spills"], found["stack"]) == (0, 0), name
+    assert report["warnings"] == []
+
+
+def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(elsewhere, monkeypatch):
+    arguments = "sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"
+    path = binaries.ensure(*arguments)
+    before = path.stat().st_mtime_ns
+    assert binaries.ensure(*arguments).stat().st_mtime_ns == before
+    monkeypatch.setattr(binaries, "fingerprint", lambda *names: "changed")
+    assert binaries.ensure(*arguments).stat().st_mtime_ns > before
+
+
+def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
+    arguments = ["sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"]
+    with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
+        paths = {job.result() for job in [pool.submit(binaries.ensure, *arguments) for _ in range(3)]}
+    assert paths == {binaries.place(*arguments)}
+    assert set(binaries.read_json(paths.pop().with_suffix(".json"))["kernels"]) == NAMES["gemm"]
+
+
+@pytest.mark.parametrize("compiler", ["by_nvrtc", "by_nvcc"])
+def test_an_illegal_block_is_a_sentence_with_its_reason(compiler):
+    if compiler == "by_nvcc" and not binaries.shutil.which("nvcc"):
+        pytest.skip("waits for nvcc")
+    source = binaries.source_of("gemm", "cuda_shared")
+    with pytest.raises(
+        LadderError, match=r"cuda_shared.cu can't be compiled for sm_90 with .*BLOCK=33.* [Aa]t most 1024"
+    ):
+        getattr(binaries, compiler)(source, binaries.macros("dtype=float32,block=33"), "sm_90")
+
+
+def test_an_unknown_architecture_is_a_sentence(elsewhere):
+    with pytest.raises(LadderError, match="can't be compiled for sm_1"):
+        binaries.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")
+
+
+def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(binaries.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(binaries.shutil, "which", lambda name: None)
+    with pytest.raises(LadderError, match="no CUDA compiler"):
+        binaries.compile(binaries.source_of("gemm", "cuda_naive"), {}, "sm_90")
+
+
+def test_a_case_needs_the_binaries_of_its_kernels():
+    sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
+    assert binaries.kernels(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    assert binaries.kernels(Case("gemm", "cublas", sizes, {})) == set()
+    training = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0})
+    assert binaries.kernels(Case("mlp", "host", training, {"product": "openmp", "threads": 1})) == set()
+    case = Case("gemm", "cuda_shared", sizes, {"block": 32})
+    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=32")}
+    case = Case("gemm", "cuda_shared", sizes, {})
+    assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
+
+
+CHOOSES = """
+DEVICE = "cuda"
+RUNTIME = "cuda"
+SOURCE = "chooses.cu"
+TILES = {tiles}
+
+def setup(problem, *, block: int = 16, depth: int = 4):
+    pass
+"""
+
+
+@pytest.fixture
+def needed(tmp_path, monkeypatch):
+    """A function: the constants of the binaries of a variant with these TILES that a training of a dtype needs."""
+    (tmp_path / "gemm").mkdir()
+    monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
+
+    def needed(name, tiles, dtype):
+        (tmp_path / f"gemm/{name}.py").write_text(CHOOSES.format(tiles=tiles))
+        sizes = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0, "dtype": dtype})
+        found = binaries.kernels(Case("mlp", "cuda", sizes, {"product": name}))
+        return {constants for workload, variant, constants in found if variant == name}
+
+    return needed
+
+
+def test_a_training_needs_every_tiling_that_its_product_chooses_from(needed):
+    tiles = '({"block": 8}, {"block": 32, "depth": 2})'
+    due = {"dtype=float32,block=8,depth=4", "dtype=float32,block=32,depth=2"}
+    assert needed("chooses", tiles, "float32") == due
+    tiles = '{"float64": ({"block": 8},), "float32": ({"depth": 1}, {})}'
+    assert needed("chooses_by_type", tiles, "float64") == {"dtype=float64,block=8,depth=4"}
+    due = {"dtype=float32,block=16,depth=1", "dtype=float32,block=16,depth=4"}
+    assert needed("chooses_by_type", tiles, "float32") == due
+    assert needed("chooses_by_itself", "len('')", "float32") == {"dtype=float32,block=16,depth=4"}
+
+
+def test_tiles_that_are_none_are_a_sentence(needed):
+    for number, tiles in enumerate(('{"block": 8}', '{"float64": ({},)}', "3")):
+        with pytest.raises(LadderError, match=rf"TILES of gemm/wrong{number} must be a tuple"):
+            needed(f"wrong{number}", tiles, "float32")
+    with pytest.raises(LadderError, match="gemm/wrong has no tuning named colour"):
+        needed("wrong", '({"colour": 1},)', "float32")

@@ -1,0 +1,173 @@
+"""What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sanitized
+from conftest import PROTOCOL, TESTS
+from ladder.catalogue import workloads
+from ladder.data.datasets import digits
+from ladder.data.datasets import load as load_data
+from ladder.devices import cublas, cuda
+from ladder.errors import LadderError
+from ladder.harness import validation, worker
+from ladder.machine import nvidia
+from ladder.records.case import Case
+
+VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
+TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
+SHAPES = [
+    (1, 1, 1),
+    (1, 17, 65),
+    (65, 1, 17),
+    (17, 65, 1),
+    (65, 65, 65),
+    (100, 300, 784),
+    (784, 300, 100),
+    (257, 130, 33),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", ["nn", "tn", "nt"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
+    m, n, k = shape
+    case = sanitized.case("gemm", variant, {}, form=form, m=m, n=n, k=k, dtype=dtype)
+    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), variant)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", ["off", "on"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("product", VARIANTS)
+@pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
+def test_the_training_follows_the_reference(trained, product, dtype, graph, layers, activation, images, batch):
+    result = trained("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
+    assert [point["epoch"] for point in result["curve"]] == [1, 2, 3]
+    assert {"loss", "w1", "b1", "epoch loss"} <= {check["name"] for check in result["checks"]}
+    assert ("gather" in result["phases"][0]) == (graph == "off")
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A function that runs a training's job on the digits, checks included, and gives its result."""
+
+    def run(variant, layers, activation, images, batch, dtype, **tuning):
+        digits(tmp_path / "digits")
+        sizes = {"layers": layers, "activation": activation, "images": images, "batch": batch, "dtype": dtype}
+        sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": 0.5, "source": "digits"})
+        mlp = workloads.load("mlp")
+        exact = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
+        np.savez(tmp_path / "exact.npz", **exact)
+        case = Case("mlp", variant, sizes, tuning)
+        limits = {"seconds": 0.1, "samples": 2, "least": 2, "most": 2, "target": 1.0, "phase_passes": 1}
+        job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
+        return worker.work(case, mlp, workloads.load_variant("mlp", variant), job)
+
+    return run
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", ["off", "on"])
+def test_pytorch_follows_the_reference(trained, graph):
+    pytest.importorskip("torch", reason="waits for PyTorch")
+    trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+
+
+@pytest.mark.gpu
+def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
+    case = sanitized.case("gemm", "cublas", {"math": "tf32"}, m=257, n=130, k=784, dtype="float32")
+    problem = sanitized.solved(case)
+    assert workloads.precision(case) == "tf32"
+    assert all(check.passed for check in sanitized.judged(problem, case))
+    assert not all(check.passed for check in sanitized.judged(problem, case, precision="float32"))
+
+
+@pytest.mark.gpu
+def test_an_array_that_does_not_fit_is_a_sentence():
+    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.in_words():
+        cuda.empty((2**40,), np.float64)
+
+
+@pytest.mark.gpu
+def test_the_stopwatch_times_the_gpu_and_not_the_launch():
+    wait = cuda.spin()
+    seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
+    assert 300e-6 <= seconds < 330e-6
+    nothing = np.median([cuda.stopwatch(lambda: None) for _ in range(50)])
+    assert nothing < 0.3 * cuda.of_nothing()
+
+
+@pytest.mark.skipif(bool(nvidia.gpus()), reason="waits for a machine without a GPU")
+def test_without_a_gpu_a_sentence_says_so():
+    with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
+        cuda.load_cupy()
+    with pytest.raises(LadderError, match="no GPU to work on"), cuda.lease():
+        pass
+
+
+NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
+# Words of the sentence for each fault of tests/stand_ins/cupy.py.
+FAULTS = {
+    "driver": "There is no GPU to work on: CUDA says cudaErrorInsufficientDriver: CUDA driver version is insufficient; "
+    "update the driver, 580.1.",
+    "device": "There is no GPU to work on: CUDA says cudaErrorNoDevice: no CUDA-capable device is detected; "
+    "`nvidia-smi` must list a card.",
+    "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
+    "Lower the sizes",
+    "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
+    "nothing": "elements of the result 'out' are NaN or infinite",  # no kernel of the stand-in's does anything
+}
+
+
+def refused(tmp_path, **variables):
+    """The one line with which measuring a case on the stand-in for a GPU ends."""
+    command = [sys.executable, "-m", "ladder", "measure", *NAIVE, "--out", "record.json"]
+    folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    given = {"XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    done = subprocess.run(
+        [*command, "--protocol", json.dumps(PROTOCOL)],
+        cwd=tmp_path,
+        env={**os.environ, **given, **variables},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert not (tmp_path / "record.json").exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
+    cards(1)
+    assert FAULTS[fault] in refused(tmp_path, FAULT=fault)
+
+
+def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
+    said = refused(tmp_path, FAULT="nothing", PATH="")
+    assert said == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(3, r"\(cublasDgemm_v2 is out of memory\): 1 of 2 bytes are free"), (7, "with status 7")]
+)
+def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
+    runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})
+    with pytest.raises(LadderError, match=words), cuda.in_words():
+        cublas.call("cublasDgemm_v2")
+
+
+def test_other_errors_keep_their_traceback():
+    with pytest.raises(RuntimeError, match="illegal address"), cuda.in_words():
+        raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal address was encountered")

@@ -1,0 +1,422 @@
+"""Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from conftest import PROTOCOL, TESTS
+from ladder.catalogue import workloads
+from ladder.devices import mpi
+from ladder.errors import LadderError
+from ladder.harness import measure
+from ladder.machine import nvidia, programs
+from ladder.planning import configuration, plan
+from ladder.planning.places import Place
+from ladder.records import record
+from ladder.records.case import Case
+
+LAUNCHER = programs.launcher("auto")
+needs_mpi = pytest.mark.skipif(
+    not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
+)
+LIMIT = 60
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A working folder and a lock of its own, and the tests' variants."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def case_of(ranks, **tuning):
+    sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
+    return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning})
+
+
+def measured(case, launcher=LAUNCHER, protocol=None):
+    full = configuration.protocol(PROTOCOL | (protocol or {}))
+    measure.measure(case, "record.json", full, "here", launcher=launcher)
+    return record.read("record.json")
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_a_record_tells_of_every_rank(ranks):
+    found = measured(case_of(ranks))
+    assert found["device"] == "mpi"
+    for process in found["processes"]:
+        assert len(process["threads"]["ranks"]) == ranks
+        for phases, by_rank in zip(process["phases"], process["by_rank"], strict=True):
+            assert set(phases) == set(by_rank) == {"distribute", "product", "gather"}
+            assert all(len(spent) == ranks and max(spent) == phases[name] for name, spent in by_rank.items())
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ("raises", "The variant stopped with ValueError: something is wrong here"),
+        ("ends", "measuring process"),
+        ("leaves", "stopped with SystemExit"),
+        ("killed", "measuring process"),
+    ],
+)
+def test_a_rank_that_fails_ends_the_job_with_a_sentence_and_leaves_nobody(fault, sentence):
+    began = time.monotonic()
+    with pytest.raises(LadderError, match=sentence):
+        measured(case_of(3, fault=fault))
+    assert time.monotonic() - began < LIMIT
+    assert not Path("record.json").exists()
+    assert nobody_is_left()
+
+
+@needs_mpi
+def test_a_killed_measurement_takes_its_ranks_along():
+    case = case_of(2)
+    command = [sys.executable, "-m", "ladder", "measure", "gemm", "on_ranks", case.slug, "--out", "x.json"]
+    process = subprocess.Popen(
+        [*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", '{"cap": 50, "least": 100000}']
+    )
+    for _ in range(200):
+        time.sleep(0.05)
+        if len(workers()) >= 2:
+            break
+    else:
+        pytest.fail("no ranks came")
+    process.kill()
+    process.wait()
+    assert nobody_is_left()
+    assert not Path("x.json").exists()
+
+
+def workers():
+    """The processes that work for a measurement in this folder."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        here = process.info["cwd"] == str(Path.cwd())
+        if here and "ladder.harness.worker" in (process.info["cmdline"] or []):
+            found.append(process)
+    return found
+
+
+def in_this_folder(*names):
+    """The processes of these names that run in this folder."""
+    found = psutil.process_iter(["name", "cwd"])
+    return [one for one in found if one.info["name"] in names and one.info["cwd"] == str(Path.cwd())]
+
+
+def nobody_is_left(found=workers):
+    """Whether all that `found` finds, the ranks, end within some seconds: who is killed takes a moment."""
+    for _ in range(100):
+        if not found():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@needs_mpi
+def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
+    from ladder.devices import mpi
+
+    found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
+    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may use 1 CPUs only: have the launcher bind it"):
+        mpi.require_threads(2, "numba", found)
+
+
+@needs_mpi
+def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
+    wrong = (TESTS / "variants/gemm/on_ranks.py").read_text()
+    wrong = wrong.replace('mine["out"] = mine["a"]', 'mine["out"] = (world.rank != ranks - 1) * mine["a"]')
+    folder = tmp_path / "variants/gemm"
+    folder.mkdir(parents=True)
+    (folder / "lazy_rank.py").write_text(wrong)
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
+    case = case_of(2)
+    with pytest.raises(LadderError, match="product"):
+        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning))
+
+
+def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
+    assert "launcher of MPI" in plan.reason_left_out(case_of(2), True, Place("here", 4))
+    assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), True, Place("here", 3))
+    with pytest.raises(LadderError, match="no launcher of MPI: name one"):
+        measured(case_of(2), launcher=None)
+    assert mpi.command(case_of(1), None) == []
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert programs.launcher("auto") is None
+    assert programs.launcher("srun --mpi=pmi2") == "srun --mpi=pmi2"
+
+
+def test_a_launcher_that_is_not_there_is_a_sentence():
+    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with `mpi`"):
+        measured(case_of(2), launcher="/nowhere/mpiexec")
+
+
+def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
+    """As Open MPI's does with ranks of MPICH."""
+    other = tmp_path / "otherexec"
+    other.write_text("#!/bin/sh\nexit 16\n")
+    other.chmod(0o755)
+    with pytest.raises(LadderError, match=r"ended with status 16 \(is the launcher, the key `mpi`, that of the MPI"):
+        measured(case_of(2), launcher=str(other))
+
+
+@pytest.mark.parametrize("script", ["sleep 60 | cat", "sleep 60 &"])
+def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_path, monkeypatch, script):
+    other = tmp_path / "mpiexec"
+    other.write_text(f"#!/bin/sh\n{script}\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(measure, "START", 0.5)
+    began = time.monotonic()
+    with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
+        measured(case_of(2), str(other), {"processes": 3})
+    assert time.monotonic() - began < LIMIT
+    assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
+
+
+def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
+    """As srun does: what runs on other nodes is ended by a process that sees it die."""
+    other = tmp_path / "mpiexec"
+    other.write_text(
+        f"#!{sys.executable}\n"
+        "import os, pathlib, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "eyes, life = os.pipe()\n"
+        "if os.fork():\n"
+        "    time.sleep(60)\n"
+        "os.close(life)\n"
+        "os.read(eyes, 1)\n"
+        "time.sleep(0.2)\n"
+        "pathlib.Path('ended').touch()\n"
+    )
+    other.chmod(0o755)
+    monkeypatch.setattr(measure, "START", 1)
+    monkeypatch.setattr(measure, "PATIENCE", 1)
+    with pytest.raises(LadderError, match="wasn't ready after 1 s"):
+        measured(case_of(2), str(other))
+    assert Path("ended").exists()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "launcher", "job", "may"),
+    [
+        (1, None, {}, True),
+        (2, "/usr/bin/mpiexec -bind-to none", {}, True),
+        (2, "mpirun", {"SLURM_JOB_ID": "7"}, False),
+        (1, None, {"SLURM_JOB_ID": "7"}, True),
+        (2, "srun --mpi=pmi2", {}, False),
+        (2, "", {}, False),
+        (2, None, {}, False),
+    ],
+)
+def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
+    monkeypatch.setattr(mpi.machine, "slurm", lambda: job)
+    assert mpi.share_start(case_of(ranks), launcher) == may
+
+
+@needs_mpi
+def test_ranks_that_wait_measure_when_their_turn_comes():
+    assert len(measured(case_of(2), protocol={"processes": 3})["processes"]) == 3
+    assert nobody_is_left()
+
+
+@needs_mpi
+def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
+    """It starts the processes, each of which believes to be alone."""
+    other = tmp_path / "otherexec"
+    other.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
+    other.chmod(0o755)
+    with pytest.raises(LadderError, match="belongs to another MPI"):
+        measured(case_of(2), launcher=str(other))
+
+
+def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(LadderError, match=r"MPI can't be used: .*pip install"):
+        mpi.communicator()
+
+
+def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
+    pytest.importorskip("mpi4py")
+    monkeypatch.setenv("MPI4PY_LIBMPI", "/nowhere/libmpi.so")
+    monkeypatch.setattr(plan, "finds_mpi", plan.finds_mpi.__wrapped__)
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    for ranks in (1, 2):
+        case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})
+        assert plan.reason_left_out(case, True, Place("here", 2, launcher="mpiexec")) == "mpi4py finds no MPI"
+        assert plan.reason_left_out(case, True, Place("there", 2, launcher="srun", asked={"nodes": 1})) is None
+
+
+# The matrix-vector product
+
+
+def products(ranks, *arguments):
+    """What `gemv_on_ranks.py` says on so many ranks; an error on one of them ends all."""
+    threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
+    script = TESTS / "gemv_on_ranks.py"
+    command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
+    environment = mpi.environment(1) | os.environ | threads
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
+    done = products(ranks)
+    assert done.stdout.splitlines()[-1:] == [f"300 products were right on {ranks} ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="waits for 20 GiB of free memory")
+def test_a_part_of_more_than_two_to_the_31_bytes_travels():
+    done = products(2, 66_000, 8192)
+    assert done.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize(("mode", "prepared"), [("ship", False), ("resident", True)])
+def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
+    from ladder.harness import worker
+    from ladder.workloads.gemv import mpi as variant
+
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    problem = worker.make_problem(workloads.load("gemv"), Case("gemv", "mpi", sizes, {"ranks": 1, "mode": mode}), mpi)
+    steps = variant.setup(problem, ranks=1, mode=mode)
+    assert [name for name, _ in steps.run][-3:] == ["broadcast", "compute", "gather"]
+    assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (prepared, not prepared)
+
+
+# Ranks with a GPU each
+
+on_cards = [
+    needs_mpi,
+    pytest.mark.gpu,
+    pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI"),
+]
+NVIDIA_SMI = """#!/bin/sh
+case "$*" in *--id=*) exit;; esac
+for card in 0 1 2 3; do echo "$card, no card, GPU-00000000-0000-0000-0000-00000000000$card, 1 MiB, 1.0, 9.0"; done
+"""
+
+
+@pytest.fixture
+def late_cards(monkeypatch, tmp_path):
+    """Four cards that aren't there, and what takes CuPy's place on them."""
+    program = tmp_path / "bin/nvidia-smi"
+    program.parent.mkdir()
+    program.write_text(NVIDIA_SMI)
+    program.chmod(0o755)
+    for name, path in [("PATH", program.parent), ("PYTHONPATH", TESTS / "late_cards")]:
+        monkeypatch.setenv(name, f"{path}{os.pathsep}{os.environ.get(name, '')}")
+
+
+def all_products(ranks):
+    done = products(ranks, "--cards")
+    assert done.stdout.splitlines()[-1:] == [f"500 products were right on {ranks} ranks"], done.stderr
+
+
+@needs_mpi
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
+    all_products(ranks)
+
+
+def of_cards(variant, ranks):
+    """A record of a variant whose ranks each had a card of their own."""
+    sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
+    found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}))
+    assert found["device"] == "mpi_cuda"
+    for process in found["processes"]:
+        assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
+        assert set(process["by_rank"][0]) == {"broadcast", "scatter", "compute", "gather"}
+
+
+@needs_mpi
+@pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
+def test_a_record_tells_of_every_late_card(late_cards, variant):
+    of_cards(variant, 3)
+
+
+@needs_mpi
+def test_a_graph_has_a_resident_matrix(late_cards):
+    tuning = {"ranks": 2, "mode": "ship", "chunks": 1, "graph": "on"}
+    with pytest.raises(LadderError, match=r"graph=on needs mode=resident, but has mode=ship\."):
+        measured(Case("gemv", "nccl_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), tuning))
+
+
+@needs_mpi
+@pytest.mark.parametrize(("chunks", "phases"), [(1, {"compute", "gather"}), (2, {"compute and gather"})])
+def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards, chunks, phases):
+    sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
+    tuning = {"ranks": 2, "mode": "resident", "chunks": chunks, "graph": "on"}
+    found = measured(Case("gemv", "nccl_cublas", sizes, tuning))
+    assert set(found["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
+
+
+@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_cards) for ranks in (1, 2, 4)])
+def test_products_on_cards_are_right_at_every_size(ranks):
+    if ranks > len(nvidia.gpus()):
+        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+    all_products(ranks)
+
+
+@pytest.mark.parametrize("variant", [pytest.param(one, marks=on_cards) for one in ("mpi_cublas", "nccl_cublas")])
+def test_a_record_tells_of_every_card(variant):
+    of_cards(variant, min(2, len(nvidia.gpus())))
+
+
+def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
+    from ladder.workloads.gemv.cards import parts_of
+
+    for count, ranks, chunks in [(1, 1, 1), (1, 3, 2), (17, 4, 3), (4097, 2, 8)]:
+        parts = parts_of(count, ranks, chunks)
+        assert [len(pieces) for pieces in parts] == [chunks] * ranks
+        rows = [row for pieces in parts for first, length in pieces for row in range(first, first + length)]
+        assert rows == list(range(count))
+        assert all(max(sizes) - min(sizes) <= 1 for sizes in ([length for _, length in pieces] for pieces in parts))
+
+
+def test_cases_on_more_cards_than_there_are_are_left_out():
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
+    for gpus, why in ((0, "needs a GPU, none to be had"), (2, "needs 4 GPUs, 2 to be had")):
+        assert plan.reason_left_out(case, True, Place("here", 4, gpus, "mpiexec")) == why
+    assert workloads.cards(case) == 4
+
+
+@needs_mpi
+@pytest.mark.parametrize(("told", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
+def test_a_rank_sees_its_own_card_alone(monkeypatch, told, own):
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    mpi_cuda.take({"CUDA_VISIBLE_DEVICES": told})
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+
+
+def test_ranks_that_share_a_card_are_refused():
+    from ladder.devices import mpi_cuda
+
+    cards = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
+    mpi_cuda.require_threads(1, "cuda", {"ranks": cards[:2]})
+    with pytest.raises(LadderError, match="3 ranks have 2 cards"):
+        mpi_cuda.require_threads(1, "cuda", {"ranks": cards})
+
+
+def test_more_cards_than_there_are_are_refused(monkeypatch):
+    from ladder.devices import cuda
+
+    monkeypatch.setattr(cuda, "require_card", lambda: ["GPU-a", "GPU-b"])
+    with cuda.lease(2) as variables:
+        assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
+    with pytest.raises(LadderError, match="works on 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
+        pass

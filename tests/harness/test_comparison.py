@@ -1,0 +1,148 @@
+"""Comparing two cases side by side, with real workers and slowdowns planted by a variant outside the repository."""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import TESTS
+from ladder.__main__ import main
+from ladder.errors import LadderError
+from ladder.harness import comparison
+from ladder.harness.measure import Worker
+
+SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
+PLAIN = f"gemm/blas/{SIZES},threads=1"
+TWICE = f"gemm/slower_blas/{SIZES},percent=100,threads=1"
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch, tmp_path):
+    """Variants of the tests' own, and a working folder for compiled code."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def order(monkeypatch):
+    """The variants of all workers in the order in which they measured, and how many started before each measured."""
+    started, measured = [], []
+
+    class Watched(Worker):
+        def __init__(self, case, *others):
+            assert sum(one.process.poll() is None for one in started) < 4, "more workers than one block's"
+            super().__init__(case, *others)
+            started.append(self)
+
+        def go(self, variables=None):
+            measured.append((self.case.variant, len(started)))
+            return super().go(variables)
+
+    monkeypatch.setattr(comparison, "Worker", Watched)
+    yield measured
+    assert all(one.process.poll() is not None for one in started), "a worker was left running"
+
+
+def compared(a, b, **options):
+    return comparison.side_by_side(comparison.named(a), comparison.named(b), **options)
+
+
+def test_a_doubled_time_is_found_whichever_way_round():
+    found = compared(TWICE, PLAIN, pairs=6, detect=0.5)
+    assert found.verdict.word == "slower"
+    assert found.verdict.low < 2.2
+    assert found.verdict.high > 1.8
+    assert compared(PLAIN, TWICE, pairs=6, detect=0.5).verdict.word == "faster"
+
+
+def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(order):
+    compared(TWICE, PLAIN, samples=1, pairs=4, detect=1e9)
+    variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
+    assert order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
+
+
+def test_it_goes_on_while_changes_would_be_missed_up_to_the_limit(order):
+    found = compared(PLAIN, PLAIN, samples=2, pairs=2, most_pairs=6, detect=0.0)
+    assert (found.pairs, len(order)) == (6, 12)
+
+
+def test_it_ends_with_the_pairs_once_changes_would_show():
+    assert compared(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
+
+
+def test_it_does_not_end_on_a_word(order):
+    """A doubled time is plain after six pairs, and still measured until the requested detail."""
+    assert compared(TWICE, PLAIN, pairs=6, most_pairs=8, detect=0.0).pairs == 8
+
+
+def test_time_that_is_up_ends_it_after_a_block():
+    assert compared(TWICE, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
+
+
+def test_every_process_gives_the_samples_asked_for():
+    found = compared(PLAIN, TWICE, samples=7, pairs=4, most_pairs=4)
+    assert [len(times) for name in "ab" for times in found.times[name]] == [7] * 8
+
+
+def test_paired_and_unpaired_go_by_their_own_interval():
+    found = compared(TWICE, PLAIN, samples=3, pairs=8, most_pairs=8, paired=True)
+    expected = comparison.compare(found.times["a"], found.times["b"], paired=True)
+    assert found.verdict == expected
+    assert found.verdict != comparison.compare(found.times["a"], found.times["b"])
+    assert "8 pairs of processes, paired" in comparison.report(found)
+
+
+def test_each_case_finds_the_compiled_code_of_its_own_sources(monkeypatch):
+    seen, popen = [], subprocess.Popen
+    monkeypatch.setattr(
+        subprocess,
+        "Popen",
+        lambda *command, env, **options: seen.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
+    )
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    compared(TWICE, PLAIN, samples=1, pairs=2, detect=1e9, cap=0.0)
+    a, b = seen[:2]
+    assert a != b
+    assert seen == [a, b, b, a]
+
+
+def test_a_failing_worker_ends_it_with_its_sentence(order):
+    with pytest.raises(LadderError, match="no variant 'nothing'"):
+        compared(PLAIN, f"gemm/nothing/{SIZES},threads=1")
+    with pytest.raises(LadderError, match="unexpected keyword argument 'blocks'"):
+        compared(PLAIN, f"gemm/blas/{SIZES},blocks=1,threads=1")
+
+
+@pytest.mark.parametrize("key", ["blas", "gemm/blas", f"gemm/blas/{SIZES}/more"])
+def test_a_case_is_named_by_its_three_parts(key):
+    with pytest.raises(LadderError, match="names no case"):
+        comparison.named(key)
+
+
+def test_a_training_needs_its_reference():
+    sizes = (
+        "layers=784-17-10,activation=sigmoid,images=65,batch=17,epochs=1,rate=0.5,dtype=float64,source=digits,seed=1"
+    )
+    mlp = f"mlp/host/{sizes},cache=warm,product=blas,threads=1"
+    with pytest.raises(LadderError, match="is checked against a reference"):
+        compared(mlp, mlp)
+
+
+def test_the_verb_prints_the_verdict_and_writes_every_sample(capsys, tmp_path):
+    main(["compare", TWICE, PLAIN, "--samples", "3", "--most-pairs", "6", "--json", "found/compared.json"])
+    said = capsys.readouterr().out
+    assert "A is slower than B: A takes" in said
+    assert "6 pairs of processes, unpaired" in said
+    assert "% are undecidable here" in said
+    found = json.loads((tmp_path / "found/compared.json").read_text())
+    assert found["cases"] == {"a": TWICE, "b": PLAIN}
+    assert (found["word"], found["pairs"]) == ("slower", 6)
+    assert [len(times) for times in found["times"]["b"]] == [3] * 6
+
+
+@pytest.mark.parametrize("option", ["--samples", "--most-pairs"])
+@pytest.mark.parametrize("text", ["0", "-1", "two"])
+def test_counts_start_at_one(option, text, capsys):
+    with pytest.raises(SystemExit):
+        main(["compare", PLAIN, PLAIN, option, text])
+    assert "no whole number of at least 1" in capsys.readouterr().err

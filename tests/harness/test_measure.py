@@ -1,0 +1,451 @@
+"""The harness: what a measurement leaves behind, and that anything wrong leaves a sentence and no record."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conftest import PROTOCOL, TESTS
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.catalogue.sources import fingerprint
+from ladder.data import datasets
+from ladder.errors import LadderError
+from ladder.harness import measure, worker
+from ladder.planning import configuration
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.workloads.mlp import reference
+
+SIZES = {"form": "nn", "m": 17, "n": 5, "k": 9}
+VARIANT = """
+import os, time
+from pathlib import Path
+import numpy as np
+DEVICE = "host"
+RUNTIME = "blas"
+
+def setup(problem, *, threads: int):
+    {setup}
+    def run():
+        np.matmul(problem.a, problem.b, out=problem.out)
+        {run}
+    return run
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A working folder with variants and a lock of its own."""
+    (tmp_path / "variants/gemm").mkdir(parents=True)
+    shipped = TESTS / "variants"
+    monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'variants'}:{shipped}")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for cached in (workloads.variant_path, workloads.statements, workloads.constants, workloads.tunings):
+        cached.cache_clear()
+
+
+def written(name, setup="pass", run="pass"):
+    """A variant made for a test; its name."""
+    Path(f"variants/gemm/{name}.py").write_text(VARIANT.format(setup=setup, run=run))
+    return name
+
+
+def case_of(variant="blas", cache="cold", threads=1):
+    return Case("gemm", variant, workloads.complete("gemm", SIZES), {"threads": threads}, cache)
+
+
+def measured(case, out="out/record.json", changes=None, **options):
+    """Measure and read the record back."""
+    protocol = configuration.protocol(PROTOCOL | (changes or {}))
+    measure.measure(case, out, protocol, "here", **options)
+    return record.read(out)
+
+
+def refused(case, **options):
+    """What a measurement that fails says; it leaves nothing behind."""
+    with pytest.raises(LadderError) as error:
+        measured(case, **options)
+    assert not list(Path().glob("out/*"))
+    return str(error.value)
+
+
+def command(case, out="out/record.json"):
+    return [
+        *(sys.executable, "-m", "ladder", "measure", case.workload, case.variant, case.slug),
+        *("--out", str(out), "--machine", "here", "--protocol", json.dumps(PROTOCOL)),
+    ]
+
+
+def until(condition, seconds=30):
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+# Records
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_a_record_says_what_was_measured(cache):
+    case = case_of(cache=cache)
+    found = measured(case)
+    assert (found["workload"], found["variant"], found["case"], found["machine"]) == ("gemm", "blas", case.slug, "here")
+    assert found["sources"] == fingerprint(case)
+    assert found["cost"]["flops"] == 2 * 17 * 5 * 9
+    (process,) = found["processes"]
+    assert 2 <= len(process["samples"]) <= 3
+    assert process["phases"] == process["curve"] == []
+    assert [check["name"] for check in process["checks"]] == ["product"]
+    assert process["checks"][0]["error"] <= 1
+    assert {count for name, count in process["threads"]["runtimes"].items() if name.startswith("blas")} == {1}
+    assert [path.name for path in Path("out").iterdir()] == ["record.json"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "processes", "samples"),
+    [
+        # The time is up at once: no more than the least.
+        ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
+        # The target is out of reach: no more than the most.
+        ({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
+        # Any median will do: no more than the samples that are always taken.
+        ({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
+        # Processes: as many as are asked for, and more while the median isn't known and time is left.
+        ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
+        ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
+    ],
+)
+def test_sampling_follows_the_protocol(changes, processes, samples):
+    found = measured(case_of(), changes=changes)
+    assert [len(process["samples"]) for process in found["processes"]] == [samples] * processes
+    assert found["protocol"].items() >= changes.items()
+    assert found["converged"] is False
+
+
+def test_a_training_has_phases_and_a_curve():
+    sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
+    case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1})
+    datasets.digits("digits")
+    np.savez("reference.npz", **reference.compute(case.sizes, datasets.load("digits")))
+    given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
+    assert "is checked against a reference" in refused(case, data=given["data"])
+    found = measured(case, changes={"phase_passes": 2}, **given)
+    (process,) = found["processes"]
+    assert len(process["phases"]) == 2
+    names = {"gather", "forward 1", "forward 2", "activation", "loss", "gradient 1", "gradient 2", "delta 1"}
+    assert set(process["phases"][0]) == names | {"bias", "update"}
+    assert [point["epoch"] for point in process["curve"]] == [1, 2]
+    assert {check["name"] for check in process["checks"]} == {"w1", "b1", "w2", "b2", "loss", "epoch loss"}
+
+
+# Refusals
+
+
+def test_fewer_cores_than_threads_are_refused():
+    said = refused(case_of(threads=2), granted=1)
+    assert said.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
+    assert measured(case_of(threads=1), granted=1)
+
+
+def test_threads_are_read_back():
+    more = written("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
+    assert "runs 2 threads where the case says 1" in refused(case_of(more))
+    bound = written("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
+    said = refused(case_of(bound, threads=2))
+    assert "asks for 2 threads, but the process may use 1 CPUs only" in said
+
+
+@pytest.mark.parametrize(
+    ("variant", "sentence"),
+    [
+        ("wrong_killed", "The measuring process was killed by signal 9 (out of memory?) before it had a result"),
+        ("wrong_crash", "The variant stopped with ValueError: no such matrix"),
+        ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
+        ("wrong_last_run", "The result is wrong (round 2): the error of 'product' is "),
+    ],
+)
+def test_a_failing_variant_leaves_a_sentence(variant, sentence):
+    assert sentence in refused(case_of(variant))
+
+
+def test_a_variant_that_ends_its_process_or_prints_spoils_nothing():
+    assert "ended with status 3 before it had a result" in refused(case_of(written("ends", run="os._exit(3)")))
+    assert measured(case_of(written("prints", setup="print('{}')", run="print('ready')")))
+
+
+def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
+    return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
+
+
+@pytest.mark.parametrize(
+    ("known", "what"),
+    [(ceilings(flops={"float64": 1.0}), "arithmetic"), (ceilings(bandwidth=1e-3), "memory traffic")],
+)
+def test_impossible_samples_are_refused(known, what):
+    assert f"is impossible: by the ceilings measured on this machine the {what} alone takes" in refused(
+        case_of(), ceilings=known
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cache", "known", "possible"),
+    [
+        (1.0, "cold", ceilings({"float64": 100.0}), True),
+        (0.81, "cold", ceilings({"float64": 100.0}), True),
+        (0.79, "cold", ceilings({"float64": 100.0}), False),
+        (0.79, "cold", ceilings({"float32": 100.0}), True),
+        (0.79, "cold", ceilings(bandwidth=50.0), False),
+        (0.79, "cold", ceilings(bandwidth=50.0, cache=20), True),
+        (0.79, "warm", ceilings(bandwidth=50.0), True),
+        (0.79, "cold", ceilings(), True),
+    ],
+)
+def test_what_a_ceiling_allows(seconds, cache, known, possible):
+    cost = SimpleNamespace(flops=100, bytes=50, precision="float64")
+    results = [{"samples": [9.0, 9.0]}, {"samples": [9.0, seconds]}]
+    if possible:
+        measure.require_possible(case_of(cache=cache), results, cost, known)
+    else:
+        with pytest.raises(LadderError, match="is impossible"):
+            measure.require_possible(case_of(cache=cache), results, cost, known)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tuning", "sentence"),
+    [
+        ({"m": 1, "n": 1, "k": 1}, {"threads": 1}, "isn't written in full: 'form=nn,m=1,"),
+        ({"m": 1, "n": 1}, {"threads": 1}, "gemm needs a value for its size 'k'"),
+        (SIZES | {"depth": 1}, {"threads": 1}, "gemm has no size named depth"),
+        (None, {}, "gemm/blas needs a value for its tuning 'threads'"),
+        (None, {"threads": 1, "blocks": 3}, "gemm/blas has no tuning named blocks"),
+    ],
+)
+def test_a_case_that_no_plan_has_is_refused(sizes, tuning, sentence):
+    full = workloads.complete("gemm", SIZES)
+    assert sentence in refused(Case("gemm", "blas", sizes or full, tuning))
+
+
+def test_a_worker_that_dies_while_it_waits_is_a_sentence():
+    worker = measure.Worker(case_of(), configuration.protocol(PROTOCOL))
+    worker.wait_ready()
+    worker.process.kill()
+    worker.process.wait()
+    with pytest.raises(LadderError, match="was killed by signal 9"):
+        worker.go()
+    worker.stop()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together):
+    made = []
+
+    def make(*job):
+        made.append(SimpleNamespace(wait_ready=lambda: None, stop=lambda: made.append("stopped")))
+        return made[-1]
+
+    monkeypatch.setattr(measure, "Worker", make)
+    monkeypatch.setattr(devices.load("host"), "share_start", lambda case, launcher: together)
+    with measure.started(case_of(), {"processes": 3}, None, None, None) as workers:
+        assert len(workers) == (3 if together else 1)
+    assert made[len(workers) :] == ["stopped"] * len(workers)
+
+
+# What a variant may offer besides its run
+
+OFFERING = """
+import os
+import numpy as np
+from ladder.steps import Steps
+DEVICE = "host"
+RUNTIME = "blas"
+ENVIRONMENT = {{"LADDER_SAYS": "binding is {{binding}}"}}
+
+def first_touch(problem):
+    assert set(problem.inputs) == {{"a", "b"}}
+    problem.a[...] = 7.0
+
+def setup(problem, *, binding: str, threads: int):
+    assert os.environ["LADDER_SAYS"] == "binding is close"
+    turned = np.zeros(problem.a.shape[::-1])
+    def turn():
+        {turn}
+    return Steps(prepare=[("turn", turn)], run=[("product", lambda: np.matmul(turned.T, problem.b, out=problem.out))])
+"""
+
+
+def offering(name, turn):
+    Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn))
+    return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1})
+
+
+def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():
+    found = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json")
+    assert all(set(phases) == {"turn", "product"} for phases in found["processes"][0]["phases"])
+
+
+@pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
+def test_what_follows_a_preparation_finds_the_caches_as_a_timed_call_does(cache, expected):
+    seen = []
+    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
+    prepare, product, back = ([(name, lambda name=name: seen.append(name))] for name in ("turn", "product", "back"))
+    flush = (lambda: seen.append("flush")) if cache == "cold" else lambda: None
+    job = SimpleNamespace(phase_passes=2)
+    found = worker.phases(device, [prepare, product, back], lambda: seen.append("reset"), flush, job)
+    assert seen == ["reset", *expected, "turn", *expected, "product", *expected, "back"] * 2
+    assert found == {"phases": [{"turn": 1.0, "product": 1.0, "back": 1.0}] * 2}
+
+
+def test_of_two_ranks_that_fail_in_one_line_the_first_is_heard():
+    assert measure.said('{"error": "one"}{"error": "two"}\n\n') == {"error": "one"}
+    for line in ("prterun noticed that process rank 0 ended\n", '{"error": "cut o', "7\n", "\n"):
+        assert measure.said(line) is None
+
+
+def test_a_preparation_that_misses_new_inputs_is_caught():
+    case = offering("prepared_once", "if not turned.any(): turned[...] = problem.a.T")
+    assert "round 2" in refused(case)
+
+
+# Writing and reading
+
+
+@pytest.fixture
+def sound():
+    return measured(case_of(), "sound.json")
+
+
+def test_an_unwritable_place_is_a_sentence(sound):
+    Path("file").touch()
+    for out in ("file/record.json", "/proc/nowhere/record.json", "x" * 300 + ".json"):
+        with pytest.raises(LadderError, match=r"can't be written: .*\. Make room or allow writing"):
+            record.write(out, sound)
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
+    disk = Path("disk")
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("waits for the right to mount a small disk (root)")
+    try:
+        (disk / "record.json").write_text("old")
+        with pytest.raises(LadderError, match="can't be written: No space left on device"):
+            record.write_atomically(disk / "record.json", "new" * 10_000)
+        assert [(path.name, path.read_text()) for path in disk.iterdir()] == [("record.json", "old")]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_write_that_is_killed_leaves_the_old_record_and_the_next_one_succeeds(sound):
+    script = (
+        "import json, os, signal\n"
+        "from ladder import record\n"
+        "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "record.write_atomically('sound.json', 'new')"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == -signal.SIGKILL
+    assert record.read("sound.json") == sound
+    assert Path(".sound.json.part").exists()
+    record.write("sound.json", sound | {"machine": "there"})
+    assert record.read("sound.json")["machine"] == "there"
+    assert not Path(".sound.json.part").exists()
+
+
+def test_torn_and_foreign_files_are_refused(sound):
+    whole = Path("sound.json").read_bytes()
+    for number, torn in enumerate((b"", whole[: len(whole) // 2], whole + b"}", b"\xff\xfe", b"\0" * 100)):
+        Path(f"{number}.json").write_bytes(torn)
+        with pytest.raises(LadderError, match=r"is not JSON .* Delete it"):
+            record.read(f"{number}.json")
+    with pytest.raises(LadderError, match="can't be read: No such file"):
+        record.read("missing.json")
+    for text in ("[]", "3", "{}"):
+        Path("foreign.json").write_text(text)
+        with pytest.raises(LadderError, match=r"foreign\.json is"):
+            record.read("foreign.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: one.pop("cost"),
+        lambda one: one.update(colour="red"),
+        lambda one: one.update(schema=2),
+        lambda one: one.update(processes=[]),
+        lambda one: one["processes"][0].update(samples=[]),
+        lambda one: one["processes"][0].update(samples=[0.0]),
+        lambda one: one["processes"][0].update(samples=["1"]),
+        lambda one: one["processes"][0].update(checks=[]),
+        lambda one: one["processes"][0].pop("threads"),
+    ],
+)
+def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound, change):
+    change(sound)
+    with pytest.raises(LadderError, match="is not a sound record"):
+        record.write("other.json", sound)
+    assert not Path("other.json").exists()
+    Path("other.json").write_text(json.dumps(sound))
+    with pytest.raises(LadderError, match="is not a sound record"):
+        record.read("other.json")
+
+
+# Processes
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_killed_run_takes_its_measurement_with_it():
+    """The one that dies is the parent of the command, as Snakemake is."""
+    note = "Path('pids').write_text(f'{os.getppid()} {os.getpid()}\\n'); time.sleep(600)"
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import subprocess, sys; subprocess.run(sys.argv[1:])",
+            *command(case_of(written("s", run=note))),
+        ]
+    )
+    try:
+        until(lambda: Path("pids").exists() and Path("pids").read_text().endswith("\n"))
+        pids = [int(pid) for pid in Path("pids").read_text().split()]
+        assert all(map(is_alive, pids))
+    finally:
+        parent.kill()
+        parent.wait()
+    until(lambda: not any(map(is_alive, pids)))
+    assert not Path("out").exists()
+
+
+def test_two_measurements_take_turns(place):
+    stamp = "Path(os.environ['STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
+    case = case_of(written("stamps", run=stamp))
+    runs = {
+        name: subprocess.Popen(command(case, f"out/{name}.json"), env=os.environ | {"STAMPS": str(place / name)})
+        for name in ("one", "other")
+    }
+    until(lambda: any((place / name).exists() for name in runs))
+    assert all(run.poll() is None for run in runs.values()), "both were under way at once"
+    assert [run.wait(60) for run in runs.values()] == [0, 0]
+    first, second = sorted([int(line) for line in (place / name).read_text().split()] for name in runs)
+    assert len(first) == len(second) >= 6
+    assert first[-1] < second[0]
+
+
+def test_every_device_may_stand_in_a_record():
+    assert json.loads(record.SCHEMA_FILE.read_text())["properties"]["device"]["enum"] == list(devices.NAMES)

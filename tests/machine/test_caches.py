@@ -1,0 +1,125 @@
+"""The CPUs' caches: what is told of them, by whom, and that every CPU's are emptied."""
+
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ladder.devices.mpi import own_cpus
+from ladder.machine import caches
+
+MIB = 2**20
+
+
+@pytest.fixture
+def told(monkeypatch, tmp_path):
+    """Have Linux tell of caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library of none."""
+
+    def tell(properties, library=lambda name: 0):
+        for (cpu, index), values in properties.items():
+            folder = tmp_path / f"cpu{cpu}/cache/index{index}"
+            folder.mkdir(parents=True)
+            for name, value in zip(("level", "type", "size", "shared_cpu_list"), values, strict=True):
+                (folder / name).write_text(f"{value}\n")
+        monkeypatch.setattr(caches, "CPUS", tmp_path)
+        monkeypatch.setattr(caches.os, "sysconf", library)
+        caches.found.cache_clear()
+
+    yield tell
+    caches.found.cache_clear()
+
+
+def of_four_cpus():
+    """Two chiplets of two CPUs each, with 32 MiB for each chiplet and 1 MiB for each CPU."""
+    properties = {}
+    for cpu, shared in enumerate(["0-1", "0-1", "2-3", "2-3"]):
+        properties[cpu, 0] = (1, "Data", "32K", cpu)
+        properties[cpu, 1] = (1, "Instruction", "900M", cpu)
+        properties[cpu, 2] = (2, "Unified", "1024K", cpu)
+        properties[cpu, 3] = (3, "Unified", "32768K", shared)
+    return properties
+
+
+def test_a_shared_cache_counts_once_and_every_chiplets_counts(told):
+    told(of_four_cpus())
+    assert (caches.last_level(), caches.private()) == (64 * MIB, MIB)
+
+
+def test_the_larger_word_on_the_last_level_counts(told):
+    told(of_four_cpus(), {"SC_LEVEL2_CACHE_SIZE": MIB, "SC_LEVEL3_CACHE_SIZE": 320 * MIB}.get)
+    assert caches.last_level() == 320 * MIB
+
+
+def test_many_private_caches_may_be_the_largest_level(told):
+    told({(cpu, 0): (2, "Unified", "2M", cpu) for cpu in range(64)} | {(0, 1): (3, "Unified", "100M", "0-63")})
+    assert caches.last_level() == 128 * MIB
+
+
+def unknown(name):
+    raise ValueError("unrecognized configuration name")
+
+
+@pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, unknown])
+def test_a_machine_that_tells_nothing_has_usual_caches(told, library):
+    told({}, library)
+    assert (caches.last_level(), caches.private()) == (caches.USUAL_SHARED, caches.USUAL_PRIVATE)
+
+
+def test_a_cache_of_which_not_all_is_told_is_left_out(told, tmp_path):
+    told(of_four_cpus())
+    (tmp_path / "cpu3/cache/index2/size").unlink()
+    (tmp_path / "cpu2/cache/index3/size").unlink()
+    (tmp_path / "cpu3/cache/index3/size").unlink()
+    assert caches.last_level() == 32 * MIB
+
+
+def written_by(monkeypatch, flush_of):
+    """[(bytes, the writing thread's CPUs)] of every write of two flushes; no two of them write the same."""
+    writes, values = [], []
+
+    def buffer(size, dtype):
+        def fill(value):
+            writes.append((size * np.dtype(dtype).itemsize, os.sched_getaffinity(0)))
+            values.append(value)
+
+        return SimpleNamespace(fill=fill)
+
+    monkeypatch.setattr(caches, "np", SimpleNamespace(zeros=buffer, uint8=np.uint8))
+    flush = flush_of()
+    flush()
+    flush()
+    assert len(set(values)) == 2
+    return writes
+
+
+def test_every_cpu_writes_twice_its_own_caches_and_then_the_caller_twice_the_shared_one(monkeypatch, told):
+    told(of_four_cpus())
+    cpus = sorted(os.sched_getaffinity(0))
+    writes = written_by(monkeypatch, lambda: caches.flusher(cpus))
+    once, again = writes[: len(cpus) + 1], writes[len(cpus) + 1 :]
+    assert once[-1] == again[-1] == (128 * MIB, set(cpus)), "the caller, last"
+    for some in (once, again):
+        assert sorted(some[:-1], key=str) == sorted(((2 * MIB, {cpu}) for cpu in cpus), key=str)
+
+
+def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, told):
+    told(of_four_cpus())
+    assert {size for size, _ in written_by(monkeypatch, lambda: caches.flusher([], 4))} == {32 * MIB}
+
+
+@pytest.mark.parametrize(
+    ("places", "shares"),
+    [
+        ([("a", [0, 1, 2, 3])], [[0, 1, 2, 3]]),
+        # Unbound ranks share all CPUs; bound ones have their own; of two nodes each counts for itself.
+        ([("a", [0, 1, 2, 3])] * 2, [[0, 2], [1, 3]]),
+        ([("a", [0, 1]), ("a", [2, 3])], [[0, 1], [2, 3]]),
+        ([("a", [0, 1]), ("b", [0, 1])], [[0, 1], [0, 1]]),
+        ([("a", [0, 1]), ("a", [1, 2])], [[0], [1, 2]]),
+        # More ranks than CPUs.
+        ([("a", [5])] * 3, [[5], [], []]),
+    ],
+)
+def test_ranks_of_a_node_share_its_cpus(places, shares):
+    assert [own_cpus(places, rank) for rank in range(len(places))] == shares

@@ -1,0 +1,113 @@
+"""Where cases run: this machine, or the nodes of a cluster as its file describes them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conftest import ROOT
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.planning import places, plan
+from ladder.records import record
+from ladder.records.case import Case
+
+NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A function that writes a cluster's description and names it by the variable."""
+
+    def write(**description):
+        path = tmp_path / "site.yaml"
+        path.write_text(yaml.safe_dump(description))
+        monkeypatch.setenv(places.SITE_VARIABLE, str(path))
+        return places.site()
+
+    return write
+
+
+def case_of(variant, **tuning):
+    return Case("gemv", variant, workloads.complete("gemv", {"n": 5, "m": 3}), tuning)
+
+
+def test_the_shipped_description_is_sound_and_has_all_kinds(monkeypatch):
+    monkeypatch.delenv(places.SITE_VARIABLE, raising=False)
+    found = places.of_cluster(places.site(ROOT / places.SITE))
+    assert set(found) == set(places.KINDS)
+    assert places.labels(found) == ["cluster-cpu", "cluster-gpu"]
+
+
+def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
+    described = {"cpu": NODES, "mpi": NODES | {"count": 4, "machine": "lab-mpi", "launcher": "srun"}}
+    found = places.of_cluster(site(nodes=described, account="a"))
+    for case, label in [
+        (case_of("blas", threads=2), "lab"),
+        (case_of("mpi", ranks=1, mode="ship"), "lab"),
+        (case_of("mpi", ranks=2, mode="ship"), "lab-mpi"),
+        (case_of("cublas"), "lab"),
+        (case_of("mpi_cublas", ranks=2, mode="ship"), "lab"),
+    ]:
+        assert places.place_of(found, case).label == label
+    assert found["mpi"].cores == 4 * 8
+    assert found["mpi"].asked == {
+        "slurm_account": "a",
+        "qos": None,
+        "slurm_partition": "p",
+        "mem_mb": 1000,
+        "runtime": 30,
+        "nodes": 4,
+        "gpu_model": None,
+        "constraint": None,
+        "slurm_extra": "--exclusive",
+    }
+    assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none to be had"
+
+
+def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
+    monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
+    found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
+    assert found["gpu"].asked["gpu_model"] == "h100"
+    assert plan.reason_left_out(case_of("cublas"), True, found["gpu"]) is None
+    assert plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1)) == "cupy is not installed"
+
+
+@pytest.mark.parametrize(
+    ("description", "word"),
+    [
+        ({}, "'nodes' is a required property"),
+        ({"nodes": {}}, "'cpu' is a required property"),
+        ({"nodes": {"cpu": NODES | {"partitions": "x"}}}, "partitions"),
+        ({"nodes": {"cpu": NODES | {"cores": 0}}}, "nodes.cpu.cores"),
+        ({"nodes": {"cpu": NODES | {"machine": "../x"}}}, "nodes.cpu.machine"),
+        ({"nodes": {"cpu": NODES, "fpga": NODES}}, "fpga"),
+        ({"nodes": {"cpu": NODES | {"count": 2}}}, "nodes.cpu.count"),
+        ({"nodes": {"cpu": NODES}, "acount": "a"}, "acount"),
+    ],
+)
+def test_a_wrong_description_is_a_sentence_that_names_file_and_key(site, description, word):
+    with pytest.raises(LadderError, match=r"The cluster's description .*site\.yaml is wrong at ") as error:
+        site(**description)
+    assert word in str(error.value)
+
+
+def test_without_a_description_a_sentence_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv(places.SITE_VARIABLE, str(tmp_path / "none.yaml"))
+    with pytest.raises(LadderError, match=r"There is no .*none\.yaml .* LADDER_SITE"):
+        places.site()
+
+
+def test_places_are_the_same_after_json(site):
+    found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2}}))
+    assert places.from_json(places.to_json(found)) == found
+    for wrong in ({}, {"cpu": {}}, {"cpu": 1}, {"gpu": {"label": "x", "cores": 1}}):
+        with pytest.raises(LadderError, match="The places must say"):
+            places.from_json(wrong)
+
+
+def test_a_path_has_no_comma_and_gives_the_slug_again():
+    case = case_of("mpi", ranks=2, mode="ship")
+    path = record.path_of("here", case.key)
+    assert "," not in path
+    assert record.from_path(Path(path).stem) == case.slug

@@ -1,0 +1,253 @@
+"""Plans: which cases a configuration means, and what is left out for which reason."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.planning import configuration, plan
+from ladder.planning.places import Place
+
+SMALL = {"m": 1, "n": 1, "k": 1}
+
+
+def experiment(variants, sizes=SMALL, workload="gemm", **more):
+    return {"question": "?", "workload": workload, "sizes": sizes, "variants": variants} | more
+
+
+def planned(variants, cores=2, peers=True, **options):
+    config = {"peers": peers, "experiments": {"one": experiment(variants, **options)}}
+    return plan.plan(configuration.checked(config), {"cpu": Place("here", cores)})
+
+
+def refused(variants, **options):
+    with pytest.raises(LadderError, match="The experiment 'one' can't be planned: ") as error:
+        planned(variants, **options)
+    return str(error.value)
+
+
+@pytest.fixture
+def variant(monkeypatch, tmp_path):
+    """Write a variant of gemm outside the repository and return its name: variants are read once per name."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
+
+    def write(name, text):
+        (tmp_path / "gemm").mkdir(exist_ok=True)
+        (tmp_path / "gemm" / f"{name}.py").write_text(text)
+        return name
+
+    yield write
+    for cached in (workloads.variant_path, workloads.statements, workloads.constants, workloads.tunings):
+        cached.cache_clear()
+
+
+def test_every_combination_is_one_case():
+    sizes = {"form": ["nn", "tn", "nt"], "m": [1, 17], "n": 65, "k": 1}
+    found = planned({"blas": {"threads": [1, 2]}, "openmp": {"threads": 1}}, sizes=sizes, cache=["cold", "warm"])
+    assert len({one.case.key for one in found}) == len(found) == 3 * 2 * 2 * (2 + 1)
+
+
+def test_sizes_and_tunings_may_be_lists_of_grids():
+    sizes = [{"m": 1, "n": 1, "k": [1, 2]}, {"m": 5, "n": 5, "k": 5}]
+    found = planned({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)
+    assert len(found) == 3 * 3
+
+
+def test_a_case_that_is_meant_twice_is_there_once():
+    found = planned({"blas": [{"threads": [1, 1, 2]}, {"threads": 1}]}, sizes=[SMALL, SMALL | {"form": "nn"}])
+    assert len(found) == 2
+
+
+def test_defaults_are_in_the_slug():
+    (one,) = planned({"blas": {"threads": 1}})
+    assert one.case.slug == "form=nn,m=1,n=1,k=1,dtype=float64,source=random,seed=1,cache=cold,threads=1"
+    (one,) = planned({"blas": {"threads": 1}}, sizes=dict(reversed(SMALL.items())))
+    assert one.case.slug.startswith("form=nn,m=1,n=1,k=1,")
+
+
+def test_more_threads_than_cores_are_left_out():
+    found = planned({"blas": {"threads": [1, 2, 3]}}, cores=2)
+    assert [one.left_out for one in found] == [None, None, "needs 3 cores, 2 to be had"]
+
+
+def test_what_is_not_installed_is_left_out(variant):
+    library = variant(
+        "needs_library", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1'
+    )
+    program = variant(
+        "needs_program", 'DEVICE = "host"\nRUNTIME = "x"\nPROGRAMS = ("no-such-program",)\ndef setup(p): 1'
+    )
+    found = planned({library: {}, program: {}})
+    expected = ["no_such_library is not installed", "the program no-such-program is not installed"]
+    assert [one.left_out for one in found] == expected
+
+
+def test_peers_can_be_switched_off():
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    variants = {"host": {"product": "blas", "threads": 1}, "numpy_loop": {"threads": 1}}
+    found = planned(variants, sizes=sizes, workload="mlp", peers=False)
+    assert [one.left_out for one in found] == [None, "peers are switched off"]
+    assert [one.left_out for one in planned(variants, sizes=sizes, workload="mlp")] == [None, None]
+
+
+def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
+    name = variant("needs_much", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1')
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    (one,) = planned({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
+    assert one.left_out == "no_such_library is not installed"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of fma, gemm, gemv, mlp, stream."),
+        ({"variants": {"absent": {"threads": 1}}}, "There is no variant 'absent' of gemm"),
+        ({"variants": {"reference": {}}}, "There is no variant 'reference' of gemm"),
+        ({"sizes": {"m": 1, "n": 1}}, "gemm needs a value for its size 'k'"),
+        ({"sizes": SMALL | {"depth": 1}}, "gemm has no size named depth"),
+        ({"sizes": SMALL | {"m": 0}}, "m=0 of gemm must be a whole number of at least 1"),
+        ({"sizes": SMALL | {"m": 1.0}}, "m=1.0 of gemm must be a whole number"),
+        ({"sizes": SMALL | {"form": "tt"}}, "form='tt' of gemm must be one of nn, tn, nt"),
+        ({"sizes": SMALL | {"k": 785, "source": "mnist"}}, "An image has 784 pixels"),
+        (
+            {"variants": {"blas": {"threads": 1, "blocks": 3}}},
+            "gemm/blas has no tuning named blocks: it takes threads.",
+        ),
+        ({"variants": {"blas": {}}}, "gemm/blas needs a value for its tuning 'threads': it takes threads."),
+        ({"variants": {"blas": {"threads": 0}}}, "threads=0 of gemm/blas must be a whole number of at least 1"),
+        ({"variants": {"blas": {"threads": 1.5}}}, "threads=1.5 of gemm/blas must be a whole number"),
+        ({"variants": {"blas": {"threads": "all"}}}, "threads='all' of gemm/blas must be a whole number"),
+    ],
+)
+def test_what_cannot_exist_is_found_when_planning(options, sentence):
+    assert sentence in refused(**{"variants": {"blas": {"threads": 1}}} | options)
+
+
+@pytest.mark.parametrize(
+    ("tuning", "sentence"),
+    [
+        ({"threads": 1}, "mlp/host needs a value for its tuning 'product'"),
+        ({"threads": 1, "product": 5}, "product=5 of mlp/host must be a word"),
+        ({"threads": 1, "product": "absent"}, "There is no variant 'absent' of gemm"),
+    ],
+)
+def test_a_training_needs_a_product_that_exists(tuning, sentence):
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    assert sentence in refused({"host": tuning}, sizes=sizes, workload="mlp")
+
+
+@pytest.mark.parametrize("graph", ["yes", "ON"])
+def test_a_word_is_one_of_those_that_a_tuning_has(graph):
+    sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    said = refused({"cuda": {"product": "cublas", "graph": graph}}, sizes=sizes, workload="mlp")
+    assert f"graph={graph!r} of mlp/cuda must be one of off, on." in said
+
+
+def test_tunings_with_a_default_may_be_left_out(variant):
+    text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): 1\n'
+    name = variant("has_defaults", text)
+    assert len(planned({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
+    assert "share='a' of gemm/has_defaults must be a number" in refused({name: {"share": "a"}})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("def setup(:", "isn't valid Python: "),
+        ('RUNTIME = "blas"\ndef setup(problem): 1', 'add DEVICE = "host"'),
+        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it works on"),
+        ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
+    ],
+)
+def test_a_file_that_is_no_variant_is_found_when_planning(variant, text, sentence):
+    assert sentence in refused({variant("broken", text): {}})
+
+
+def test_planning_runs_no_variant(variant):
+    name = variant("explodes", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(problem): 1\nraise ValueError("imported")\n')
+    assert len(planned({name: {}})) == 1
+
+
+@pytest.mark.parametrize("workload", workloads.names())
+def test_every_shipped_variant_says_what_it_takes(workload):
+    for name in workloads.variants(workload):
+        constants, tunings = workloads.constants(workload, name), workloads.tunings(workload, name)
+        if constants["DEVICE"] == "host":
+            assert tunings["threads"] == ("int", True)
+            continue
+        assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda")
+        if "mpi" in constants["DEVICE"]:
+            assert tunings["ranks"] == ("int", True)
+            assert "mpi4py" in constants["REQUIRES"]
+        if "cuda" in constants["DEVICE"]:
+            assert "cupy" in constants["REQUIRES"]
+            assert "threads" not in tunings
+
+
+def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
+    monkeypatch.setattr(plan, "is_installed", lambda library: True)
+    config = {
+        "experiments": {
+            "one": {
+                "question": "?",
+                "workload": "gemm",
+                "sizes": {"form": "nn", "m": 1, "n": 1, "k": 1},
+                "variants": {"cublas": {}},
+            }
+        }
+    }
+    for gpus, why in ((0, "needs a GPU, none to be had"), (1, None)):
+        here = {"cpu": Place("here", 2, gpus)}
+        assert {one.left_out for one in plan.plan(configuration.checked(config), here)} == {why}
+
+
+def test_the_order_is_shuffled_and_always_the_same():
+    keys = [f"gemm/blas/k={k}" for k in range(100)]
+    once = plan.shuffled(keys)
+    assert once == plan.shuffled(reversed(keys)) == plan.shuffled(set(keys))
+    assert once[:1] == ["gemm/blas/k=69"]
+    assert sorted(once) == sorted(keys) != once
+
+
+def test_five_thousand_cases(monkeypatch):
+    """Each variant's file is parsed once, not once per case."""
+    parsed = []
+    parse = workloads.ast.parse
+    workloads.statements.cache_clear()
+    workloads.constants.cache_clear()
+    monkeypatch.setattr(workloads.ast, "parse", lambda *given: parsed.append(given) or parse(*given))
+    found = planned({"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))})
+    assert len({one.case.key for one in found}) == 5000
+    assert len(parsed) <= 2
+
+
+def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    whole = planned({"blas": {"threads": [1, 2, 3]}})
+    assert plan.measured(whole) == []
+    path = Path(plan.record.path_of("here", whole[0].case.key))
+    path.parent.mkdir(parents=True)
+    path.touch()
+    expected = [None, "not measured", "needs 3 cores, 2 to be had"]
+    assert [one.left_out for one in plan.measured(whole)] == expected
+
+
+def test_a_plan_is_json_and_its_digest_follows_it():
+    some, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
+    found = json.loads(json.dumps(plan.document(more, "one")))
+    assert [case["key"] for case in found["cases"]] == [one.case.key for one in more]
+    assert [case["left_out"] for case in found["cases"]] == [None, "needs 3 cores, 2 to be had"]
+    assert plan.digest(some, "one") != plan.digest(more, "one")
+    assert plan.digest(some, "one") == plan.digest(planned({"blas": {"threads": 1}}), "one")
+
+
+def test_published_machines_are_found_by_name(tmp_path):
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box/machine.json").touch()
+    (tmp_path / "torn").mkdir()
+    assert plan.published(["all"], tmp_path) == plan.published(["box"], tmp_path) == ["box"]
+    assert plan.published(["none"], tmp_path) == []
+    with pytest.raises(LadderError, match="Nothing is published of torn; results/published has box"):
+        plan.published(["box", "torn"], tmp_path)

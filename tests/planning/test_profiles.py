@@ -1,0 +1,18 @@
+"""The profile for a machine with GPUs: what Snakemake makes of it."""
+
+import pytest
+
+from ladder.machine import nvidia
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(("visible", "count"), [(None, 3), ("0,2", 2)])
+def test_two_jobs_share_each_card_that_there_is(study, cards, monkeypatch, visible, count):
+    cards(3)
+    if visible:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert len(nvidia.gpus()) == count
+    study.add("small", {"blas": {"threads": 1}})
+    out, status = study.snakemake("--workflow-profile", "gpu", "results/plans/small.json")
+    assert status == 0, out
+    assert f'Provided resources: timing=Resource("timing", 1), card=Resource("card", {2 * count})' in out

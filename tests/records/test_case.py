@@ -1,0 +1,116 @@
+"""Slugs: `Case.slug` and `Case.parse` are exact inverses, and nothing else is a slug."""
+
+import random
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.records.case import CACHES, Case, from_text, to_text
+
+INTEGERS = [0, 1, -1, 17, -65, 10**17, 2**53 + 1]
+REALS = [0.5, 1.0, -0.25, 1e-07, 1.5e-300, -2.5e-05, 0.1 + 0.2, 123456.75, 5e-324]
+WORDS = ["nn", "float64", "784-300-10", "8-8", "a.b:c-d", "X1", "inf", "nan", "e5", "cold", "c_openmp"]
+VALUES = [*INTEGERS, *REALS, *WORDS]
+
+
+def same(a, b):
+    return a == b and type(a) is type(b)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_comes_back_with_its_type(value):
+    assert same(from_text(to_text(value)), value)
+
+
+def test_random_cases_come_back_and_slugs_are_one_to_one():
+    chance = random.Random(1)
+    names = ["m", "n", "k", "rate", "layers", "block", "threads", "x_1", "product"]
+    keys = {}
+    for _ in range(2000):
+        chosen = chance.sample(names, chance.randint(1, len(names)))
+        cut = chance.randint(0, len(chosen))
+        sizes, tuning = ({name: chance.choice(VALUES) for name in part} for part in (chosen[:cut], chosen[cut:]))
+        case = Case("gemm", "blas", sizes, tuning, chance.choice(CACHES))
+        back = Case.parse("gemm", "blas", case.slug)
+        assert (back, back.slug) == (case, case.slug)
+        assert list(back.sizes) == list(sizes)
+        assert all(same(back.sizes[name], sizes[name]) for name in sizes)
+        assert all(same(back.tuning[name], tuning[name]) for name in tuning)
+        assert keys.setdefault(case.slug, case) == case
+        assert "/" not in case.slug
+
+
+def test_random_reals_come_back_or_are_refused():
+    chance = random.Random(2)
+    for _ in range(2000):
+        value = chance.uniform(-1, 1) * 10.0 ** chance.randint(-300, 15)
+        assert same(from_text(to_text(value)), value)
+    for value in (1e16, 1e300, float("inf"), float("nan")):
+        with pytest.raises(LadderError):
+            to_text(value)
+
+
+def test_the_order_of_tunings_does_not_matter_and_that_of_sizes_does():
+    one, other = ({"b": 1, "a": 2}, {"a": 2, "b": 1})
+    assert Case("g", "v", {}, one).slug == Case("g", "v", {}, other).slug == "cache=cold,a=2,b=1"
+    assert Case("g", "v", one, {}).slug != Case("g", "v", other, {}).slug
+
+
+def test_what_a_case_says():
+    case = Case.parse("gemm", "blas", "form=nn,m=17,cache=warm,threads=2")
+    assert (case.sizes, case.tuning, case.cache) == ({"form": "nn", "m": 17}, {"threads": 2}, "warm")
+    assert case.key == "gemm/blas/form=nn,m=17,cache=warm,threads=2"
+    assert (case.threads, Case("gemm", "blas", {}, {}).threads) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "slug",
+    [
+        "",
+        "m=1",
+        "m,cache=cold",
+        "=1,cache=cold",
+        "m=,cache=cold",
+        "M=1,cache=cold",
+        "m=1,,cache=cold",
+        "m=1,cache=cold,",
+        "m=1,cache=tepid",
+        "m=1,cache=",
+        "m=1,cache=cold,cache=cold",
+        "m=1,cache=cold,threads=1,cache=warm",
+        "m=1,m=1,cache=cold",
+        "m=1,cache=cold,m=1",
+        "m=1,cache=cold,b=1,a=1",
+        "m=01,cache=cold",
+        "m=-0,cache=cold",
+        "m=+1,cache=cold",
+        "m=1.50,cache=cold",
+        "m=1e5,cache=cold",
+        "m=1e400,cache=cold",
+        "m= 1,cache=cold",
+        "m=1 ,cache=cold",
+        "m=a b,cache=cold",
+        "m=../x,cache=cold",
+        "m=a/b,cache=cold",
+        "m=1,cache=cold\n",
+        "m=\u0661,cache=cold",
+        "m=1-,cache=cold",
+        "m=" + "9" * 5000 + ",cache=cold",
+    ],
+)
+def test_anything_else_is_refused_in_a_sentence(slug):
+    with pytest.raises(LadderError) as error:
+        Case.parse("gemm", "blas", slug)
+    assert str(error.value).rstrip("'").endswith((".", "cache=cold"))
+
+
+@pytest.mark.parametrize(("workload", "variant"), [("gemm", "../x"), ("../x", "blas")])
+def test_names_stay_inside_their_folder(workload, variant):
+    with pytest.raises(LadderError, match="is no name of a workload or variant"):
+        Case.parse(workload, variant, "m=1,cache=cold")
+
+
+@pytest.mark.parametrize("value", [True, None, [1], {"a": 1}, "17", "0.5", "", "a b", "a,b", "a=b", "a/b"])
+def test_values_that_would_not_come_back_are_refused(value):
+    with pytest.raises(LadderError):
+        to_text(value)

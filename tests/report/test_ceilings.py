@@ -1,0 +1,72 @@
+"""The machine's ceilings from records: what sets one, and what doesn't."""
+
+import itertools
+
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.report import ceilings
+
+PRODUCT = {"m": 10, "n": 10, "k": 10}  # 2000 FLOPs
+STEPS = {"elements": 100, "length": 10}  # 2000 FLOPs
+CARD = {"name": "a card", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7}
+
+
+def written(path, workload, variant, dtype, tuning, seconds):
+    """The path of a record whose fastest sample took so many seconds."""
+    sizes = workloads.complete(workload, (PRODUCT if workload == "gemm" else STEPS) | {"dtype": dtype})
+    case = Case(workload, variant, sizes, tuning, "warm")
+    process = dict.fromkeys(("setup", "first", "check", "total"), 1.0) | {"phases": [], "curve": []}
+    process |= {"samples": [2 * seconds, seconds], "checks": [{"name": "a check", "error": 0.0, "bound": 1.0}]}
+    process["threads"] = {"cpus": 1, "affinity": [0], "runtimes": {}, "gpu": CARD}
+    about = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
+    about |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
+    about["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
+    about |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
+    about |= {"description": {"cache_bytes": 11}}
+    about |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
+    record.write(path, about)
+    return path
+
+
+@pytest.fixture
+def found(tmp_path):
+    """A function: the ceilings of some (workload, variant, dtype, tuning, fastest seconds)."""
+
+    def found(*measured):
+        return ceilings.summarise([written(tmp_path / f"{i}.json", *one) for i, one in enumerate(measured)], 1.25)
+
+    return found
+
+
+def test_multiply_adds_raise_what_products_have_reached_and_never_lower_it(found):
+    products = [("gemm", "cublas", dtype, {"math": "default"}, 1e-6) for dtype in ("float64", "float32")]
+    slower = ("fma", "cuda", "float64", {"block": 128, "chains": 8}, 2e-6)
+    faster = ("fma", "cuda", "float32", {"block": 128, "chains": 8}, 0.5e-6)
+    for order in itertools.permutations([*products, slower, faster]):
+        of_card = found(*order)["cuda"]
+        assert of_card["flops"] == pytest.approx({"float64": 2e9, "float32": 4e9})
+        assert of_card["bandwidth"] == 0.0
+
+
+def test_multiply_adds_alone_set_no_ceiling_and_none_for_another_device_or_precision(found):
+    alone = found(("fma", "cuda", "float64", {}, 1e-6))
+    assert alone["cuda"]["flops"] == alone["flops"] == {}
+    assert [(row["workload"], row["best"]) for row in alone["rows"]] == [("fma", pytest.approx(2e9))]
+    beside = found(
+        ("gemm", "blas", "float64", {"threads": 2}, 1e-6),
+        ("gemm", "cublas", "float32", {"math": "tf32"}, 1e-6),
+        ("fma", "cuda", "float64", {}, 1e-7),
+        ("fma", "cuda", "float32", {}, 1e-7),
+    )
+    assert beside["flops"] == pytest.approx({"float64": 1e9})
+    assert beside["cuda"]["flops"] == pytest.approx({"tf32": 2e9})
+
+
+def test_the_caches_are_those_of_what_measured_and_not_of_what_writes_the_ceilings(found):
+    own = found(
+        ("gemm", "blas", "float64", {"threads": 1}, 1.0), ("gemm", "cublas", "float64", {"math": "default"}, 1.0)
+    )
+    assert (own["cache_bytes"], own["cuda"]["cache_bytes"]) == (11, 7)

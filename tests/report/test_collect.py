@@ -1,0 +1,448 @@
+"""Tables from records and from what is published."""
+
+import copy
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from conftest import PROTOCOL
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import measure
+from ladder.machine import revision
+from ladder.planning import configuration
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.report import ceilings, collect, publish
+
+OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
+SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """A real record."""
+    folder = tmp_path_factory.mktemp("one")
+    case = case_of(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here")
+        return record.read("record.json")
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def case_of(threads, **sizes):
+    return Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes), {"threads": threads})
+
+
+class Machine:
+    """Records and plans of a machine, copies of a real one with some values changed."""
+
+    def __init__(self, one, name="here"):
+        self.one, self.name = one, name
+        self.cases = []
+
+    def plan(self, experiment="small"):
+        return {"experiment": experiment, "cases": self.cases}
+
+    def add(self, case, left_out=None, recorded=True, commit=None, **process):
+        """Plan a case, with a record of other times if it runs, and of another commit if one is given."""
+        about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.one["sources"]}
+        self.cases.append(about)
+        if recorded and not left_out:
+            found = copy.deepcopy(self.one) | {"machine": self.name, "variant": case.variant, "case": case.slug}
+            found["processes"][0] |= process
+            found["source"] = {"commit": commit, "dirty": False} if commit else found["source"]
+            record.write(record.path_of(self.name, case.key), found)
+        return self
+
+    def publish(self, *experiments, keep=False):
+        plans = [self.plan(name) for name in experiments or ["small"]]
+        publish.publish(plans, self.name, f"published/{self.name}", keep)
+        return f"published/{self.name}"
+
+    def forget(self):
+        """Remove the records and the plan."""
+        self.cases = []
+        for path in Path("results/records").rglob("*.json"):
+            path.unlink()
+        return self
+
+
+@pytest.fixture
+def here(one):
+    return Machine(one)
+
+
+@pytest.fixture
+def there(one):
+    return Machine(one, "there")
+
+
+def tables(plan, *published):
+    collect.collect(plan, "tables", published)
+    return collect.load("tables")
+
+
+def published(name):
+    """A published table of `here`."""
+    return collect.published_table("published/here", name)
+
+
+def about():
+    return json.loads(Path("published/here/machine.json").read_text())
+
+
+def contents():
+    """The bytes of every published table, by path."""
+    return {path: path.read_bytes() for path in Path("published").rglob("*.csv.gz")}
+
+
+def lines(name):
+    return Path(f"tables/{name}.csv").read_text().splitlines()
+
+
+def test_the_columns_of_the_tables(here, one):
+    samples = [0.25, 0.1 + 0.2, 1e-7]
+    curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
+    here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve)
+    here.add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    here.add(case_of(2), recorded=False)
+    found = tables(here.plan())
+    facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
+    assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds"]
+    assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
+    assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
+    assert list(found["missing"]) == [*OWN, *SIZES, "why"]
+    assert found["samples"].query("phase == 'total'")["seconds"].tolist() == samples
+    assert found["samples"].query("phase != 'total'")[["phase", "seconds"]].values.tolist() == [
+        ["gather", 0.5],
+        ["loss", 0.125],
+    ]
+    assert found["checks"]["error"].tolist() == [check["error"] for check in one["processes"][0]["checks"]]
+    assert found["missing"][["threads", "why"]].values.tolist() == [
+        [64, "needs 64 cores, 2 to be had"],
+        [2, "not measured"],
+    ]
+    assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
+
+
+def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
+    """Of phases alone: a whole call is timed as the slowest rank sees it."""
+    passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]
+    by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
+    here.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
+    found = tables(here.plan())["samples"]
+    assert list(found)[-2:] == ["seconds", "imbalance"]
+    told = found.dropna(subset="imbalance")
+    assert told[["phase", "imbalance"]].values.tolist() == [
+        ["compute", 2.0],
+        *([name, 1.0] for name in ("gather", "compute", "gather")),
+    ]
+    assert (found["phase"] == "total").sum() == len(found) - len(told) == 3
+
+
+def test_the_nodes_of_ranks_are_counted(here):
+    own = here.one["processes"][0]["threads"]
+    ranks = [own | {"node": node} for node in ("a", "b", "a")]
+    here.add(case_of(1), threads=own | {"ranks": ranks}).add(case_of(2))
+    found = tables(here.plan())["samples"]
+    assert found.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
+
+
+def test_a_record_of_other_code_is_refused(here):
+    here.add(case_of(1))
+    here.cases[0]["sources"] = "0" * 16
+    with pytest.raises(LadderError, match="was measured with code that has changed since: delete it"):
+        tables(here.plan())
+
+
+def test_a_torn_record_is_refused(here):
+    here.add(case_of(1))
+    path = Path(record.path_of("here", here.cases[0]["key"]))
+    path.write_text(path.read_text()[:-100])
+    with pytest.raises(LadderError, match="is not JSON"):
+        tables(here.plan())
+
+
+def test_whole_numbers_stay_whole_beside_rows_without_them(here, one):
+    here.add(case_of(16))
+    training = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
+    case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
+    here.add(case)
+    found = tables(here.plan())
+    _, *rows = lines("samples")
+    assert ".0," not in "".join(rows)
+    assert found["samples"]["threads"].unique().tolist() == [16]
+    assert {str(kind) for kind in found["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
+    assert ",16," in rows[0]
+    assert ",16," in rows[-1]
+
+
+def test_the_same_records_give_the_same_bytes(here, there):
+    for one in (here, there):
+        one.add(case_of(1)).add(case_of(2), recorded=False).publish()
+    tables(here.plan(), "published/there")
+    once = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
+    assert len(once) == 4 + 2 * 4
+    there.publish()
+    here.publish()
+    tables(here.plan(), "published/there")
+    assert all(path.read_bytes() == bytes for path, bytes in once.items())
+
+
+def test_published_rows_are_labelled_and_beside_the_own(here, there):
+    there.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 to be had").publish()
+    here.add(case_of(1), samples=[1.0])
+    found = tables(here.plan(), "published/there")
+    assert found["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
+    assert found["missing"]["machine"].unique().tolist() == ["there (published)"]
+    assert sorted(found["samples"]["threads"].unique()) == [1, 16]
+    assert any(",16," in line for line in lines("samples"))
+
+
+def test_publishing_and_collecting_gives_the_same_tables(here):
+    here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7]).add(case_of(4), recorded=False)
+    before = tables(here.plan())
+    folder = here.publish("other", "small")
+    here.forget()
+    nothing = {"experiment": "small", "cases": []}
+    after = tables(nothing, folder)
+    for name, frame in before.items():
+        expected = frame.assign(machine="here (published)") if len(frame) else frame
+        pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
+    assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
+
+
+def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):
+    here.add(case_of(1))
+    folder = Path(here.publish())
+    assert not (folder / "tests-gpu.json").exists()
+    Path("results/tests-gpu.json").write_text('{"tests": 1}')
+    here.publish()
+    assert (folder / "tests-gpu.json").read_text() == '{"tests": 1}'
+
+
+def test_what_is_published_of_this_machine_is_not_shown_twice(here):
+    here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
+    here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    folder = here.publish()
+    # Since then: one case was measured anew, another was lost.
+    here.add(case_of(1), samples=[3.0])
+    Path(record.path_of("here", case_of(2).key)).unlink()
+    here.cases = here.cases[:4]
+    found = tables(here.plan(), folder)
+    assert found["samples"][["machine", "threads", "seconds"]].values.tolist() == [
+        ["here", 1, 3.0],
+        ["here (published)", 2, 2.0],
+    ]
+    assert found["checks"][["machine", "threads"]].values.tolist() == [["here", 1], ["here (published)", 2]]
+    missing = found["missing"][["machine", "threads"]].values.tolist()
+    assert sorted(missing) == [["here", 2], ["here", 4], ["here", 64]]
+
+
+def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(here):
+    here.add(case_of(1)).add(case_of(2), recorded=False)
+    folder = here.publish()
+    here.cases = here.cases[:1]
+    here.add(case_of(2))
+    assert tables(here.plan(), folder)["missing"].empty
+
+
+def test_the_same_case_of_another_machine_or_variant_stays(here, there):
+    there.add(case_of(1)).publish()
+    other = Case("gemm", "tiled", case_of(1).sizes, {"threads": 1})
+    here.add(other)
+    here.publish()
+    here.cases = []
+    here.add(case_of(1))
+    found = tables(here.plan(), "published/there", "published/here")["samples"]
+    assert found[["machine", "variant"]].drop_duplicates().values.tolist() == [
+        ["here", "blas"],
+        ["there (published)", "blas"],
+        ["here (published)", "tiled"],
+    ]
+
+
+def test_nothing_at_all_gives_empty_tables():
+    found = tables({"experiment": "small", "cases": []})
+    assert all(frame.empty for frame in found.values())
+
+
+@pytest.mark.parametrize("text", [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]])
+def test_a_torn_publication_is_a_sentence(here, text):
+    here.add(case_of(1)).publish()
+    Path("published/here/samples.csv.gz").write_bytes(text)
+    with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
+        tables(here.plan(), "published/here")
+
+
+def test_one_table_of_all_experiments(here):
+    here.add(case_of(1), samples=[1.0])
+    for name in ("small", "other", "empty"):
+        collect.collect(here.plan(name) if name != "empty" else {**here.plan(name), "cases": []}, name)
+    collect.join(["small", "other", "empty"], "table.csv")
+    assert collect.read_csv("table.csv")["experiment"].tolist() == ["small", "other"]
+    with pytest.raises(LadderError, match="nothing to put into the table"):
+        collect.join(["empty"], "table.csv")
+    with pytest.raises(LadderError, match="can't be read"):
+        collect.join(["nowhere"], "table.csv")
+
+
+def test_a_publication_says_what_it_is(here, one):
+    here.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
+    here.publish()
+    assert (about()["machine"], about()["cases"], about()["samples"]) == ("here", 1, 2)
+    assert about()["description"] == one["description"]
+    assert about()["sources"] == [one["source"] | {"cases": 1}]
+    files = {path.name for path in Path("published/here").iterdir()}
+    assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
+
+
+def test_a_publication_names_every_commit_of_its_cases(here):
+    here.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
+    here.publish("small", "other")
+    counted = {source["commit"]: source["cases"] for source in about()["sources"]}
+    assert counted == {"a": 2, "b": 1}, "a case of two experiments counts once"
+    assert publish.sources(["b", "unknown-dirty", "b"]) == [
+        {"commit": "b", "dirty": False, "cases": 2},
+        {"commit": "unknown", "dirty": True, "cases": 1},
+    ]
+
+
+@pytest.mark.parametrize(("dirty", "named"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
+def test_a_commit_in_a_word_tells_of_changes(dirty, named):
+    source = {"commit": "a" * 40, "dirty": dirty}
+    assert revision.to_text(source) == named
+    assert revision.from_text(named) == source
+
+
+def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):
+    """In every table; a kept value is the same to the last bit."""
+    curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
+    here.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
+    here.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
+    here.add(case_of(4), recorded=False).publish()
+    before = {name: published(name) for name in ("samples", "checks", "curves")}
+    here.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
+    here.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
+    for name, old in before.items():
+        new = published(name)
+        kept = old[old["threads"] == 1].reset_index(drop=True)
+        pd.testing.assert_frame_equal(new[new["threads"] == 1][list(old)], kept, check_exact=True)
+    assert published("samples")[["threads", "commit", "seconds"]].values.tolist() == [
+        *([1, "a", seconds] for seconds in (0.1 + 0.2, 1 / 3)),
+        [2, "b", 2 / 3],
+        [4, "b", 1e-7],
+    ]
+    assert published("checks")["threads"].unique().tolist() == [1, 2, 4]
+    assert published("curves")["threads"].tolist() == [1], "the other's new record has no curve"
+    assert published("missing")["threads"].tolist() == [8], "neither the kept case nor the measured one"
+    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 2)]
+    assert (about()["cases"], about()["samples"]) == (3, 4)
+
+
+def test_a_column_of_replaced_cases_alone_goes_with_them(here):
+    by_rank = [{"compute": [0.5, 0.25]}]
+    here.add(case_of(1)).add(case_of(2), phases=[{"compute": 0.5}], by_rank=by_rank).publish()
+    assert "imbalance" in published("samples")
+    here.forget().add(case_of(2)).publish(keep=True)
+    assert "imbalance" not in published("samples")
+
+
+def test_the_ceilings_of_all_that_is_published_are_those_of_its_records(here):
+    ceiling = "ceiling_arithmetic"
+    here.add(case_of(1), samples=[3.0, 1.0, 2.0]).add(case_of(2), samples=[5.0]).publish(ceiling, "small")
+    every = [record.read(record.path_of("here", case_of(threads).key)) for threads in (1, 2)]
+    here.forget().add(case_of(4), samples=[7.0]).publish(ceiling, keep=True)
+    every.append(record.read(record.path_of("here", case_of(4).key)))
+    for number, found in enumerate(every):
+        record.write(f"{number}.json", found)
+    told = ceilings.summarise([f"{number}.json" for number in range(3)], 1.25)["rows"]
+    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": told}
+    here.forget().add(case_of(1)).publish("small")
+    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": []}
+
+
+def test_not_keeping_replaces_all(here):
+    here.add(case_of(1)).publish()
+    here.forget().add(case_of(2)).publish()
+    assert published("samples")["threads"].unique().tolist() == [2]
+
+
+def test_an_experiment_that_is_no_longer_planned_is_kept(here):
+    """What is measured anew is new there too, and what was missing there still is."""
+    here.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
+    here.forget().add(case_of(2), commit="b").publish("small", keep=True)
+    found = published("samples")[["experiment", "threads", "commit"]].drop_duplicates()
+    assert sorted(found.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
+    assert published("missing")[["experiment", "threads", "why"]].values.tolist() == [["other", 4, "not measured"]]
+    assert [(one["commit"], one["cases"]) for one in about()["sources"]] == [("a", 1), ("b", 1)]
+
+
+def test_the_reason_of_the_present_plan_is_told(here):
+    here.add(case_of(1)).add(case_of(64), recorded=False).publish()
+    here.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 to be had").publish(keep=True)
+    assert published("missing")["why"].tolist() == ["needs 64 cores, 2 to be had"]
+
+
+def test_keeping_twice_gives_the_same_bytes(here):
+    training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
+    here.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
+    here.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
+    here.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
+    here.publish("small", "third", keep=True)
+    once, said = contents(), about()["sources"]
+    here.publish("small", "third", keep=True)
+    assert contents() == once
+    assert about()["sources"] == said
+    assert [one["commit"] for one in said] == ["a", "b", "c"]
+
+
+def test_keeping_where_nothing_is_published_yet_publishes(here):
+    here.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
+    once = contents()
+    here.publish()
+    assert contents() == once
+
+
+def test_what_was_published_without_commits_is_not_kept(here):
+    """Unless nothing of it would be. It is shown as ever."""
+    here.add(case_of(1)).publish()
+    path = Path("published/here/samples.csv.gz")
+    published("samples").drop(columns="commit").to_csv(path, index=False)
+    once = contents()
+    here.forget().add(case_of(2))
+    assert tables(here.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
+    with pytest.raises(LadderError, match=r"was published before commits were told by case.*publish it whole"):
+        here.publish(keep=True)
+    assert contents() == once
+    here.add(case_of(1)).publish(keep=True)
+    assert published("samples")["commit"].notna().all()
+
+
+def test_a_torn_publication_is_not_kept(here):
+    here.add(case_of(1)).publish()
+    path = Path("published/here/checks.csv.gz")
+    path.write_bytes(path.read_bytes()[:-20])
+    once = contents()
+    here.forget().add(case_of(2))
+    with pytest.raises(LadderError, match=r"The table .*checks\.csv\.gz can't be read"):
+        here.publish(keep=True)
+    assert contents() == once
+
+
+def test_without_records_nothing_is_published(here):
+    here.add(case_of(1), recorded=False)
+    with pytest.raises(LadderError, match="There is nothing to publish"):
+        here.publish()
+    assert not Path("published").exists()

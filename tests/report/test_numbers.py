@@ -1,0 +1,215 @@
+"""The numbers of the paper's sentences: the same keys whatever was measured, and words that the samples bear out."""
+
+import json
+
+import pytest
+
+from ladder.planning import configuration
+from ladder.records.case import Case
+from ladder.report import latex, numbers
+from ladder.report import tables as paper_tables
+from ladder.report.numbers import Missing
+from ladder.report.study import Study, load
+from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, mlp, study, tables
+
+PROTOCOL = configuration.protocol({})
+
+
+def said(found):
+    return numbers.numbers(found, PROTOCOL, 1.25)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return study()
+
+
+@pytest.fixture(scope="module")
+def values(whole):
+    return said(whole)
+
+
+def test_the_keys_do_not_depend_on_what_was_measured(values):
+    partial = Study({"gemm_square": tables()["gemm_square"]}, MACHINE)
+    assert list(said(Study({}, None))) == list(values) == list(said(partial))
+
+
+def test_a_whole_study_lacks_only_what_was_not_planned(values):
+    missing = {key for key, value in values.items() if isinstance(value, Missing)}
+    not_planned = ("openmp", "interchanged")
+    assert missing
+    for key in missing:
+        experiment, *parts = key.split("/")
+        assert (experiment == "gemm_large" and "openmp" in parts) or (
+            experiment == "mlp_accuracy" and parts[0] in not_planned
+        )
+
+
+def test_without_measurements_every_value_is_words():
+    for key, value in said(Study({}, None)).items():
+        if not key.startswith(("protocol/", "cases/", "machines/")):
+            assert isinstance(value, Missing), key
+
+
+def test_numbers_are_those_of_the_rule(values):
+    assert values["gemm_square/openmp/nn/float64/time"] == r"\qty{200}{\milli\second}"
+    assert values["gemm_square/tiled/nn/float64/against/openmp"].startswith(r"is \num{20.0} times as fast as")
+    assert values["gemm_square/openmp/nn/float64/against/tiled"].startswith(r"takes \num{20.0} times as long as")
+    assert values["gemm_square/c_openmp/nn/float64/against/openmp"].startswith("can't be told apart")
+    assert values["mlp_threads/openmp/best-threads"] == r"\num{12} threads"
+    assert values["mlp_threads/openmp/levels-off"] == r"\num{4} threads"
+    assert values["mlp_threads/openmp/share/products"] == r"\qty{99.5}{\percent}"
+    assert values["mlp_threads/openmp/share/forward"] == r"\qty{49.8}{\percent}"
+    assert values["mlp_accuracy/float64/accuracy"] == r"all end at an accuracy of \qty{90.00}{\percent}"
+    assert values["gemm_threads/nn/shape"] == r"$512 \times 512 \times 300$"
+
+
+def test_a_share_of_the_ceiling_is_of_the_same_threads(whole):
+    ceiling = whole.samples("ceiling_arithmetic", dtype="float64", threads=1)
+    best = (ceiling["flops"] / ceiling["seconds"]).max()
+    rows = whole.samples("gemm_square", variant="blas", form="nn", dtype="float64")
+    expected = rows["flops"].iloc[0] / rows["seconds"].median() / best
+    assert said(whole)["gemm_square/blas/nn/float64/share-of-ceiling"] == latex.percent(expected)
+
+
+def test_scaling_says_no_more_than_was_found(values):
+    assert "falls from" in values["mlp_threads/blas/scaling"]
+    assert r"on \num{24} threads the program takes" in values["mlp_threads/blas/scaling"]
+    one = said(study(most_threads=1))
+    assert one["mlp_threads/blas/scaling"].startswith(r"was measured on \num{1} thread alone")
+    assert isinstance(one["mlp_threads/blas/speedup"], Missing)
+
+
+def test_the_findings_hold_where_the_data_say_so(values):
+    assert [values[f"findings/{name}/verdict"] for name in ("levels-off", "best", "serial", "parallel", "share")] == [
+        "holds"
+    ] * 5
+
+
+def test_the_findings_fail_where_the_data_say_so():
+    found = said(study(share=0.6))
+    assert found["findings/share/verdict"] == "does not hold"
+    chosen = [
+        ("mlp_threads", Case("mlp", "host", mlp(), {"product": product, "threads": 1}), seconds)
+        for product, seconds in (("openmp", 1.0), ("blas", 2.0))
+    ]
+    found = said(study(chosen=chosen))
+    assert found["findings/serial/verdict"] == "does not hold"
+    assert found["findings/best/verdict"] == "not tested"
+    assert found["findings/levels-off/verdict"] == "not tested"
+
+
+def test_a_case_of_one_process_gives_no_verdict(whole):
+    rows = whole.samples("gemm_square", form="nn", dtype="float64")
+    once = rows[rows["process"] == 0]
+    plain, tiled = once[once["variant"] == "openmp"], once[once["variant"] == "tiled"]
+    told = numbers.comparison(tiled, plain, "it")
+    assert told.startswith("takes ")
+    assert told.endswith(" times as long as it (from too few processes to rule out chance)")
+    assert "inf" not in numbers.time_of(plain)["interval"]
+
+
+def test_sizes_never_mix():
+    small, large = (
+        case_rows(MACHINE, "gemm_square", Case("gemm", "openmp", gemm("nn", m=m), {"threads": 1}), seconds)
+        for m, seconds in ((64, 0.001), (512, 0.2))
+    )
+    found = tables(chosen=[])
+    frame = found["gemm_square"]["samples"].iloc[:0]
+    found["gemm_square"]["samples"] = type(frame)(small + large)
+    assert said(Study(found, MACHINE))["gemm_square/openmp/nn/float64/time"] == r"\qty{200}{\milli\second}"
+
+
+def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
+    for name, parts in tables("published-one (published)").items():
+        (tmp_path / name).mkdir()
+        for table, frame in parts.items():
+            frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
+    folders = sorted(tmp_path.iterdir())
+    assert load(folders, "published-one").subject == "published-one (published)"
+    assert load(folders, "published-one (published)").subject == "published-one (published)"
+    assert load([], "anything").subject is None
+
+
+def test_a_machine_is_described_alike_here_and_published(tmp_path):
+    about = study().descriptions[MACHINE]
+    own, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
+    published.parent.mkdir()
+    own.write_text(json.dumps(about))
+    published.write_text(json.dumps({"label": "there", "description": about}))
+    assert load([], MACHINE, [own, published]).descriptions == {MACHINE: about, "there (published)": about}
+
+
+def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
+    slower = study("another (published)", chosen=None)
+    for parts in slower.tables.values():
+        if "seconds" in parts["samples"]:
+            parts["samples"]["seconds"] *= 3
+    together = said(both(whole, slower))
+    differing = {key for key in values if values[key] != together[key]}
+    assert differing == {"machines/named", "validation/checks"}
+
+
+def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole, values):
+    """The training is measured on both in one experiment; a machine without a GPU stands beside."""
+    with_gpu = both(study(chosen=[*cases(), *gpu_cases()]), study("another (published)"))
+    together = said(with_gpu)
+    differing = {key for key in values if values[key] != together[key]}
+    counts = {"validation/checks", "cases/measured", "cases/converged"}
+    assert differing == counts | {"machines/named"}
+    for table in (paper_tables.mlp_threads, paper_tables.ceilings):
+        assert set(table(whole).splitlines()) <= set(table(with_gpu).splitlines())
+    assert "cublas" not in paper_tables.mlp_threads(with_gpu)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (9.999, "10.0"), (1234, "1230"), (0.01234, "0.0123"), (1, "1.00"), (99.95, "100"), (999.9, "1000")],
+)
+def test_digits(value, text):
+    assert latex.digits(value) == text
+
+
+def test_a_time_reads_in_its_own_unit():
+    assert latex.seconds(0.0123) == r"\qty{12.3}{\milli\second}"
+    assert latex.seconds(2e-10) == r"\qty{0.200}{\nano\second}"
+    assert latex.seconds_between(0.012, 0.0234) == r"\qtyrange{12.0}{23.4}{\milli\second}"
+    assert latex.seconds_between(2e-4, 3.0) == r"\qty{200}{\micro\second}--\qty{3.00}{\second}"
+    assert latex.seconds_between(0, float("inf")) == "no interval from so few processes"
+
+
+def test_text_is_escaped():
+    assert latex.escape("100% of a_b & c#d\\") == r"100\% of a\_b \& c\#d\textbackslash{}"
+
+
+def test_left_out_cases_are_named_by_products():
+    columns = ["variant", "threads"]
+    assert len(paper_tables.grouped(columns, [("a", 4), ("a", 6), ("b", 4), ("b", 6)])) == 1
+    parts = paper_tables.grouped(columns, [("a", 4), ("a", 6), ("b", 4)])
+    assert len(parts) == 2
+    assert all("6" not in part for part in parts if "texttt{b}" in part)
+
+
+def test_the_plan_names_what_a_small_machine_left_out():
+    text = paper_tables.plan(study(most_threads=2))
+    line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
+    assert "more threads or ranks than the 2 cores to be had" in line
+    assert all(f"\\texttt{{{count}}}" in line for count in (4, 6, 12, 24))
+
+
+def test_validation_tells_the_worst_of_every_variant():
+    found = study()
+    parts = found.tables["gemm_square"]
+    parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
+    row = parts["checks"].loc[7]
+    table = paper_tables.validation(found)
+    worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
+    assert worst["error"] == 0.9
+    assert worst["margin"] == pytest.approx(1 / 0.9)
+    assert r"\num{0.900}" in paper_tables.latex_validation(found)
+    assert "0.9" in paper_tables.html_validation(found)
+
+
+def test_every_table_is_a_sentence_without_data():
+    for text in paper_tables.all_tables(Study({}, None)).values():
+        assert text.startswith(r"\emph{There is no measurement")

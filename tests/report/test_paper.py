@@ -1,0 +1,197 @@
+"""The paper: no number typed by hand, no key misspelt, the same bytes from the same inputs, and errors as sentences."""
+
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import made_up
+from conftest import ROOT
+from ladder.errors import LadderError
+from ladder.planning import configuration
+from ladder.report import figures, gemv_numbers, gemv_tables, gpu, latex, numbers, tables, typesetting
+from ladder.report.study import Study
+
+PAPER = ROOT / "paper"
+ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
+needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
+
+
+def values_of(found):
+    more = gpu.numbers(found) | gemv_numbers.numbers(found)
+    return numbers.numbers(found, configuration.protocol({}), 1.25) | numbers.filled(more)
+
+
+def tables_of(found, reports=()):
+    return tables.all_tables(found) | gpu.tables(found, reports) | gemv_tables.tables(found)
+
+
+def generated(found, folder):
+    """The generated LaTeX of a study, as the workflow writes it; the paths."""
+    latex.write(folder / "results/numbers.tex", numbers.text(values_of(found)))
+    (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
+    for name, text in tables_of(found, [folder / "kernel.json"]).items():
+        latex.write(folder / f"results/tex/{name}.tex", text)
+    return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
+
+
+def sources():
+    return {path.name: path.read_text() for path in sorted(PAPER.glob("*.tex"))}
+
+
+def results():
+    """The section of the results with the files that are part of it."""
+    return sources()["results.tex"] + sources()["gemv.tex"]
+
+
+def build(found, folder):
+    """The PDF of the paper about a study, and the log of its making."""
+    typesetting.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf")
+    return folder / "paper.pdf", (folder / "build/ladder.log").read_text(errors="replace")
+
+
+def made(folder):
+    folder.mkdir()
+    return folder
+
+
+def text_of(pdf):
+    return subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_key_of_the_text_is_one_of_the_numbers():
+    keys = set(values_of(Study({}, None)))
+    asked = {key for name, text in sources().items() if name != "macros.tex" for key in ASKED.findall(text)}
+    assert len(asked) > 100
+    assert asked <= keys
+
+
+def test_every_table_of_the_text_is_written():
+    asked = set(re.findall(r"\\(?:long)?studytable\{(\w+)\}", results() + sources()["appendix.tex"]))
+    assert asked == set(tables_of(Study({}, None)))
+
+
+def test_every_figure_is_in_the_text():
+    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", results())) == figures.names()
+
+
+@pytest.mark.parametrize("name", ["results.tex", "gemv.tex", "introduction.tex"])
+def test_no_measured_number_is_typed_by_hand(name):
+    text = re.sub(r"(?m)%.*$", "", sources()[name])
+    text = re.sub(r"\\(?:result|ifmeasured|ref|label|cite[a-z]*)\{[^{}]*\}", "", text)
+    # The pixels of an image, the level of an interval, BLAS's level, the cache, and words of figures' and types' names.
+    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2", "", text)
+    assert re.findall(r"[^\n]*\d[^\n]*", text) == []
+
+
+def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
+    groups = [group for text in sources().values() for group in re.findall(r"\\cite\w*\{([^}]*)\}", text)]
+    cited = {key for group in groups for key in group.split(",")}
+    assert cited == set(re.findall(r"@\w+\{(\w+),", (PAPER / "references.bib").read_text()))
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    "found",
+    [
+        Study({}, None),
+        made_up.study(),
+        made_up.study(most_threads=1),
+        made_up.study(chosen=list(made_up.gpu_cases())),
+        made_up.study(chosen=list(made_up.gemv_cases())),
+        made_up.both(made_up.study(), made_up.study("another (published)", most_threads=6)),
+    ],
+    ids=["nothing", "one machine", "one thread", "a gpu", "products of a vector", "two machines"],
+)
+def test_the_paper_fits_the_page_whatever_was_measured(found, tmp_path):
+    pdf, log = build(found, tmp_path)
+    assert re.findall(r"Overfull \\[hv]box \((?:[2-9]|\d\d+)\.?\d*pt.*", log) == []
+    assert "undefined" not in log
+    assert pdf.read_bytes()[:4] == b"%PDF"
+
+
+@needs_latex
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext isn't installed")
+def test_the_text_tells_what_was_not_measured(tmp_path):
+    text = text_of(build(Study({}, None), tmp_path)[0])
+    assert "Nothing was measured" in text
+    assert "This figure can" in text
+    assert "not tested" in text
+    everything = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
+    whole = text_of(build(made_up.study(chosen=everything), made(tmp_path / "whole"))[0])
+    assert "no measurement" not in whole
+    assert "20.0 times as fast as" in " ".join(whole.split())
+    assert made_up.MACHINE in whole
+
+
+@needs_latex
+def test_the_same_inputs_give_the_same_bytes(tmp_path):
+    first, second = (build(made_up.study(), made(tmp_path / name))[0].read_bytes() for name in ("one", "another"))
+    assert first == second
+
+
+def tiny(folder, text):
+    """A paper of its own with the project's macros and no results but one."""
+    shutil.copy(PAPER / "macros.tex", folder)
+    head = (
+        r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\defineresult{known/key}{1}\begin{document}"
+    )
+    (folder / "tiny.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
+    return folder / "tiny.tex"
+
+
+@needs_latex
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (r"\result{known/kee}", "There is no result `known/kee'"),
+        (r"\ifmeasured{unheard/of}{yes}{no}", "There is no result `unheard/of'"),
+        (r"\nonsense", "Undefined control sequence"),
+        (r"See \ref{nowhere}.", "nowhere"),
+        (r"\usepackage{nosuchpackage}", "Can be used only in preamble"),
+    ],
+)
+def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, names):
+    with pytest.raises(LadderError, match=re.escape(names)):
+        typesetting.build(tiny(tmp_path, text), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    assert not (tmp_path / "tiny.pdf").exists()
+
+
+@needs_latex
+def test_a_broken_build_does_not_spoil_the_next(tmp_path):
+    with pytest.raises(LadderError):
+        typesetting.build(tiny(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    typesetting.build(tiny(tmp_path, r"\result{known/key}"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    assert (tmp_path / "tiny.pdf").exists()
+
+
+def test_a_missing_package_is_named_with_what_to_install():
+    log = "This is pdfTeX\n./paper/ladder.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
+    assert "siunitx.sty" in typesetting.complaint(log)
+    assert "texlive-science" in typesetting.complaint(log)
+
+
+def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LadderError, match="apt-get install latexmk"):
+        typesetting.build(PAPER / "ladder.tex", [], tmp_path / "build", tmp_path / "paper.pdf")
+
+
+@needs_latex
+@pytest.mark.workflow
+def test_the_report_is_made_inside_the_workflow_and_once(study):
+    study.add("gemm_square", {"openmp": {"threads": 1}}, {"form": "nn", "m": 17, "n": 5, "k": 9})
+    said, status = study.snakemake("--cores", "2")
+    assert status == 0, said
+    with zipfile.ZipFile(study.folder / "results/report.zip") as report:
+        names = {Path(name).name for name in report.namelist()}
+        page = report.read("report/report.html").decode()
+    assert {"paper.pdf", "validation.html", "gemm_square.svg", "report.html"} <= names
+    assert "came nearest to its" in page  # the caption of the validation
+    said, status = study.snakemake("--cores", "2")
+    assert "Nothing to be done" in said
+    assert status == 0

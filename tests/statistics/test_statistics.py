@@ -1,0 +1,304 @@
+"""Intervals keep their coverage and verdicts their level, under noise as nasty as that of real machines."""
+
+import subprocess
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ladder.errors import LadderError
+from ladder.statistics.intervals import converged, median_interval, summary
+from ladder.statistics.verdicts import compare, shift_rank, speedup
+
+
+def measured(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
+    """Times (2, count, 10) of one kernel measured twice, in ABBA order, with a true median close to 1 s.
+
+    `process`, `within`: standard deviations between and within processes; `modes`: how much slower three
+    processes in ten are; `heavy`: Student's t with 2.5 degrees of freedom between processes; `outliers`:
+    share of samples that take 2 to 5 times as long; `correlation`: of successive samples; `walk`: how far
+    the machine drifts in all.
+    """
+    shape = (2, count, 10)
+    offset = rng.standard_t(2.5, shape[:2]) if heavy else rng.standard_normal(shape[:2])
+    offset = process * offset + modes * (rng.random(shape[:2]) < 0.3)
+    noise = rng.standard_normal(shape)
+    for i in range(1, shape[2]):
+        noise[..., i] = correlation * noise[..., i - 1] + np.sqrt(1 - correlation**2) * noise[..., i]
+    machine = walk * rng.standard_normal(2 * count * shape[2]).cumsum() / np.sqrt(2 * count * shape[2])
+    machine = machine.reshape(count, 2, shape[2]).swapaxes(0, 1)
+    machine[:, 1::2] = machine[::-1, 1::2].copy()
+    times = np.exp(offset[..., None] + within * noise + machine)
+    return np.where(rng.random(shape) < outliers, times * rng.uniform(2, 5, shape), times)
+
+
+NOISE = {
+    "normal": {"process": 0.04},
+    "outliers": {"process": 0.03, "outliers": 0.1},
+    "heavy": {"process": 0.03, "heavy": True},
+    "modes": {"modes": 0.1},
+    "correlated": {"process": 0.02, "within": 0.05, "correlation": 0.9},
+    "drifting": {"process": 0.02, "walk": 0.2},
+}
+
+
+def share(word, rng, count, factor, repeats, noise=None, **options):
+    """Share of comparisons of a kernel, slowed down by `factor`, with itself that end in `word`."""
+    pairs = (measured(rng, count, **(noise or {})) for _ in range(repeats))
+    return np.mean([compare(factor * a, b, **options).word == word for a, b in pairs])
+
+
+# --- the median and its rank interval ---
+
+
+@pytest.mark.parametrize(
+    ("n", "rank"),  # by hand: 2 P(Binomial(n, 1/2) < rank) = 2/64, 18/256 is too much, 20/512, 22/1024, ...
+    [(6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (17, 5), (65, 25)],
+)
+def test_rank_interval_has_the_ranks_of_the_binomial(n, rank):
+    times = np.random.default_rng(n).permutation(n) + 1.0
+    assert median_interval(times) == ((n + 1) / 2, rank, n + 1 - rank)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_rank_interval_is_the_narrowest_that_covers(level):
+    for n in range(1, 200):
+        _, low, high = median_interval(np.arange(1.0, n + 1), level)
+        if low == 0:
+            assert high == np.inf
+            assert 1 - 2 * stats.binom.cdf(0, n, 0.5) < level
+        else:
+            assert 1 - 2 * stats.binom.cdf(low - 1, n, 0.5) >= level - 1e-12
+            assert 1 - 2 * stats.binom.cdf(low, n, 0.5) < level
+
+
+def test_rank_interval_is_not_claimed_when_there_are_too_few_samples():
+    assert median_interval([3.0]) == (3.0, 0.0, np.inf)
+    assert median_interval([5.0, 1.0, 4.0, 2.0, 3.0]) == (3.0, 0.0, np.inf)
+    assert median_interval([5.0, 1.0, 4.0, 2.0, 3.0], level=0.9375) == (3.0, 1.0, 5.0)  # covers exactly that
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 3), (3, 5), (5, 3), (4, 4), (5, 5), (4, 7), (1, 50)])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
+    counts = [sum(c) - m * (m - 1) // 2 for c in combinations(range(m + n), m)]
+    rank = shift_rank(m, n, level)
+    assert 2 * np.mean(np.array(counts) < rank) <= 1 - level + 1e-12
+    assert 2 * np.mean(np.array(counts) < rank + 1) > 1 - level
+
+
+# --- a case ---
+
+
+@pytest.mark.parametrize("count", [3, 5, 6, 9])
+@pytest.mark.parametrize("kind", ["normal", "outliers", "heavy", "modes", "correlated"])
+def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
+    rng = np.random.default_rng(1)
+    true = np.median(measured(rng, 4000, **NOISE[kind]))
+    cases = [summary(times) for _ in range(500) for times in measured(rng, count, **NOISE[kind])]
+    level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only nearly right for two groups
+    covered = np.mean([case.low <= true <= case.high for case in cases])
+    assert covered >= level - 3 * np.sqrt(level * (1 - level) / 1000)
+
+
+def test_pooled_samples_would_not_cover():
+    """The noise above is what a rank interval that ignores processes falls for."""
+    rng = np.random.default_rng(1)
+    pooled = [median_interval(measured(rng, 5, **NOISE["normal"])[0].ravel()) for _ in range(300)]
+    assert np.mean([low <= 1 <= high for _, low, high in pooled]) < 0.7
+
+
+def test_summary_of_uneven_processes():
+    case = summary([[1.0] * 17, [1.2], [1.1] * 65])
+    assert (case.median, case.n, case.processes) == (1.1, 83, 3)
+    assert case.low < 1.0 < 1.2 < case.high
+    assert case.relative_half_width == pytest.approx(max(case.high - 1.1, 1.1 - case.low) / 1.1)
+
+
+def test_one_process_says_nothing_about_others():
+    case = summary([[1.0, 1.01, 0.99] * 10])
+    assert (case.median, case.low, case.high, case.relative_half_width) == (1.0, 0.0, np.inf, np.inf)
+    assert not converged([[1.0] * 100], target=0.5)
+
+
+def test_convergence_takes_processes_not_samples():
+    rng = np.random.default_rng(2)
+    few = np.exp(np.array([[-0.02], [0.0], [0.02]]) + 0.01 * rng.standard_normal((3, 2000)))
+    many = np.exp(0.02 * rng.standard_normal((40, 1)) + 0.01 * rng.standard_normal((40, 10)))
+    assert not converged(few, target=0.02)
+    assert converged(many, target=0.02)
+    assert not converged(many, target=0.001)
+
+
+# --- two cases ---
+
+
+def test_speedup_is_base_over_other_and_agrees_with_the_medians():
+    rng = np.random.default_rng(3)
+    base, other = 3 * measured(rng, 5)[0], measured(rng, 7)[0]
+    ratio, low, high = speedup(base, other)
+    assert ratio == summary(base).median / summary(other).median
+    assert low < 3 < high
+    assert low < ratio < high
+
+
+@pytest.mark.parametrize("count", [3, 5, 12])
+def test_speedup_covers_although_one_case_is_ten_times_noisier(count):
+    rng = np.random.default_rng(4)
+    found = [speedup(2 * measured(rng, count, 0.05)[0], measured(rng, count, 0.005)[0]) for _ in range(500)]
+    assert np.mean([low <= 2 <= high for _, low, high in found]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 500)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("count", [3, 4, 5, 9])
+def test_comparison_says_which_is_slower(count, paired):
+    slow, fast = 2 * measured(np.random.default_rng(5), count, 0.001, 0.001)[0], np.ones((count, 10))
+    there, back = compare(slow, fast, paired=paired), compare(fast, slow, paired=paired)
+    assert (there.word, back.word) == ("slower", "faster")
+    assert there.low <= there.ratio <= there.high
+    assert there.ratio == pytest.approx(2, rel=0.01)
+    assert (back.low, back.ratio, back.high) == pytest.approx((1 / there.high, 1 / there.ratio, 1 / there.low))
+
+
+# three processes are compared by t, five by ranks; paired, three by t and eight by ranks
+@pytest.mark.parametrize(("count", "paired"), [(3, False), (5, False), (3, True), (8, True)])
+@pytest.mark.parametrize("kind", NOISE)
+def test_a_kernel_compared_with_itself_comes_out_as_cannot_tell(kind, count, paired):
+    rng, repeats = np.random.default_rng(6), 600
+    undecided = share("can't tell", rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
+    wrong = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only nearly right for two groups
+    assert 1 - undecided <= wrong + 3 * np.sqrt(wrong * (1 - wrong) / repeats)
+
+
+@pytest.mark.parametrize("count", [3, 5, 20])
+def test_unequal_noise_is_no_difference(count):
+    rng = np.random.default_rng(13)
+    pairs = ((measured(rng, count, 0.05)[0], measured(rng, count, 0.005, 0.005)[0]) for _ in range(500))
+    assert np.mean([compare(a, b, threshold=0).word != "can't tell" for a, b in pairs]) <= 0.05
+
+
+def test_pooled_samples_would_tell_a_kernel_from_itself():
+    """The noise above is what a rank test that ignores processes falls for."""
+    rng = np.random.default_rng(6)
+    pairs = (measured(rng, 5, **NOISE["normal"]) for _ in range(200))
+    assert np.mean([stats.mannwhitneyu(a.ravel(), b.ravel()).pvalue < 0.05 for a, b in pairs]) > 0.3
+
+
+@pytest.mark.parametrize(("paired", "count"), [(False, 5), (True, 8)])
+def test_five_percent_are_found_where_processes_differ_by_one(paired, count):
+    assert share("slower", np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
+    assert share("faster", np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
+
+
+def test_five_percent_are_found_although_some_processes_run_at_half_speed():
+    """What a busy neighbour does to one process in ten; the variance of such processes hides any change."""
+
+    def visited(times):
+        return times * np.where(rng.random((20, 1)) < 0.1, 2, 1)
+
+    rng = np.random.default_rng(8)
+    pairs = (measured(rng, 20) for _ in range(200))
+    assert np.mean([compare(1.05 * visited(a), visited(b)).word == "slower" for a, b in pairs]) >= 0.95
+
+
+def test_what_noise_hides_is_called_undecidable():
+    rng = np.random.default_rng(9)
+    verdicts = [compare(1.05 * a, b) for a, b in (measured(rng, 5, 0.08) for _ in range(200))]
+    undecided = [verdict for verdict in verdicts if verdict.word == "can't tell"]
+    assert len(undecided) >= 0.8 * len(verdicts)
+    assert np.mean([verdict.detectable > 0.05 for verdict in undecided]) >= 0.99
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_detectable_is_the_change_found_in_about_four_of_five(count):
+    rng = np.random.default_rng(10)
+    change = np.median([compare(*measured(rng, count)).detectable for _ in range(200)])
+    assert 0.65 <= share("slower", rng, count, 1 + change, 300) <= 0.97
+    assert share("slower", rng, count, 1 + change / 2, 300) <= 0.4
+
+
+def test_changes_below_the_threshold_do_not_count():
+    a, b = measured(np.random.default_rng(11), 10, 0.001, 0.001)
+    assert compare(1.02 * a, b, threshold=0.0).word == "slower"
+    assert compare(1.02 * a, b, threshold=0.05).word == "can't tell"
+    assert compare(a, 1.02 * b, threshold=0.0).word == "faster"
+    assert compare(a, 1.02 * b, threshold=0.05).word == "can't tell"
+    assert compare(a, b, threshold=0.05).detectable > 0.05
+
+
+def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
+    rng = np.random.default_rng(12)
+    drift = np.linspace(1.0, 1.5, 12)[:, None]
+    a, b = measured(rng, 12, 0.003, 0.003) * drift
+    assert compare(1.05 * a, b).word == "can't tell"
+    assert compare(1.05 * a, b, paired=True).word == "slower"
+
+
+# --- rates ---
+
+
+# --- what no clock has measured ---
+
+
+@pytest.mark.parametrize("wrong", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
+def test_impossible_times_are_refused_wherever_they_are(wrong):
+    good = [[1.0] * 10] * 3
+    for call in (
+        lambda: median_interval(wrong),
+        lambda: summary([*good, wrong]),
+        lambda: converged([*good, wrong], 0.02),
+        lambda: speedup(good, [*good, wrong]),
+        lambda: compare([*good, wrong], good),
+    ):
+        with pytest.raises(LadderError, match="measure the case again"):
+            call()
+
+
+def test_the_sentence_names_the_process_and_the_sample():
+    with pytest.raises(LadderError, match=r"process 2 of the second case, sample 3 is -1\.0 s"):
+        compare([[1.0]] * 3, [[1.0], [1.0, 1.0, -1.0]])
+
+
+def test_no_processes_are_refused():
+    with pytest.raises(LadderError, match="no process"):
+        summary([])
+
+
+def test_pairs_must_be_complete():
+    with pytest.raises(LadderError, match="equally many processes"):
+        compare([[1.0]] * 3, [[1.0]] * 4, paired=True)
+
+
+@pytest.mark.parametrize("options", [{"level": 0}, {"level": 1}, {"level": np.nan}, {"threshold": -0.1}])
+def test_senseless_options_are_refused(options):
+    with pytest.raises(LadderError, match="must"):
+        compare([[1.0]] * 3, [[1.0]] * 3, **options)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_one_process_decides_nothing(paired):
+    one, other = [[5.0] * 10], [[1.0] * 10] * (1 if paired else 6)
+    verdict = compare(one, other, paired=paired)
+    assert (verdict.word, verdict.ratio) == ("can't tell", pytest.approx(5.0))
+    assert (verdict.low, verdict.high, verdict.detectable) == (0.0, np.inf, np.inf)
+    assert speedup(one, other) == (5.0, 0.0, np.inf)
+
+
+@pytest.mark.filterwarnings("error")
+def test_extreme_spread_is_wide_and_not_a_warning():
+    case = summary([[1e-300] * 10, [1e300] * 10])
+    assert (case.low, case.high) == (0.0, np.inf)
+    assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).word == "can't tell"
+
+
+def test_equal_medians_leave_no_spread_to_divide_by():
+    assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).word == "can't tell"
+    assert compare([[1.0] * 10] * 3, [[2.0] * 10] * 3).word == "faster"
+    assert summary([[0.5, 1.0, 1.5] * 4] * 3).high > 1.0  # the samples differ though the medians do not
+
+
+def test_a_measuring_job_does_not_wait_for_scipy():
+    code = "import sys, ladder.statistics; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

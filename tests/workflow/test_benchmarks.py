@@ -1,0 +1,125 @@
+"""The benchmarks' own judgement: what they call a failure."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import pytest
+
+from conftest import ROOT, TESTS
+from ladder.statistics.verdicts import Verdict
+
+HOME = ROOT / "benchmarks"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """The module of a benchmark, its changes to the environment taken back."""
+    monkeypatch.setenv("LADDER_VARIANTS", "")
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, HOME / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def verdict(word, detectable=0.02):
+    return Verdict(word, 1.0, 0.9, 1.1, detectable)
+
+
+@pytest.mark.parametrize(
+    ("word", "detectable", "expected"),
+    [
+        ("slower", 0.2, "found"),
+        ("can't tell", 0.051, "undecidable"),
+        ("can't tell", 0.05, "missed though decidable"),
+        ("faster", 0.2, "called faster"),
+    ],
+)
+def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
+    assert script("aa").outcome(verdict(word, detectable)) == expected
+
+
+@pytest.mark.parametrize(("wrong", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
+def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, wrong, status):
+    aa = script("aa")
+    words = ["slower"] * wrong + ["can't tell"] * (100 - wrong)
+    monkeypatch.setattr(aa, "verdicts", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"]))
+    monkeypatch.setattr("sys.argv", ["aa.py"])
+    with pytest.raises(SystemExit) as end:
+        aa.main()
+    assert end.value.code == status
+    said = capsys.readouterr().out
+    assert f"{100 - wrong} of 100" in said
+    assert "{'found': 1}" in said
+
+
+def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, capsys, tmp_path):
+    aa = script("aa")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["aa.py", "--same", "1", "--planted", "1", "--pairs", "4"])
+    with pytest.raises(SystemExit):
+        aa.main()
+    assert capsys.readouterr().out.count("% undecidable\n") == 2
+
+
+@pytest.mark.gpu
+def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
+    aa = script("aa")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["aa.py", "--device", "cuda", "--same", "1", "--planted", "1"])
+    with pytest.raises(SystemExit):
+        aa.main()
+    said = capsys.readouterr().out
+    assert "gemm/cuda_shared" in said
+    assert "slowdowns: {'found': 1}" in said
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
+def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
+    command = [sys.executable, HOME / f"{name}.py", *arguments]
+    folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PATH": "", "XDG_RUNTIME_DIR": str(tmp_path), "FAULT": "nothing"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"{name}: There is no GPU to work on: `nvidia-smi` lists none.\n"
+
+
+@pytest.mark.parametrize(("alone", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
+def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
+    launch = script("launch")
+    monkeypatch.setattr(launch.cuda, "lease", lambda: nullcontext({}))
+    monkeypatch.setattr(launch.os, "environ", {})
+    monkeypatch.setattr(launch, "times", lambda: (alone * 1e-6, 5e-6))
+    with pytest.raises(SystemExit) as end:
+        launch.main()
+    assert end.value.code == status
+    assert f"ratio: {alone / 5:.3f}" in capsys.readouterr().out
+
+
+@pytest.mark.gpu
+def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    launch = script("launch")
+    alone, repeated = launch.times()
+    assert alone / repeated == pytest.approx(1, abs=launch.ALLOWED)
+
+
+@pytest.mark.workflow
+def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
+    overhead = script("overhead")
+    monkeypatch.setattr("sys.argv", ["overhead.py", "--cases", "17", "--jobs", "1"])
+    with pytest.raises(SystemExit):
+        overhead.main()
+    said = capsys.readouterr().out
+    assert "planning 17 cases" in said
+    parts = [float(line.split(":")[1].split("s")[0]) for line in said.splitlines()[1:]]
+    job, measuring, workers, rest, overhead = parts
+    assert overhead == pytest.approx(workers + rest, abs=0.02)
+    assert job == pytest.approx(measuring + overhead, abs=0.02)

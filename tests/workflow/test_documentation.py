@@ -1,0 +1,167 @@
+"""What the documents say of the code: keys, defaults, commands, files, and an example that is run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from conftest import PROTOCOL, ROOT
+from ladder.__main__ import parser
+from ladder.catalogue import workloads
+from ladder.harness.comparison import named
+from ladder.planning.configuration import SCHEMA_FILE
+from ladder.records import record
+from ladder.report.figures import names as figures
+
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
+SCHEMA = json.loads(SCHEMA_FILE.read_text())["properties"]
+SECTIONS = {
+    "## Keys": SCHEMA,
+    "### `protocol`": SCHEMA["protocol"]["properties"],
+    "### `experiments`": SCHEMA["experiments"]["additionalProperties"]["properties"],
+}
+FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", "profiles", ".ci", "results/published")
+EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
+# Put together here, so that this file may be searched too.
+FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
+
+
+def text(name):
+    return (ROOT / name).read_text()
+
+
+def fenced(name, language):
+    """The code blocks of a language in a document."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
+
+
+def code(name):
+    """All that a document sets as code: its blocks, and its spans, which may be wrapped."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
+    return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
+
+
+def said(pattern, name):
+    """What a pattern finds in a document's code."""
+    return {found for piece in code(name) for found in re.findall(pattern, piece, re.MULTILINE)}
+
+
+def table(heading):
+    """The rows of the first table below a heading of config/README.md, by the key in their first cell."""
+    section = text("config/README.md").split(f"\n{heading}\n")[1].split("\n#")[0]
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return {row[0].strip(" `"): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+@pytest.mark.parametrize("heading", SECTIONS)
+def test_every_key_is_explained_with_its_default_and_no_other(heading):
+    rows = table(heading)
+    assert set(rows) == set(SECTIONS[heading])
+    for key, rule in SECTIONS[heading].items():
+        default, meaning, *_ = rows[key]
+        assert len(meaning.split()) >= 3, key
+        if rule.get("default"):
+            assert yaml.safe_load(default.strip("`")) == rule["default"], key
+
+
+def test_every_size_of_a_workload_is_listed():
+    rows = table("## Grids")
+    assert set(rows) == set(workloads.names())
+    for workload, (required, others) in rows.items():
+        sizes = workloads.load(workload).SIZES
+        due = {name for name, kind in sizes.items() if isinstance(kind, type)}
+        assert set(re.findall(r"`(\w+)`", required)) == due
+        assert set(re.findall(r"`(\w+)`", others)) == set(sizes) - due
+        for name in set(sizes) - due:
+            default = workloads.default_of(sizes[name])
+            assert f"`{name}` ({default}" in others
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_exist(name):
+    targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))
+    assert said(r"^(?:.*\s)?make ([a-z]+)", name) <= targets
+    for verb in said(r"(?:-m |^)ladder ([a-z]+)", name):
+        with pytest.raises(SystemExit) as end:
+            parser().parse_args([verb, "--help"])
+        assert end.value.code == 0, verb
+    rules = set(re.findall(r"^rule (\w+):", "".join(text(path) for path in workflow()), re.MULTILINE))
+    assert said(r"snakemake ([a-z]+)(?!\S)", name) <= rules
+    assert said(r"snakemake results/figures/(\w+)", name) <= set(figures())
+
+
+def workflow():
+    return ["Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
+
+
+def test_the_commands_of_the_readme_are_seen_by_these_tests():
+    """Patterns that find nothing would pass every check."""
+    assert {"smoke", "test", "bench"} <= said(r"^(?:.*\s)?make ([a-z]+)", "README.md")
+    assert {"list", "compare"} <= said(r"(?:-m |^)ladder ([a-z]+)", "README.md")
+    assert {"figures", "publish"} <= said(r"snakemake ([a-z]+)(?!\S)", "README.md")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_named_files_exist(name):
+    paths = said(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
+    links = {link for link in re.findall(r"\]\(([^)]+)\)", text(name)) if "://" not in link}
+    missing = {path for path in paths if not (ROOT / path).exists()}
+    assert not missing
+    assert not {link for link in links if not (ROOT / name).parent.joinpath(link).exists()}
+
+
+def test_the_cases_that_are_compared_are_written_out():
+    keys = said(r"\b\w+/\w+/form=\S+", "README.md")
+    assert len(keys) == 2
+    for case in map(named, keys):
+        assert workloads.complete(case.workload, case.sizes) == case.sizes
+        assert case.variant in workloads.variants(case.workload)
+
+
+@pytest.mark.parametrize("form", ["nn", "tn", "nt"])
+def test_the_example_of_a_variant_measures(form, tmp_path):
+    (module,) = fenced("README.md", "python")
+    (line,) = fenced("README.md", "yaml")
+    ((variant, tuning),) = yaml.safe_load(line).items()
+    assert variant == Path(EXAMPLE).stem
+    assert f"`{EXAMPLE}`" in text("README.md")
+    path = tmp_path / "variants/gemm" / Path(EXAMPLE).name
+    path.parent.mkdir(parents=True)
+    path.write_text(module)
+    case = f"form={form},m=17,n=5,k=65,dtype=float32,source=random,seed=1,cache=warm,threads={tuning['threads']}"
+    command = [sys.executable, "-m", "ladder", "measure", "gemm", variant, case, "--out", "record.json"]
+    done = subprocess.run(
+        [*command, "--machine", "here", "--protocol", json.dumps(PROTOCOL)],
+        cwd=tmp_path,
+        env=os.environ | {"LADDER_VARIANTS": str(tmp_path / "variants"), "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    found = record.read(tmp_path / "record.json")
+    assert (found["variant"], found["case"]) == (variant, case)
+
+
+def test_no_file_names_a_host_of_packages_or_a_path_of_one_machine():
+    looked_at = [path for path in ROOT.iterdir() if path.is_file()]
+    looked_at += [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    found = []
+    for path in looked_at:
+        contents = path.read_bytes().decode(errors="replace")
+        if "__pycache__" not in path.parts and path.suffix not in (".gz", ".png"):
+            found += [f"{path.relative_to(ROOT)}: {host}" for host in FORBIDDEN if re.search(host, contents)]
+    assert len(looked_at) > 100
+    assert not found
+
+
+@pytest.mark.parametrize("line", ["cd /" + "work/main", "//pypi" + ".org/simple", "http://deb.debian" + ".org/debian"])
+def test_forbidden_names_are_recognised(line):
+    assert any(re.search(host, line) for host in FORBIDDEN)
+    assert not any(re.search(host, "see workflow/rules, src/ladder/workloads and /workflows") for host in FORBIDDEN)

@@ -1,0 +1,390 @@
+"""The set-up scripts on machines that lack something; stand-ins for the package tools and for pip keep notes."""
+
+import hashlib
+import io
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import packaging
+import pytest
+from packaging.tags import platform_tags
+
+from conftest import ROOT
+
+SETUP, WHEELHOUSE = "workflow/scripts/setup.sh", "workflow/scripts/wheelhouse.sh"
+TOOLS = [
+    "sh",
+    "dirname",
+    "cat",
+    "echo",
+    "flock",
+    "grep",
+    "head",
+    "ls",
+    "mktemp",
+    "mv",
+    "rm",
+    "seq",
+    "sha256sum",
+    "xargs",
+]
+PIP = """
+import pathlib, sys
+with open("pip.log", "a") as log:
+    print(*sys.argv[1:], file=log)
+if "-r" in sys.argv:
+    pathlib.Path("pins.log").write_text(pathlib.Path(sys.argv[sys.argv.index("-r") + 1]).read_text())
+sys.exit(pathlib.Path("offline").exists())
+"""
+
+
+class Machine:
+    """A copy of what the scripts read, a PATH with nothing on it but what a test puts there, and a plain user."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in (SETUP, WHEELHOUSE, "requirements.txt", "requirements-gpu.txt", "pyproject.toml"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+        (folder / "pip").mkdir()
+        (folder / "pip/__init__.py").touch()
+        (folder / "pip/__main__.py").write_text(PIP)
+        (folder / "packaging").symlink_to(Path(packaging.__file__).parent)
+        (folder / "bin").mkdir()
+        for name in TOOLS:
+            (folder / "bin" / name).symlink_to(shutil.which(name))
+        self.command("id", "echo 1000")
+        self.command("latexmk")
+        self.command("kpsewhich")
+        # An environment needs no pip of its own beside the stand-in, and is made ten times as fast.
+        self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {sys.executable} "$@"')
+
+    def command(self, name, body="true"):
+        path = self.folder / "bin" / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
+    def run(self, script, *arguments, before=(), **variables):
+        return subprocess.run(
+            [*before, self.folder / script, *arguments],
+            env={"PATH": str(self.folder / "bin"), "PYTHON": "python3", "PYTHONPATH": str(self.folder)} | variables,
+            capture_output=True,
+            text=True,
+        )
+
+    def setup(self, *arguments, **variables):
+        return self.run(SETUP, *arguments, **variables)
+
+    def wheelhouse(self, **variables):
+        return self.run(WHEELHOUSE, **variables)
+
+    def calls(self):
+        """The arguments that pip was called with since the last question, a line a call."""
+        log = self.folder / "pip.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return lines
+
+    def installations(self):
+        """How often pip was called since the last question."""
+        return len(self.calls())
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def refused(result):
+    """The one sentence of a script that stopped."""
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_old_or_absent_python_is_named(machine, old):
+    if old:
+        pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
+        machine.command("python3.10", f"exec {sys.executable} -c '{pretend}' \"$@\"")
+    sentence = refused(machine.setup(PYTHON="python3.10"))
+    assert "Python 3.11 or newer" in sentence
+    assert "python3.10" in sentence
+
+
+def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(machine):
+    machine.command("kpsewhich", 'test "$2" != siunitx.sty')
+    machine.command("apt-get", "echo only root may do this >&2; exit 100")
+    sentence = refused(machine.setup("latex"))
+    assert "sudo apt-get install --no-install-recommends texlive-science'" in sentence
+    assert machine.installations() == 0
+    assert not (machine.folder / ".venv").exists()
+
+
+def test_latex_is_asked_for_only_where_it_is_needed(machine):
+    (machine.folder / "bin/latexmk").unlink()
+    assert machine.setup().returncode == 0
+    assert "latexmk" in refused(machine.setup("latex"))
+
+
+@pytest.mark.parametrize(("works", "code"), [(True, 0), (False, 1)])
+def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, works, code):
+    (machine.folder / "bin/latexmk").unlink()
+    machine.command("id", "echo 0")
+    machine.command("dpkg")
+    installed = machine.folder / ("bin" if works else "elsewhere") / "latexmk"
+    installed.parent.mkdir(exist_ok=True)
+    machine.command("apt-get", f'case "$*" in install*latexmk) >{installed}; /bin/chmod +x {installed};; esac')
+    result = machine.setup("latex")
+    assert result.returncode == code
+    assert works or "latexmk: installed, but not found" in result.stderr
+
+
+def test_second_set_up_does_nothing(machine):
+    assert machine.setup("latex").returncode == 0
+    assert machine.installations() == 2
+    again = machine.setup("latex")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    assert machine.installations() == 0
+
+
+def test_unfinished_environment_is_made_anew(machine):
+    (machine.folder / "offline").touch()
+    failed = machine.setup()
+    assert failed.returncode == 1
+    assert "could not be installed" in failed.stderr
+    half = machine.folder / ".venv/half-installed"
+    half.touch()
+    (machine.folder / "offline").unlink()
+    assert machine.setup().returncode == 0
+    assert not half.exists()
+
+
+def test_new_pins_are_installed_beside_what_a_user_added(machine):
+    machine.setup()
+    machine.installations()
+    added = machine.folder / ".venv/added"
+    added.touch()
+    with (machine.folder / "requirements.txt").open("a") as pins:
+        pins.write("# another pin\n")
+    assert machine.setup().returncode == 0
+    assert machine.installations() == 2
+    assert added.exists()
+
+
+def test_what_a_card_needs_is_installed_once_there_is_one(machine):
+    machine.setup()
+    assert machine.calls()[0] == "install --require-hashes -r requirements.txt"
+    machine.command("nvidia-smi", "echo No devices were found; exit 6")
+    machine.setup()
+    assert machine.installations() == 0
+    machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
+    said = machine.setup().stdout
+    assert "requirements.txt requirements-gpu.txt" in said
+    assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
+    machine.setup()
+    assert machine.installations() == 0
+    with (machine.folder / "requirements-gpu.txt").open("a") as pins:
+        pins.write("# another pin\n")
+    machine.setup()
+    assert machine.installations() == 2
+
+
+def test_what_a_card_needs_agrees_with_the_other_pins():
+    pinned, more = (
+        {line.rstrip(" \\") for line in (ROOT / name).read_text().splitlines() if "==" in line}
+        for name in ("requirements.txt", "requirements-gpu.txt")
+    )
+    names = {line.split("==")[0] for line in pinned}
+    assert {line for line in more if line.split("==")[0] in names} <= pinned
+    assert {"cupy-cuda13x", "nvidia-cublas"} <= {line.split("==")[0] for line in more - pinned}
+
+
+def test_moved_project_gets_a_new_environment(machine):
+    machine.setup()
+    moved = machine.folder.with_name("moved")
+    shutil.copytree(machine.folder, moved, symlinks=True)
+    (moved / ".venv/old").touch()
+    machine.folder = moved
+    machine.installations()
+    assert machine.setup().returncode == 0
+    assert machine.installations() == 2
+    assert not (moved / ".venv/old").exists()
+
+
+def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
+    machine.setup()
+    pins = machine.folder / "requirements.txt"
+    before = pins.read_text()
+    pins.write_text("")
+    (machine.folder / "offline").touch()
+    assert machine.setup().returncode == 1
+    pins.write_text(before)
+    (machine.folder / "offline").unlink()
+    machine.installations()
+    assert machine.setup().returncode == 0
+    assert machine.installations() == 2
+
+
+def test_what_a_card_needs_is_installed_where_it_is_asked_for_and_stays(machine):
+    machine.setup()
+    machine.calls()
+    assert machine.setup(GPU="1").returncode == 0
+    assert "-r requirements-gpu.txt" in machine.calls()[0]
+    (packages,) = machine.folder.glob(".venv/lib/python3.*/site-packages")
+    (packages / "cupy").mkdir()
+    assert machine.setup().returncode == 0
+    assert machine.installations() == 0
+    assert "GPU=yes" in refused(machine.setup(GPU="yes"))
+
+
+def test_packages_come_from_a_folder_alone(machine):
+    sentence = refused(machine.setup(WHEELHOUSE="my wheels"))
+    assert "WHEELHOUSE=my wheels: there is no such folder" in sentence
+    assert not (machine.folder / ".venv").exists()
+    (machine.folder / "my wheels").mkdir()
+    assert machine.setup(WHEELHOUSE="my wheels").returncode == 0
+    pinned, ladder = machine.calls()
+    assert pinned == "install --no-index --find-links my wheels --require-hashes -r requirements.txt"
+    assert ladder == "install --no-index --find-links my wheels --no-deps --no-build-isolation --editable ."
+    assert machine.setup(WHEELHOUSE="gone by now").returncode == 0
+    assert machine.installations() == 0
+
+
+def test_folder_that_lacks_a_package_is_named(machine):
+    (machine.folder / "wheels").mkdir()
+    (machine.folder / "offline").touch()
+    failed = machine.setup(WHEELHOUSE="wheels")
+    assert failed.returncode == 1
+    assert "what wheels lacks is added by 'make wheelhouse'" in failed.stderr
+
+
+def test_packages_are_chosen_for_another_python_and_machine(machine):
+    assert machine.wheelhouse(FOR="3.12", PLATFORM="manylinux_2_28_aarch64", GPU="1").returncode == 0
+    _, pinned, wheel = (call.split() for call in machine.calls())
+    for call in (pinned, wheel):
+        assert call[call.index("--dest") + 1] == "wheelhouse"
+        assert call[call.index("--python-version") + 1] == "3.12"
+        on = {value for option, value in itertools.pairwise(call) if option == "--platform"}
+        assert {"manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"} <= on
+        assert "manylinux_2_29_aarch64" not in on
+    chosen = (machine.folder / "pins.log").read_text().splitlines()
+    both = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-gpu.txt"))
+    hashes = {line.split("==")[0]: line.count(" --hash=sha256:") for line in chosen}
+    assert min(hashes.values()) >= 1
+    assert {"cupy-cuda13x", "setuptools", "greenlet"} <= set(hashes)
+    assert "colorama" not in hashes  # for Windows
+    (numpy,) = {line.split(" ")[0] for line in chosen if line.startswith("numpy==")}
+    assert f"{numpy} ; python_full_version >= '3.12'" in both
+
+
+def test_packages_are_for_this_machine_by_default_and_without_those_of_a_card(machine):
+    said = machine.wheelhouse(WHEELHOUSE="elsewhere").stdout
+    assert "Python {}.{} on {}, into elsewhere".format(*sys.version_info[:2], next(platform_tags())) in said
+    assert "cupy" not in (machine.folder / "pins.log").read_text()
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "FOR=3.9",
+        "FOR=python3.12",
+        "PLATFORM=linux",
+        "PLATFORM=manylinux_2_x_y",
+        "PLATFORM=macosx_11_0_arm64",
+        "GPU=yes",
+    ],
+)
+def test_packages_for_no_known_machine_are_refused(machine, variable):
+    sentence = refused(machine.wheelhouse(**dict([variable.split("=")])))
+    assert variable in sentence
+    assert machine.installations() == 0
+
+
+def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machine):
+    (machine.folder / "offline").touch()
+    tools = machine.folder / "tools"
+    tools.mkdir()
+    failed = machine.wheelhouse(TMPDIR=str(tools))
+    assert failed.returncode == 1
+    assert "'make wheelhouse' needs the network" in failed.stderr
+    assert not list(tools.iterdir())
+
+
+def wheel_of_installed(name, folder):
+    """The wheel that an installed package came from, near enough; its path."""
+    path = folder / f"{name}-{metadata.version(name)}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file in metadata.files(name):
+            if ".." not in file.parts and file.suffix != ".pyc":
+                wheel.write(file.locate(), file)
+    return path
+
+
+def wheel_of_nothing(name, folder):
+    """A wheel that holds no module; its path."""
+    path = folder / f"{name}-1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}-1.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        wheel.writestr(f"{name}-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{name}-1.dist-info/RECORD", "")
+    return path
+
+
+def source_archive(folder):
+    """A stand-in for the one package that has no wheel, built as that is; its path."""
+    path = folder / "connection_pool-1.tar.gz"
+    files = {
+        "setup.py": "import setuptools\nsetuptools.setup(name='connection_pool', version='1', py_modules=['pool'])\n",
+        "PKG-INFO": "Metadata-Version: 1.0\nName: connection_pool\nVersion: 1\n",
+        "pool.py": "SIZE = 7\n",
+    }
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"connection_pool-1/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content.encode()))
+    return path
+
+
+def without_network():
+    """The command that takes the network away from another one."""
+    command = ["unshare", "--map-root-user", "--net"]
+    if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
+        pytest.skip("waits for a system where unshare may take the network away")
+    return [shutil.which("unshare"), *command[1:]]
+
+
+def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
+    """The real pip downloads from a folder that stands in for the network, and installs where there is none."""
+    cut_off = without_network()
+    shutil.rmtree(machine.folder / "pip")
+    machine.command("python3", f'exec {sys.executable} "$@"')
+    index = tmp_path_factory.mktemp("index")
+    wheel_of_installed("pip", index)
+    wheel_of_installed("packaging", index)
+    wheel_of_nothing("wheel", index)
+    pins = ""
+    for path in (source_archive(index), wheel_of_installed("setuptools", index)):
+        name, version = path.name.removesuffix(".tar.gz").split("-")[:2]
+        pins += f"{name}=={version} \\\n    --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+    (machine.folder / "requirements.txt").write_text(pins)
+    project = 'project = {name = "ladder", version = "0"}\ntool.setuptools.py-modules = []\n'
+    (machine.folder / "pyproject.toml").write_text(project)
+    pip = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_CACHE_DIR": "1"}
+
+    made = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
+    assert made.returncode == 0, made.stderr
+    shutil.rmtree(index)
+    installed = machine.setup(before=cut_off, WHEELHOUSE="wheelhouse", **pip)
+    assert installed.returncode == 0, installed.stderr
+    found = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
+    assert found == b"7\n"

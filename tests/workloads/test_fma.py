@@ -1,0 +1,73 @@
+"""The recurrence of fused multiply-adds: right ends pass, and less work than was asked for doesn't."""
+
+import numpy as np
+import pytest
+
+import sanitized
+from ladder.catalogue import workloads
+from ladder.catalogue.workloads import fma
+from ladder.harness import validation
+
+DTYPES = ("float64", "float32")
+WIDER = {"float32": np.float64, "float64": np.longdouble}
+LENGTHS = (1, 2, 17, 1000, 8192)
+
+
+def recurrence(sizes, start, steps):
+    """The ends after so many steps, each rounded once, as a fused multiply-add does."""
+    a, b = map(WIDER[sizes["dtype"]], fma.factors(sizes))
+    x = start
+    for _ in range(steps):
+        x = (a * x + b).astype(start.dtype)
+    return x
+
+
+def judged(length, dtype, change=lambda sizes, x, out: out):
+    """Whether the ends pass after a change of them."""
+    sizes = workloads.complete("fma", {"elements": 65, "length": length, "dtype": dtype})
+    x = np.empty(65, dtype)
+    fma.fill({"x": x}, sizes, 1, None)
+    out = change(sizes, x, recurrence(sizes, x, length))
+    (check,), _ = fma.check(sizes, {"x": x}, {"out": out}, 1, None, None, dtype)
+    return check.passed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_every_end_is_checked(length, dtype):
+    assert judged(length, dtype)
+    for place in (0, 64):
+        for wrong in (0, 0.5, np.nan):
+            assert not judged(length, dtype, lambda sizes, x, out: np.where(np.arange(65) == place, wrong, out))  # noqa: B023
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", LENGTHS[2:])
+def test_steps_left_out_are_noticed(length, dtype):
+    """One step of float64's, one percent of float32's."""
+    fewer = length - (1 if dtype == "float64" else max(1, length // 100))
+    assert not judged(length, dtype, lambda sizes, x, out: recurrence(sizes, x, fewer))
+    assert not judged(length, dtype, lambda sizes, x, out: x)
+    assert not judged(length, dtype, lambda sizes, x, out: np.ones_like(x))
+
+
+def test_a_lower_precision_is_noticed():
+    assert not judged(1000, "float64", lambda sizes, x, out: out.astype(np.float32).astype(np.float64))
+
+
+def test_rounds_differ_and_steps_are_counted():
+    sizes = workloads.complete("fma", {"elements": 100, "length": 10, "dtype": "float32"})
+    one, other = np.empty((2, 100), np.float32)
+    fma.fill({"x": one}, sizes, 0, None)
+    fma.fill({"x": other}, sizes, 1, None)
+    assert not (one == other).any()
+    assert (fma.cost(sizes).flops, fma.cost(sizes).bytes) == (2000, 800)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tuning", [{}, {"block": 32, "chains": 1}, {"chains": 5}])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("elements", "length"), [(1, 1), (17, 65), (1025, 129), (4099, 1000)])
+def test_the_kernel_is_right_at_odd_sizes(elements, length, dtype, tuning):
+    case = sanitized.case("fma", "cuda", tuning, elements=elements, length=length, dtype=dtype)
+    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), "fma")

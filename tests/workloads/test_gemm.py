@@ -1,0 +1,235 @@
+"""Products: every host variant at odd shapes through the workload's own check, and the check against wrong results."""
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.catalogue.workloads import gemm
+from ladder.data import datasets
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+
+FORMS = ("nn", "tn", "nt")
+DTYPES = ("float64", "float32")
+SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+VARIANTS = ["openmp", "interchanged", "tiled", "blas", pytest.param("c_openmp", marks=NEEDS_GCC)]
+SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
+# More products than `gemm.FULL_CHECK`: rows are sampled.
+BIG = {"m": 301, "n": 257, "k": 263}
+
+
+def problem_of(round=0, dataset=None, **sizes):
+    """A filled and poisoned problem."""
+    sizes = workloads.complete("gemm", sizes)
+    problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), host)
+    gemm.fill(problem.inputs, sizes, round, dataset)
+    validation.poison(problem.outputs)
+    return problem
+
+
+def solve(problem, accurate=np.float64):
+    """Write the right result, rounded once, and return it."""
+    a, b = (array.astype(accurate) for array in (problem.a, problem.b))
+    exact = np.einsum(SUBSCRIPTS[problem.sizes["form"]], a, b, optimize=True)
+    problem.out[...] = exact if problem.c is None else exact + problem.c
+    return problem.out
+
+
+def checked(problem):
+    """The checks of what is in the problem's output, by name."""
+    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"])
+    assert point is None
+    return {check.name: check for check in found}
+
+
+def is_right(problem):
+    return all(check.passed for check in checked(problem).values())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
+    module = workloads.load_variant("gemm", variant)
+    for m, n, k in SHAPES:
+        problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
+        run = module.setup(problem, threads=1)
+        for round in range(gemm.rounds(problem.sizes)):
+            gemm.fill(problem.inputs, problem.sizes, round, None)
+            validation.poison(problem.outputs)
+            before = {name: array.copy() for name, array in problem.inputs.items()}
+            run()
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            assert is_right(problem), (m, n, k, round)
+            assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", VARIANTS[:4])
+def test_a_product_of_the_form_nt_needs_no_addend(variant, dtype):
+    multiply = workloads.load_variant("gemm", variant).product("nt")
+    for m, n, k in SHAPES:
+        problem = problem_of(form="nt", m=m, n=n, k=k, dtype=dtype)
+        for addend in (None, problem.c):
+            problem.inputs["c"] = addend
+            problem.out[...] = np.nan
+            multiply(problem.a, problem.b, problem.out, addend)
+            assert is_right(problem), (m, n, k, addend is None)
+
+
+def test_the_addend_takes_part_and_is_none_elsewhere():
+    assert problem_of(form="nn", m=2, n=2, k=2).c is None
+    problem = problem_of(form="nt", m=5, n=6, k=7)
+    solve(problem)
+    assert is_right(problem)
+    problem.out -= problem.c
+    assert not is_right(problem)
+    problem.out += np.roll(problem.c, 1, axis=0)
+    assert not is_right(problem)
+
+
+def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
+    first, again, other = (problem_of(round, form="nt", m=3, n=4, k=5) for round in (0, 0, 1))
+    for name in "abc":
+        assert np.array_equal(first.inputs[name], again.inputs[name])
+        assert not np.array_equal(first.inputs[name], other.inputs[name])
+        assert np.abs(first.inputs[name]).max() <= 1
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    datasets.digits(folder)
+    return datasets.load(folder)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_operands_cut_from_images(digits, form):
+    problem = problem_of(1, digits, form=form, m=65, n=17, k=129, source="digits")
+    assert gemm.data_set(problem.sizes) == "digits"
+    images = digits.train_images.reshape(len(digits.train_images), 784)
+    rows, columns = problem.a.shape
+    assert np.array_equal(problem.a, images[17 : 17 + rows, :columns] / 255.0)
+    workloads.load_variant("gemm", "blas").setup(problem, threads=1)()
+    assert is_right(problem)
+
+
+def test_more_rows_than_images_begin_again(digits):
+    count = len(digits.train_images)
+    cut = gemm.cut(digits.train_images, (count + 5, 784), 1)
+    assert cut.shape == (count + 5, 784)
+    assert np.array_equal(cut[:5], cut[count:])
+    assert 0 <= cut.min() < cut.max() <= 1
+
+
+def test_an_image_has_no_more_than_its_pixels():
+    workloads.complete("gemm", {"m": 800, "n": 1, "k": 784, "source": "mnist"})
+    workloads.complete("gemm", {"form": "tn", "m": 784, "n": 1, "k": 800, "source": "mnist"})
+    with pytest.raises(LadderError, match="784 pixels"):
+        workloads.complete("gemm", {"form": "tn", "m": 785, "n": 1, "k": 1, "source": "mnist"})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_bound_is_no_formality(form, dtype):
+    for m, n, k in [*SHAPES, tuple(BIG.values())]:
+        problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
+        a, b = problem.a, problem.b
+        np.matmul(a.T if form == "tn" else a, b.T if form == "nt" else b, out=problem.out)
+        if problem.c is not None:
+            problem.out += problem.c
+        assert all(check.error / check.bound < 1 for check in checked(problem).values())
+        problem.out *= 1.01
+        assert not is_right(problem)
+        problem.out *= 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_lower_precision_is_noticed(form, dtype):
+    lower = {"float64": np.float32, "float32": np.float16}[dtype]
+    for sizes in ({"m": 17, "n": 65, "k": 33}, BIG):
+        problem = problem_of(form=form, dtype=dtype, **sizes)
+        solve(problem)
+        assert is_right(problem)
+        a, b = problem.a.astype(lower).astype(np.float64), problem.b.astype(lower).astype(np.float64)
+        problem.out[...] = np.einsum(SUBSCRIPTS[form], a, b, optimize=True) + (0 if problem.c is None else problem.c)
+        assert not is_right(problem)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
+    problem = problem_of(form=form, **BIG)
+    solve(problem)
+    assert set(checked(problem)) == {"product", "rows projected", "columns projected"}
+    assert is_right(problem)
+    sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
+    outside = next(row for row in range(BIG["m"]) if row not in sampled)
+    for row, column in [(0, 0), (BIG["m"] - 1, BIG["n"] - 1), (outside, 0), (outside, BIG["n"] - 1)]:
+        right = problem.out[row, column]
+        for wrong in (right + 1e-6, np.nan, np.inf):
+            problem.out[row, column] = wrong
+            found = checked(problem)
+            names = [name for name, check in found.items() if not check.passed]
+            assert {"rows projected", "columns projected"} <= set(names)
+            assert ("product" in names) == (row in sampled)
+        problem.out[row, column] = right
+    assert is_right(problem)
+
+
+def test_errors_that_cancel_in_a_row_are_noticed():
+    """Two elements of one row exchanged: the sum of the row stays as it is."""
+    problem = problem_of(form="nn", **BIG)
+    out = solve(problem)
+    outside = next(row for row in range(BIG["m"]) if row not in gemm.sampled_rows(BIG["m"], 1))
+    out[outside, [3, 200]] = out[outside, [200, 3]]
+    assert not is_right(problem)
+
+
+@pytest.mark.parametrize("m", [17, 300])
+def test_a_transposed_result_is_noticed(m):
+    problem = problem_of(form="nn", m=m, n=m, k=m)
+    solve(problem)
+    problem.out[...] = problem.out.T.copy()
+    assert not is_right(problem)
+
+
+def test_a_result_of_another_shape_is_noticed():
+    problem = problem_of(form="nn", m=4, n=6, k=5)
+    problem.outputs["out"] = solve(problem).reshape(6, 4)
+    assert not is_right(problem)
+    with pytest.raises(LadderError, match=r"is float64 \(6, 4\) where float64 \(4, 6\) is due"):
+        validation.require_finite(problem.outputs, problem.output_kinds)
+
+
+def test_what_is_unwritten_is_refused_with_a_count():
+    problem = problem_of(form="nn", m=3, n=3, k=3)
+    solve(problem)[1, :2] = np.nan
+    with pytest.raises(LadderError, match="2 of the 9 elements of the result 'out' are NaN or infinite"):
+        validation.require_finite(problem.outputs, problem.output_kinds)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_nothing_passes_against_a_reference_or_a_bound_that_is_not_finite(wrong):
+    for expected, bound in [([1.0, wrong], 1.0), ([1.0, 2.0], wrong), ([1.0, wrong], 0.0), ([1.0, wrong], wrong)]:
+        assert not validation.compare("x", [1.0, 2.0], expected, bound).passed
+
+
+def test_where_the_bound_is_zero_the_result_is_exact():
+    assert validation.compare("x", [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]).passed
+    assert not validation.compare("x", [5e-324, 1.0], [0.0, 1.0], [0.0, 1.0]).passed
+
+
+def test_the_cost_counts_every_operand_once():
+    for form, (m, n, k) in itertools.product(FORMS, SHAPES):
+        sizes = workloads.complete("gemm", {"form": form, "m": m, "n": n, "k": k, "dtype": "float32"})
+        addend = form == "nt"
+        assert gemm.cost(sizes).flops == 2 * m * n * k + addend * m * n
+        assert gemm.cost(sizes).bytes == 4 * (m * k + k * n + m * n + addend * m * n)

@@ -1,0 +1,355 @@
+"""Matrix-vector products: every variant at odd shapes through the workload's own check, and wrong ones caught."""
+
+import ctypes
+import itertools
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import sanitized
+from conftest import TESTS
+from ladder.build import binaries
+from ladder.catalogue import workloads
+from ladder.catalogue.workloads import gemv
+from ladder.devices import cuda, host, large
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+
+COUNTS = (1, 2, 17, 1000, 4097)
+SHAPES = list(itertools.product(COUNTS, COUNTS))
+DTYPES = ("float64", "float32")
+TUNINGS = {"openmp": {"threads": 2}, "openmp_bound": {"threads": 2, "binding": "spread"}, "blas": {"threads": 2}}
+EMULATED = ("cuda_naive", "cuda_shared", "cuda_coalesced")
+CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
+
+
+def problem_of(n, m, dtype, variant="blas", round=0):
+    """A filled and poisoned problem, its pages touched by the variant first if it wants that."""
+    sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
+    module = workloads.load_variant("gemv", variant)
+    problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), host, module)
+    gemv.fill(problem.inputs, sizes, round, None)
+    validation.poison(problem.outputs)
+    return problem
+
+
+def solve(problem):
+    """Write the right result, rounded once."""
+    problem.y[...] = problem.matrix.astype(np.float64) @ problem.x.astype(np.float64)
+
+
+def is_right(problem):
+    arguments = problem.sizes, problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"]
+    (check,), point = gemv.check(*arguments)
+    assert (check.name, point) == ("product", None)
+    return check.passed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", TUNINGS)
+def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype):
+    module = workloads.load_variant("gemv", variant)
+    for n, m in SHAPES:
+        problem = problem_of(n, m, dtype, variant)
+        run = module.setup(problem, **TUNINGS[variant])
+        for round in range(gemv.rounds(problem.sizes)):
+            gemv.fill(problem.inputs, problem.sizes, round, None)
+            validation.poison(problem.outputs)
+            before = {name: array.copy() for name, array in problem.inputs.items()}
+            run()
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            assert is_right(problem), (n, m, round)
+            assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 100])
+def test_threads_share_all_rows_and_none_twice(count, threads):
+    part_of = workloads.load_variant("gemv", "openmp").part_of
+    parts = [part_of(count, thread, threads) for thread in range(threads)]
+    assert [row for first, end in parts for row in range(first, end)] == list(range(count))
+    lengths = [end - first for first, end in parts]
+    assert max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.parametrize(
+    ("variant", "tuning", "words"),
+    [
+        ("openmp_bound", {"threads": 2, "binding": "near"}, "spread, close"),
+        ("mpi", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("mpi_openmp", {"ranks": 1, "threads": 1, "mode": "sent"}, "ship, resident"),
+        ("mpi_cublas", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("nccl_cublas", {"ranks": 1, "mode": "sent"}, "ship, resident"),
+        ("nccl_cublas", {"ranks": 1, "mode": "resident", "graph": "yes"}, "off, on"),
+    ],
+)
+def test_a_word_that_a_tuning_does_not_have_is_a_sentence(variant, tuning, words):
+    with pytest.raises(LadderError, match=rf"of gemv/{variant} must be one of {words}\."):
+        workloads.require_tuning("gemv", variant, tuning)
+
+
+def test_pages_are_touched_whole():
+    module = workloads.load_variant("gemv", "openmp_bound")
+    problem = problem_of(17, 5, "float64")
+    module.first_touch(problem)
+    assert not problem.matrix.any()
+    assert not problem.y.any()
+
+
+def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
+    first, again, other = (problem_of(17, 5, "float32", round=round) for round in (0, 0, 1))
+    for name in ("matrix", "x"):
+        assert np.array_equal(first.inputs[name], again.inputs[name])
+        assert not (first.inputs[name] == other.inputs[name]).any()
+        assert -1 <= first.inputs[name].min() < 0 < first.inputs[name].max() < 1
+
+
+def test_numbers_that_come_again_do_so_in_other_columns(monkeypatch):
+    monkeypatch.setattr(large, "DRAWN", 31)
+    problem = problem_of(10, 7, "float64")
+    assert np.array_equal(problem.matrix.reshape(-1)[31:62], problem.matrix.reshape(-1)[:31])
+    assert len({tuple(row) for row in problem.matrix}) == 10
+
+
+def without_last_column(problem):
+    matrix, x = problem.matrix[:, :-1].astype(np.float64), problem.x[:-1].astype(np.float64)
+    problem.y[...] = np.einsum("ij,j->i", matrix, x)
+
+
+def without_last_row(problem):
+    problem.y[-1] = 0
+
+
+def stale(problem):
+    """The result of the round before."""
+    before = problem_of(*problem.matrix.shape, problem.sizes["dtype"], round=1)
+    solve(before)
+    problem.y[...] = before.y
+
+
+def with_rows_exchanged(problem):
+    problem.y[...] = np.roll(problem.y, 1)
+
+
+def at_a_lower_precision(problem):
+    lower = {"float64": np.float32, "float32": np.float16}[problem.sizes["dtype"]]
+    matrix, x = (array.astype(lower).astype(np.float64) for array in (problem.matrix, problem.x))
+    problem.y[...] = np.einsum("ij,j->i", matrix, x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "spoil", [without_last_column, without_last_row, stale, with_rows_exchanged, at_a_lower_precision]
+)
+def test_wrong_results_are_noticed(spoil, dtype):
+    for n, m in SHAPES:
+        if spoil is with_rows_exchanged and n == 1:
+            continue
+        problem = problem_of(n, m, dtype)
+        solve(problem)
+        assert is_right(problem), (n, m)
+        spoil(problem)
+        assert not is_right(problem), (n, m)
+
+
+def test_a_product_of_floats_of_32_bits_in_a_case_of_64_is_noticed():
+    for n, m in SHAPES:
+        problem, lower = problem_of(n, m, "float64"), problem_of(n, m, "float32")
+        lower.matrix[...], lower.x[...] = problem.matrix, problem.x
+        workloads.load_variant("gemv", "openmp").setup(lower, threads=1)()
+        problem.y[...] = lower.y
+        assert not is_right(problem), (n, m)
+
+
+def test_a_sum_in_order_is_within_the_bound_however_long():
+    problem = problem_of(3, 300_001, "float32")
+    problem.y[...] = np.cumsum(problem.matrix * problem.x, axis=1, dtype=np.float32)[:, -1]
+    assert is_right(problem)
+    problem.y[1] += 1
+    assert not is_right(problem)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 70_000), (70_000, 3), (1, 2**16 + 1), (300, 257)])
+def test_one_wrong_element_is_noticed_wherever_it_is(n, m):
+    problem = problem_of(n, m, "float64")
+    solve(problem)
+    assert is_right(problem)
+    for row in {0, n // 2, n - 1}:
+        right = problem.y[row]
+        for wrong in (right + 1e-6, np.nan, np.inf):
+            problem.y[row] = wrong
+            assert not is_right(problem)
+        problem.y[row] = right
+
+
+def test_the_cost_counts_every_array_once():
+    sizes = workloads.complete("gemv", {"n": 3, "m": 5, "dtype": "float32"})
+    assert (gemv.cost(sizes).flops, gemv.cost(sizes).bytes) == (30, 4 * 23)
+
+
+def compiled_for_the_cpu(folder, variant, **constants):
+    """The kernels of a source, compiled for the CPU with these constants."""
+    constants |= {"REAL": "double", "SOURCE": f'"{binaries.source_of("gemv", variant)}"'}
+    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={constants[key]}" for key in constants)]
+    here = TESTS / "emulated/gemv.cpp"
+    subprocess.run(["g++", *options, str(here), "-o", str(folder / "kernels.so")], check=True)
+    return ctypes.CDLL(str(folder / "kernels.so"))
+
+
+def pointers(*arrays):
+    return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+
+
+def whole_numbers(n, m):
+    """A matrix and a vector whose product is exact."""
+    generator = np.random.default_rng(n * m)
+    return generator.integers(-9, 9, (n, m)).astype(float), generator.integers(-9, 9, m).astype(float)
+
+
+@pytest.fixture(scope="module", params=EMULATED)
+def emulated(request, tmp_path_factory):
+    """A function that runs the kernels of a source on the CPU, in blocks of 4 threads: y and the transposed matrix."""
+    tile = {"TILE": 4} if request.param == "cuda_coalesced" else {}
+    kernels = compiled_for_the_cpu(tmp_path_factory.mktemp("emulated"), request.param, BLOCK=4, **tile)
+
+    def emulate(matrix, x):
+        n, m = matrix.shape
+        y, transposed = (np.full(count + 8, np.nan) for count in (n, n * m))
+        kernels.emulate(*pointers(matrix, x, y, transposed), n, m)
+        return y, transposed if tile else None
+
+    return emulate
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
+def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
+    matrix, x = whole_numbers(n, m)
+    y, transposed = emulated(matrix, x)
+    np.testing.assert_array_equal(y[:n], matrix @ x)
+    assert np.isnan(y[n:]).all()
+    if transposed is not None:
+        np.testing.assert_array_equal(transposed[: n * m].reshape(m, n), matrix.T)
+        assert np.isnan(transposed[n * m :]).all()
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize(("team", "rows", "unroll"), [(32, 3, 1), (32, 1, 2), (64, 2, 2), (64, 1, 3)])
+def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
+    tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
+    kernels = compiled_for_the_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})
+    division = workloads.load_variant("gemv", "cuda_warp").division
+    split = 0
+    for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
+        matrix, x = whole_numbers(n, m)
+        for wide in [0] if m % 2 else [0, 1]:
+            groups, parts, columns = division(n, m, 1 + wide, 1, **tiling)
+            split += parts > 1
+            partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
+            kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, wide, groups, parts, columns)
+            np.testing.assert_array_equal(y[:n], matrix @ x)
+            np.testing.assert_array_equal(partial[: n * parts].reshape(n, parts).sum(axis=1), matrix @ x)
+            assert np.isnan(y[n:]).all()
+            assert np.isnan(partial[n * parts :]).all()
+    assert split
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("tiling", range(3))
+def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
+    cuda_warp = workloads.load_variant("gemv", "cuda_warp")
+    tiling = cuda_warp.TILES[tiling]
+    for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
+        groups, parts, columns = cuda_warp.division(n, m, width, 132, **tiling)
+        assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
+        assert columns % width == 0
+        assert (parts - 1) * columns < m <= parts * columns
+        assert parts < 2**16
+
+
+def test_few_long_rows_occupy_the_card_and_many_or_short_ones_are_not_split():
+    cuda_warp = workloads.load_variant("gemv", "cuda_warp")
+
+    def blocks(n, m):
+        groups, parts, _ = cuda_warp.division(n, m, 2, 132, **cuda_warp.suited(n, m, 8))
+        return groups * parts, parts
+
+    for n in (1, 3, 100):
+        assert blocks(n, 10_000_000)[0] >= 4 * 132
+    assert blocks(100, 1_000_000)[0] >= 4 * 132
+    assert blocks(16384, 32768)[1] == blocks(1000, 784)[1] == 1
+
+
+def solved(variant, tuning, **sizes):
+    """A problem on the GPU, solved after the inputs of another round, with its case."""
+    case = sanitized.case("gemv", variant, tuning, **sizes)
+    return sanitized.solved(case, round=1), case
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", CUDA)
+@pytest.mark.parametrize(("n", "m"), [*SHAPES, (3, 100_001), (100, 100_000)])
+def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
+    problem, case = solved(variant, {}, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.judged(problem, case, round=1), variant)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("tiling", binaries.choices("gemv", "cuda_warp", "float64"), ids=str)
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 1000), (1000, 17), (5, 300_000), (2, 300_001)])
+def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
+    problem, case = solved("cuda_warp", tiling, n=n, m=m, dtype=dtype)
+    validation.require(sanitized.judged(problem, case, round=1), "cuda_warp")
+
+
+@pytest.mark.gpu
+def test_columns_that_are_split_give_the_same_bits_at_every_run():
+    sizes = {"n": 7, "m": 1_000_000, "dtype": "float32"}
+    one, other = (solved("cuda_warp", {}, **sizes)[0].y.get() for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", CUDA)
+def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
+    """A matrix of more than 2^31 elements, zero but for its corners."""
+    cupy = cuda.load_cupy()
+    n, m = 2**16 + 1, 2**15 + 1
+    if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
+        pytest.skip("waits for a GPU with 20 GiB of free memory")
+    case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype="float32")
+    problem = make_problem(gemv, case, cuda)
+    problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan
+    steps = Steps.of(workloads.load_variant("gemv", variant).setup(problem))
+    problem.matrix[0, 0], problem.matrix[-1, 0], problem.matrix[-1, -1] = 1, 2, 4
+    in_order([*steps.prepare, *steps.run])()
+    y = problem.y.get()
+    assert (y[0], y[-1], y[1:-1].any()) == (1, 6, False)
+
+
+@pytest.mark.parametrize(("n", "m", "slow"), [(1, 1, 1), (7, 5, 10), (5, 3, 2**31), (3, 100, 50), (17, 1, 4)])
+def test_large_matrices_go_to_cublas_in_parts_that_it_is_fast_at(monkeypatch, n, m, slow):
+    from ladder.workloads.gemv import cublas
+
+    parts = []
+
+    def part(matrix, x, y):
+        parts.append(matrix.size)
+        return lambda: np.matmul(matrix, x, out=y)
+
+    for name, stand_in in [("part", part), ("SLOW", slow), ("handle", lambda: None)]:
+        monkeypatch.setattr(cublas, name, stand_in)
+    monkeypatch.setattr(cublas, "use_current_stream", lambda handle: None)
+    generator = np.random.default_rng(1)
+    matrix, x, y = generator.random((n, m)), generator.random(m), np.full(n, np.nan)
+    cublas.product(matrix, x, y)()
+    np.testing.assert_allclose(y, matrix @ x)
+    # A row is never parted.
+    assert all(size < slow or size == m for size in parts if size)

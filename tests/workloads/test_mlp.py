@@ -1,0 +1,374 @@
+"""Training: gradients against finite differences, one step and whole trajectories of every variant, faults noticed."""
+
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.catalogue.workloads import mlp
+from ladder.data import datasets
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads.mlp import elementwise, reference
+
+PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
+DTYPES = ("float64", "float32")
+NEEDS_TORCH = pytest.mark.skipif(
+    not importlib.util.find_spec("torch"), reason="waits for PyTorch: install ladder[peers]"
+)
+PEERS = ["numpy_loop", pytest.param("pytorch", marks=NEEDS_TORCH)]
+SMALL = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate": 0.5, "source": "digits"}
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    datasets.digits(folder)
+    return datasets.load(folder)
+
+
+@pytest.fixture(scope="module")
+def exact(digits):
+    """The reference of some sizes, computed once per sizes."""
+    known = {}
+
+    def exact(sizes):
+        key = Case("mlp", "reference", mlp.reference_sizes(sizes), {}).slug
+        if key not in known:
+            known[key] = reference.compute(sizes, digits)
+        return known[key]
+
+    return exact
+
+
+def complete(**changes):
+    return workloads.complete("mlp", SMALL | changes)
+
+
+class Training:
+    """A variant on a problem of its own, run epoch by epoch."""
+
+    def __init__(self, digits, sizes, variant="host", **tuning):
+        self.sizes, self.digits = sizes, digits
+        self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), host)
+        mlp.fill(self.problem.inputs, sizes, 0, digits)
+        steps = workloads.load_variant("mlp", variant).setup(self.problem, threads=1, **tuning)
+        self.run = in_order(Steps.of(steps).run)
+
+    def epoch(self, round, run=None):
+        mlp.fill(self.problem.inputs, self.sizes, round, self.digits)
+        validation.poison(self.problem.outputs)
+        (run or self.run)()
+
+    def failed(self, round, exact):
+        """The names of the checks that fail after an epoch."""
+        found, point = mlp.check(
+            self.sizes, self.problem.inputs, self.problem.outputs, round, self.digits, exact, self.sizes["dtype"]
+        )
+        assert point["epoch"] == round + 1
+        assert 0 <= point["accuracy"] <= 1
+        return {check.name for check in found if not check.passed}
+
+    def parameters(self):
+        """Weights and biases by layer, as they are now."""
+        count = len(reference.layer_sizes(self.sizes))
+        return [(self.problem.inputs[f"w{layer}"], self.problem.inputs[f"b{layer}"]) for layer in range(1, count)]
+
+
+def assert_right(training, exact):
+    for round in range(mlp.rounds(training.sizes)):
+        training.epoch(round)
+        assert training.failed(round, exact) == set(), round
+
+
+# The reference
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+@pytest.mark.parametrize("widths", [(7, 3), (7, 5, 3), (5, 1, 7, 3), (1, 1)])
+def test_gradients_are_finite_differences(widths, activation):
+    chance = np.random.default_rng(1)
+    parameters = [(chance.normal(size=shape), chance.normal(size=shape[1])) for shape in itertools.pairwise(widths)]
+    x, labels = chance.random((6, widths[0])), chance.integers(0, widths[-1], 6)
+    loss, found = reference.gradients(parameters, x, labels, activation)
+    assert np.isfinite(loss)
+    step = 1e-6
+    for pair, gradient in zip(parameters, found, strict=True):
+        for array, slope in zip(pair, gradient, strict=True):
+            assert array.shape == slope.shape
+            for place in np.ndindex(array.shape):
+                kept, losses = array[place], []
+                for moved in (kept + step, kept - step):
+                    array[place] = moved
+                    losses.append(reference.gradients(parameters, x, labels, activation)[0])
+                array[place] = kept
+                assert slope[place] == pytest.approx((losses[0] - losses[1]) / (2 * step), rel=1e-5, abs=1e-8)
+
+
+def test_the_loss_of_equal_logits_is_the_logarithm_of_the_classes():
+    loss, delta = reference.cross_entropy(np.full((4, 10), 3.0), np.arange(4))
+    assert loss == pytest.approx(np.log(10))
+    assert np.allclose(delta.sum(axis=1), 0)
+    assert np.isfinite(reference.cross_entropy(np.array([[1e4, -1e4]]), np.array([1]))[0])
+
+
+def test_orders_and_weights_follow_the_seed():
+    one, other = complete(), complete(seed=2)
+    assert sorted(reference.order(one, 0)) == list(range(130))
+    assert not np.array_equal(reference.order(one, 0), reference.order(one, 1))
+    assert not np.array_equal(reference.order(one, 0), reference.order(other, 0))
+    for (weights, bias), (others, _) in zip(reference.initial(one), reference.initial(other), strict=True):
+        assert np.array_equal(weights, weights.astype(np.float32))
+        assert not np.array_equal(weights, others)
+        assert not bias.any()
+
+
+def test_the_reference_learns(exact):
+    losses = exact(complete())["loss"].mean(axis=1)
+    assert losses[-1] < losses[0] < np.log(10) * 1.2
+
+
+# Right variants
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_one_step_is_the_reference_gradient(digits, product, activation):
+    sizes = complete(layers="784-13-5-10", images=40, batch=40, epochs=1, activation=activation)
+    training = Training(digits, sizes, product=product)
+    before = reference.initial(sizes)
+    training.epoch(0)
+    order = reference.order(sizes, 0)
+    x, labels = reference.scaled(digits.train_images[order]), digits.train_labels[order]
+    loss, steps = reference.gradients(before, x, labels, activation)
+    assert training.problem.loss[0] == pytest.approx(loss, rel=1e-13)
+    for (weights, bias), (w, b), (dw, db) in zip(training.parameters(), before, steps, strict=True):
+        assert np.allclose((w - weights) / sizes["rate"], dw, rtol=0, atol=1e-14)
+        assert np.allclose((b - bias) / sizes["rate"], db, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_trajectories_are_within_the_bound(digits, exact, product, dtype):
+    sizes = complete(dtype=dtype)
+    assert sizes["images"] % sizes["batch"]
+    assert_right(Training(digits, sizes, product=product), exact(sizes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"images": 17, "batch": 1},
+        {"images": 17, "batch": 65},
+        {"images": 1, "batch": 1},
+        {"layers": "784-10", "activation": "relu"},
+        {"layers": "784-1-7-10", "activation": "relu", "rate": 0.1},
+    ],
+)
+@pytest.mark.parametrize("product", ["tiled", "blas"])
+def test_odd_trainings(digits, exact, product, changes):
+    sizes = complete(**changes)
+    assert_right(Training(digits, sizes, product=product), exact(sizes))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+@pytest.mark.parametrize("variant", PEERS)
+def test_peers_follow_the_same_trajectory(digits, exact, variant, activation, dtype):
+    sizes = complete(dtype=dtype, activation=activation)
+    assert_right(Training(digits, sizes, variant), exact(sizes))
+
+
+def test_a_run_is_the_same_again_from_the_same_state(digits):
+    training = Training(digits, complete(), product="blas")
+    training.epoch(0)
+    once = training.problem.loss.copy(), [weights.copy() for weights, _ in training.parameters()]
+    training.epoch(0)
+    assert np.array_equal(training.problem.loss, once[0])
+    for (weights, _), first in zip(training.parameters(), once[1], strict=True):
+        assert np.array_equal(weights, first)
+
+
+def test_every_epoch_has_the_same_images_in_another_order(digits):
+    sizes = complete()
+    problem = make_problem(mlp, Case("mlp", "host", sizes, {"threads": 1}), host)
+    orders = []
+    for round in range(mlp.rounds(sizes)):
+        mlp.fill(problem.inputs, sizes, round, digits)
+        assert np.array_equal(problem.pixels, digits.train_images[:130].reshape(130, 784))
+        assert np.array_equal(problem.labels, digits.train_labels[:130])
+        orders.append(tuple(problem.order))
+    assert len(set(orders)) == mlp.rounds(sizes) == 3
+    problem.w1[...] = 7
+    mlp.fill(problem.inputs, sizes, 1, digits)
+    assert (problem.w1 == 7).all(), "only the first epoch begins from the initial weights"
+
+
+# Wrong ones
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_skipped_last_batch_is_noticed(digits, exact, dtype):
+    sizes = complete(dtype=dtype)
+    training = Training(digits, sizes, product="blas")
+    steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
+    whole = len(steps) // mlp.steps(sizes)
+    training.epoch(0, in_order(steps[:-whole]))
+    assert "loss" in training.failed(0, exact(sizes)), "its loss is unwritten"
+    training.problem.loss[-1] = exact(sizes)["loss"][0, -1]
+    assert {"w1", "b1", "w2", "b2"} == training.failed(0, exact(sizes))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_wrong_rate_is_noticed(digits, exact, dtype):
+    training = Training(digits, complete(rate=0.5 * 1.001, dtype=dtype), product="blas")
+    training.epoch(0)
+    assert {"w1", "w2", "loss"} <= training.failed(0, exact(complete(dtype=dtype)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_wrong_order_is_noticed(digits, exact, dtype):
+    sizes = complete(dtype=dtype)
+    training = Training(digits, sizes, product="blas")
+
+    def in_file_order():
+        training.problem.order[...] = np.arange(sizes["images"])
+        training.run()
+
+    training.epoch(0, in_file_order)
+    assert {"w1", "w2", "loss"} <= training.failed(0, exact(sizes))
+
+
+def test_an_exchange_of_two_images_of_different_batches_is_noticed(digits, exact):
+    sizes = complete()
+    training = Training(digits, sizes, product="blas")
+
+    def exchanged():
+        training.problem.order[[0, 60]] = training.problem.order[[60, 0]]
+        training.run()
+
+    training.epoch(0, exchanged)
+    assert "loss" in training.failed(0, exact(sizes))
+
+
+def test_training_in_float32_under_the_name_of_float64_is_noticed(digits, exact):
+    low, high = (
+        Training(digits, complete(dtype="float32"), product="blas"),
+        Training(digits, complete(), product="blas"),
+    )
+    low.epoch(0)
+    high.epoch(0)
+    assert high.failed(0, exact(complete())) == set()
+    for name, array in low.problem.inputs.items():
+        high.problem.inputs[name][...] = array
+    high.problem.loss[...] = low.problem.loss
+    assert {"w1", "w2", "loss"} <= high.failed(0, exact(complete()))
+
+
+def test_a_forgotten_epoch_is_noticed(digits, exact):
+    training = Training(digits, complete(), product="blas")
+    training.epoch(0)
+    training.epoch(2)
+    assert {"w1", "w2", "loss"} <= training.failed(1, exact(complete()))
+
+
+# Elementwise operations at their edges
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pixels_are_scaled_to_the_rounded_quotient(dtype):
+    pixels, x = np.arange(256, dtype=np.uint8).reshape(2, 128), np.full((1, 128), np.nan, dtype)
+    for row in (0, 1):
+        elementwise.gather(pixels, np.array([0, 1]), row, x)
+        assert (x[0] == pixels[row].astype(dtype) / np.dtype(dtype).type(255)).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_sigmoid_is_within_a_few_units_in_the_last_place(dtype):
+    z = np.linspace(-85, 40, 65 * 17).reshape(17, 65).astype(dtype)
+    exact = 1 / (1 + np.exp(-z.astype(np.longdouble)))
+    elementwise.sigmoid(z, np.zeros(65, dtype))
+    assert (abs(z - exact) <= 4 * np.spacing(exact.astype(dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_sigmoid_of_large_numbers_is_a_number(dtype):
+    z = np.array([[-np.inf, -1e4, -800.0, -100.0, 0.0, 100.0, 800.0, 1e4, np.inf]], dtype)
+    elementwise.sigmoid(z, np.zeros(9, dtype))
+    assert (z[0, :2] < np.finfo(dtype).tiny).all()
+    assert z[0, [4, 7, 8]].tolist() == [0.5, 1.0, 1.0]
+    assert (np.diff(z[0]) >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_sigmoid_keeps_what_is_not_a_number(dtype):
+    z = np.array([[0.0, np.nan, 1.0]], dtype)
+    elementwise.sigmoid(z, np.zeros(3, dtype))
+    assert np.isnan(z).tolist() == [[False, True, False]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_loss_of_large_logits_is_a_number(dtype):
+    z, loss = np.array([[1e4, -1e4, 0.0], [5.0, 5.0, 5.0]], dtype), np.full(1, np.nan)
+    elementwise.softmax_loss(z, np.zeros(3, dtype), np.array([1, 2]), np.array([0, 1]), 0, loss, 0)
+    assert loss[0] == pytest.approx((2e4 + np.log(3)) / 2)
+    assert np.allclose(z, [[0.5, -0.5, 0.0], [1 / 6, 1 / 6, -1 / 3]])
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_the_blas_works_on_the_threads_of_numba(threads):
+    """In a process of its own, since a BLAS keeps the callback; odd shapes, two of them too small to be shared."""
+    script = (
+        "import numpy as np\n"
+        "from ladder.workloads import gemm\n"
+        "from ladder.workloads.gemm import blas\n"
+        "from ladder.workloads.mlp import blas_threads\n"
+        f"print(blas_threads.share({threads}))\n"
+        "multiply, generator = blas.product('nn'), np.random.default_rng(1)\n"
+        "for m, n, k in [(1, 1, 1), (17, 65, 1), (257, 301, 129), (65, 1025, 513)]:\n"
+        "    a, b, out = generator.random((m, k)), generator.random((k, n)), np.full((m, n), np.nan)\n"
+        "    multiply(a, b, out)\n"
+        "    assert np.allclose(out, np.einsum('ik,kj', a, b)), (m, n, k)\n"
+    )
+    environment = os.environ | host.environment(threads)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True", "SciPy's wheels bring an OpenBLAS that takes a callback"
+
+
+def test_the_cost_is_that_of_the_products():
+    sizes = complete(layers="784-13-10", images=130)
+    assert mlp.cost(sizes).flops == 2 * 130 * (2 * 784 * 13 + 3 * 13 * 10)
+    assert mlp.cost(complete(dtype="float32")).bytes < mlp.cost(sizes).bytes
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"layers": "784"}, "must be widths joined by '-'"),
+        ({"layers": "784-x-10"}, "must be widths joined by '-'"),
+        ({"layers": "784-0-10"}, "must be widths joined by '-'"),
+        ({"layers": "783-10"}, "must begin with the 784 pixels"),
+        ({"layers": "784-11"}, "end with the 10 digits"),
+        ({"images": 1438}, "images=1438 of mlp is more than digits has"),
+        ({"images": 60001, "source": "mnist"}, "is more than mnist has"),
+        ({"batch": 0}, "batch=0 of mlp must be a whole number of at least 1"),
+        ({"rate": 0}, "rate=0 of mlp must be a number above 0"),
+        ({"rate": float("nan")}, "rate=nan of mlp must be a number above 0"),
+        ({"rate": float("inf")}, "rate=inf of mlp must be a number above 0"),
+        ({"activation": "tanh"}, "activation='tanh' of mlp must be one of sigmoid, relu"),
+    ],
+)
+def test_trainings_that_make_no_sense_are_refused(changes, sentence):
+    with pytest.raises(LadderError) as error:
+        complete(**changes)
+    assert sentence in str(error.value)

@@ -1,0 +1,67 @@
+"""Streams: right at odd lengths, and wrong ones caught."""
+
+import numpy as np
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.catalogue.workloads import stream
+from ladder.devices import host
+from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+
+KERNELS = ("read", "copy", "triad")
+DTYPES = ("float64", "float32")
+LENGTHS = [1, 17, 65537, 131072]
+
+
+def run(kernel, elements, dtype):
+    """A problem solved by the variant, its output poisoned before."""
+    sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
+    problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), host)
+    stream.fill(problem.inputs, sizes, 1, None)
+    validation.poison(problem.outputs)
+    workloads.load_variant("stream", "openmp").setup(problem, threads=1)()
+    validation.require_finite(problem.outputs, problem.output_kinds)
+    return problem
+
+
+def is_right(problem):
+    checks, _ = stream.check(problem.sizes, problem.inputs, problem.outputs, 1, None, None, problem.sizes["dtype"])
+    return all(check.passed for check in checks)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_odd_lengths_are_right_and_wrong_elements_noticed(kernel, dtype):
+    for elements in LENGTHS:
+        problem = run(kernel, elements, dtype)
+        assert is_right(problem), elements
+        for place in (0, -1):
+            right = problem.out[place]
+            for wrong in (right * 1.01 + 1e-3, 0, np.nan):
+                problem.out[place] = wrong
+                assert not is_right(problem), (elements, place, wrong)
+            problem.out[place] = right
+        assert is_right(problem)
+
+
+def test_a_dropped_tail_of_a_sum_is_noticed():
+    problem = run("read", 65537, "float64")
+    assert problem.out.shape == (2,)
+    problem.out[0] -= problem.a[65535]
+    assert not is_right(problem)
+
+
+def test_another_round_has_other_values():
+    one, other = run("triad", 17, "float64"), run("triad", 17, "float64")
+    assert np.array_equal(one.a, other.a)
+    stream.fill(other.inputs, other.sizes, 0, None)
+    assert not (one.a == other.a).any()
+    assert not (one.a == one.b).any()
+
+
+@pytest.mark.parametrize(("kernel", "flops", "bytes"), [("read", 1, 4), ("copy", 0, 8), ("triad", 2, 12)])
+def test_the_cost_counts_loads_and_stores(kernel, flops, bytes):
+    sizes = workloads.complete("stream", {"kernel": kernel, "elements": 100, "dtype": "float32"})
+    assert (stream.cost(sizes).flops, stream.cost(sizes).bytes) == (100 * flops, 100 * bytes)
