@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.machine import description, nvidia, revision
-from ladder.records.record import write_atomically
+from ladder.records.files import write_atomically
 from ladder.report.publish import GPU_TESTS
 
 HOME = Path(__file__).parent

@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.machine import description
 from ladder.planning import configuration, places, plan
 from ladder.records.case import Case
-from ladder.records.record import read_json
+from ladder.records.files import read_json
 
 
 def main(arguments=None):
@@ -214,7 +214,7 @@ def run_status(options):
 
 
 def run_plan(options):
-    from ladder.records.record import write_atomically
+    from ladder.records.files import write_atomically
 
     config = configuration.checked(parsed(options.config, "The configuration"))
     if len(config["experiments"]) != 1:
@@ -264,7 +264,7 @@ def run_precompile(options):
     from ladder.build import compilation
     from ladder.devices import host
     from ladder.harness.measure import precompile
-    from ladder.records.record import write_atomically
+    from ladder.records.files import write_atomically
 
     host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
@@ -291,7 +291,7 @@ def run_measure(options):
 
 
 def run_ceilings(options):
-    from ladder.records.record import write_atomically
+    from ladder.records.files import write_atomically
     from ladder.report import ceilings
 
     found = ceilings.summarise(options.records, options.margin)
@@ -365,7 +365,7 @@ def run_numbers(options):
 
 
 def run_tables(options):
-    from ladder.records.record import write_atomically
+    from ladder.records.files import write_atomically
     from ladder.report import gemv_tables, gpu, latex, study, tables
 
     found = study.load(options.folders, options.machine, options.description)
@@ -382,7 +382,7 @@ def run_paper(options):
 
 
 def run_describe(options):
-    from ladder.records.record import write_atomically
+    from ladder.records.files import write_atomically
 
     write_atomically(options.out, json.dumps(description.describe(), indent=1) + "\n")
 

@@ -8,6 +8,7 @@ import pytest
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
+from ladder.records import files
 from ladder.records.case import Case
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -46,7 +47,7 @@ def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, ch
     slug = binaries.slug(workload, variant, dtype, choices[choice % len(choices)])
     path = binaries.ensure(architecture, workload, variant, slug)
     assert path.read_bytes().startswith(b"\x7fELF")
-    report = binaries.read_json(path.with_suffix(".json"))
+    report = files.read_json(path.with_suffix(".json"))
     assert set(report["kernels"]) == NAMES.get((workload, variant), NAMES[workload])
     for name, found in report["kernels"].items():
         assert 0 < found["registers"] <= 255, name
@@ -68,7 +69,7 @@ def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         paths = {job.result() for job in [pool.submit(binaries.ensure, *arguments) for _ in range(3)]}
     assert paths == {binaries.place(*arguments)}
-    assert set(binaries.read_json(paths.pop().with_suffix(".json"))["kernels"]) == NAMES["gemm"]
+    assert set(files.read_json(paths.pop().with_suffix(".json"))["kernels"]) == NAMES["gemm"]
 
 
 @pytest.mark.parametrize("compiler", ["by_nvrtc", "by_nvcc"])

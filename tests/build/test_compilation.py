@@ -15,7 +15,7 @@ from ladder.data import datasets
 from ladder.errors import LadderError
 from ladder.harness import measure
 from ladder.planning import configuration
-from ladder.records import record
+from ladder.records import files, record
 from ladder.records.case import Case
 from ladder.workloads.mlp import reference
 
@@ -136,7 +136,7 @@ def test_kinds_that_are_compiled_side_by_side_are_all_kept():
     runs = [subprocess.Popen(command(case)) for case in cases]
     assert [run.wait(120) for run in runs] == [0, 0]
     for case in cases:
-        assert record.read_json(f"{case.sizes['dtype']}.json") == record.read_json(compilation.place(case))
+        assert files.read_json(f"{case.sizes['dtype']}.json") == files.read_json(compilation.place(case))
     assert [compiled(case) for case in cases] == [0, 0]
 
 

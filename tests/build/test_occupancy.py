@@ -5,6 +5,7 @@ import pytest
 from ladder.build import binaries
 from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import workloads
+from ladder.records import files
 
 SOURCE = """
 extern "C" __global__ void __launch_bounds__(96) bounded(float *a) {
@@ -74,7 +75,7 @@ def test_a_binary_tells_its_launch_bounds(tmp_path, architecture):
 def test_an_architecture_without_known_limits_is_built_all_the_same(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = binaries.ensure("sm_75", "gemm", "cuda_naive", "dtype=float32,block=8")
-    for kernel in binaries.read_json(path.with_suffix(".json"))["kernels"].values():
+    for kernel in files.read_json(path.with_suffix(".json"))["kernels"].values():
         assert (kernel["threads"], kernel["occupancy"]) == (64, None)
 
 
@@ -83,7 +84,7 @@ def test_the_memory_that_a_launch_asks_for_counts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tuning = {"bm": 64, "bn": 32, "bk": 16, "wm": 32, "wn": 16, "stages": 4, "splitk": 1}
     path = binaries.ensure("sm_90", "gemm", "cuda_mma", binaries.slug("gemm", "cuda_mma", "float64", tuning))
-    for kernel in binaries.read_json(path.with_suffix(".json"))["kernels"].values():
+    for kernel in files.read_json(path.with_suffix(".json"))["kernels"].values():
         assert (kernel["threads"], kernel["shared"], kernel["dynamic"]) == (128, 0, 49152)
         assert kernel["occupancy"] == {"blocks": 4, "warps": 16, "share": 0.25}
 

@@ -78,8 +78,9 @@ def test_a_shape_that_idx_lacks(path, shape):
 
 
 def test_a_file_that_cannot_be_written(path):
-    with pytest.raises(LadderError, match=r"missing/file cannot be written: No such file"):
-        datasets.write_idx(path.parent / "missing" / "file", np.zeros(1, np.uint8))
+    path.touch()
+    with pytest.raises(LadderError, match=r"array-idx/file can't be written: "):
+        datasets.write_idx(path / "file", np.zeros(1, np.uint8))
 
 
 def test_a_file_that_cannot_be_read(path):
@@ -199,7 +200,7 @@ def test_digits_are_the_same_each_time(digits_folder, tmp_path):
 
 def test_digits_in_a_folder_that_cannot_be_made(path):
     path.write_text("in the way")
-    with pytest.raises(LadderError, match=f"{path / 'below'} cannot be made"):
+    with pytest.raises(LadderError, match=f"{path / 'below'}/.* can't be written"):
         datasets.digits(path / "below")
 
 

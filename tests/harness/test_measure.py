@@ -20,7 +20,7 @@ from ladder.data import datasets
 from ladder.errors import LadderError
 from ladder.harness import measure, worker
 from ladder.planning import configuration
-from ladder.records import record
+from ladder.records import files, record
 from ladder.records.case import Case
 from ladder.workloads.mlp import reference
 
@@ -341,7 +341,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
     try:
         (disk / "record.json").write_text("old")
         with pytest.raises(LadderError, match="can't be written: No space left on device"):
-            record.write_atomically(disk / "record.json", "new" * 10_000)
+            files.write_atomically(disk / "record.json", "new" * 10_000)
         assert [(path.name, path.read_text()) for path in disk.iterdir()] == [("record.json", "old")]
     finally:
         subprocess.run(["umount", disk], check=True)
@@ -350,9 +350,9 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
 def test_a_write_that_is_killed_leaves_the_old_record_and_the_next_one_succeeds(sound):
     script = (
         "import json, os, signal\n"
-        "from ladder import record\n"
+        "from ladder.records import files\n"
         "os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "record.write_atomically('sound.json', 'new')"
+        "files.write_atomically('sound.json', 'new')"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == -signal.SIGKILL
     assert record.read("sound.json") == sound

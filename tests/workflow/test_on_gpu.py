@@ -11,6 +11,7 @@ import on_gpu
 import sanitized
 from conftest import TESTS
 from ladder.build import binaries
+from ladder.records import files
 
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
@@ -126,7 +127,7 @@ def planted(monkeypatch):
 def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, variant):
     monkeypatch.chdir(tmp_path)
     report = binaries.ensure("sm_90", "gemm", variant, "dtype=float32").with_suffix(".json")
-    assert list(binaries.read_json(report)["kernels"]) == ["gemm_nn"]
+    assert list(files.read_json(report)["kernels"]) == ["gemm_nn"]
 
 
 @pytest.fixture

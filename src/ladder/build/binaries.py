@@ -21,7 +21,7 @@ import numpy as np
 from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
-from ladder.records.record import read_json, write_atomically
+from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path("results/build")
 STANDARD = "c++17"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ladder.errors import LadderError
+from ladder.records.files import write_atomically
 
 SIDE, CLASSES = 28, 10
 
@@ -90,8 +91,6 @@ def write_idx(path: str | os.PathLike, array: np.ndarray) -> None:
     Its rank is at least 1, its dtype uint8, int8, int16, int32, float32 or float64, of either byte order.
     Raises LadderError for another dtype or rank, or when the file cannot be written.
     """
-    from ladder.data.download import write_atomically
-
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("=")
     if dtype not in IDX_CODES:
@@ -103,10 +102,7 @@ def write_idx(path: str | os.PathLike, array: np.ndarray) -> None:
             "extents below 2**32."
         )
     header = struct.pack(f">HBB{array.ndim}I", 0, IDX_CODES[dtype], array.ndim, *array.shape)
-    try:
-        write_atomically(Path(path), header + array.astype(dtype.newbyteorder(">")).tobytes())
-    except OSError as error:
-        raise LadderError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_atomically(path, header + array.astype(dtype.newbyteorder(">")).tobytes())
 
 
 def mnist(
@@ -154,13 +150,8 @@ def digits(folder: str | os.PathLike) -> None:
     labels = labels.astype(np.uint8)
     parts = train_test_split(images, labels, test_size=360, stratify=labels, random_state=0)
 
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LadderError(f"The folder {folder} cannot be made: {error.strerror or error}.") from error
     for name, part in zip((TRAIN_IMAGES, TEST_IMAGES, TRAIN_LABELS, TEST_LABELS), parts, strict=True):
-        write_idx(folder / name, part)
+        write_idx(Path(folder, name), part)
 
 
 def load(folder: str | os.PathLike) -> Dataset:

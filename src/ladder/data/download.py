@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from ladder.data.datasets import Expected
 from ladder.errors import LadderError
+from ladder.records.files import write_atomically
 
 BLOCK = 1 << 16  # bytes
 SLOWEST = 4096  # bytes per second; a transfer that stays below it counts as stalled
@@ -87,19 +88,6 @@ def fetch(
     finally:
         with contextlib.suppress(OSError):  # stays while it holds transfers to be resumed
             (path.parent / ".partial").rmdir()
-
-
-def write_atomically(path: Path, contents: bytes) -> None:
-    """Write `contents` to `path` so that at any moment it holds its old or its new bytes. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(contents)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _holds(path: Path, expected: Expected) -> bool:

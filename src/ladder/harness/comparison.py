@@ -16,7 +16,7 @@ from ladder.errors import LadderError
 from ladder.harness.measure import Worker, leased, quiet
 from ladder.machine import description, revision
 from ladder.records.case import Case
-from ladder.records.record import write_atomically
+from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import Verdict, compare
 
 # Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the places that

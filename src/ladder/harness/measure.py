@@ -21,8 +21,9 @@ from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.errors import LadderError
 from ladder.machine import description, revision
+from ladder.records.files import read_json, write_atomically
 from ladder.records.locks import quiet_machine
-from ladder.records.record import SCHEMA, read_json, write, write_atomically
+from ladder.records.record import SCHEMA, write
 from ladder.statistics.intervals import converged
 
 # Seconds that a worker has for starting, which takes long from a slow file system, for giving back what it holds once

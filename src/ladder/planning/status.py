@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.records import locks, record
+from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path(".snakemake")
 RUN = "ladder-run.json"
@@ -32,7 +33,7 @@ def note(planned, due, folder=FOLDER):
     Raises LadderError when it can't be written.
     """
     run = {"host": platform.node(), "cases": cases_of(planned, due)}
-    record.write_atomically(folder / RUN, json.dumps(run) + "\n")
+    write_atomically(folder / RUN, json.dumps(run) + "\n")
     return read(folder)
 
 
@@ -42,7 +43,7 @@ def read(folder=FOLDER):
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
     # By the clock of the disk, as all other times of files.
-    return {"began": changed(path), **record.read_json(path, "host", "cases")}
+    return {"began": changed(path), **read_json(path, "host", "cases")}
 
 
 def cases_of(planned, due=()):
@@ -158,7 +159,7 @@ def summary(run):
     # What a run of some tables wasn't asked for isn't missing.
     cases, found = zip(*(one for one in known if one[0]["due"] or one[1] in ("done", "left out")), strict=True)
     now = [case for case, state in zip(cases, found, strict=True) if case["due"] and state == "done"]
-    walls = [record.read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in now]
+    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in now]
     counts = Counter(found)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [

@@ -3,13 +3,12 @@
 Written once, whole, by renaming a finished file into place; read back only if it fits the schema.
 """
 
-import contextlib
 import functools
 import json
-import os
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.records.files import read_json, write_atomically
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
@@ -54,40 +53,8 @@ def write(path, record):
     write_atomically(path, json.dumps(record, indent=1) + "\n")
 
 
-def write_atomically(path, text):
-    """Replace a file by a text at once; a full disk leaves the old file and a sentence."""
-    path = Path(path)
-    part = path.with_name(f".{path.name}.part")  # what a killed writer leaves, the next one replaces
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink()
-        raise LadderError(
-            f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
-        ) from None
-
-
 def read(path):
     """The record in a file. Raises LadderError when it isn't there, isn't JSON or doesn't fit the schema."""
     record = read_json(path)
     require_valid(record, path)
     return record
-
-
-def read_json(path, *keys):
-    """What is in a JSON file that the project has written, an object with the `keys`. Raises LadderError."""
-    try:
-        found = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
-    except ValueError as error:  # torn JSON, or bytes that are no text
-        raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
-    if not isinstance(found, dict) or not set(keys) <= set(found):
-        raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")
-    return found

@@ -16,7 +16,7 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
-from ladder.records.record import write_atomically
+from ladder.records.files import write_atomically
 from ladder.report import collect
 from ladder.report.ceilings import of_samples
 from ladder.report.study import where

@@ -1,0 +1,40 @@
+"""Files that are replaced at once or not at all, and JSON that is read back only if it is sound."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from ladder.errors import LadderError
+
+
+def write_atomically(path, contents):
+    """Replace a file by a text or bytes at once, making its folder; a full disk leaves the old file and a sentence."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.part")  # what a killed writer leaves, the next one replaces
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(contents.encode() if isinstance(contents, str) else contents)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise LadderError(
+            f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
+        ) from None
+
+
+def read_json(path, *keys):
+    """The object in a JSON file that the project has written, with the `keys`. Raises LadderError."""
+    try:
+        found = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
+    except ValueError as error:  # torn JSON, or bytes that are no text
+        raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
+    if not isinstance(found, dict) or not set(keys) <= set(found):
+        raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")
+    return found
