@@ -1,0 +1,5 @@
+"""The paper's chapter on products of two matrices."""
+
+ORDER = 10
+TITLE = "Matrix products"
+TABLES = ()

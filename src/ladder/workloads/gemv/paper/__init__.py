@@ -1,0 +1,5 @@
+"""The paper's chapter on products of a matrix and a vector."""
+
+ORDER = 30
+TITLE = "Matrix-vector products"
+TABLES = ()

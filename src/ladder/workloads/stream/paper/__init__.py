@@ -1,0 +1,5 @@
+"""The paper's chapter on the ceilings of machines: what memory moves and what arithmetic does at best."""
+
+ORDER = 1
+TITLE = "Ceilings"
+TABLES = ()

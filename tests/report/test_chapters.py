@@ -1,0 +1,62 @@
+"""Chapters found in their workloads' folders: their order, names that must agree, and what two of them can't share."""
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.report import chapters
+
+
+def chapter(folder, workload="gemm", order=1, tables=(), **texts):
+    """A chapter in a folder of its own, with files by name: {"text.tex": ...}."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    return chapters.Chapter(workload, folder, order, tables)
+
+
+def test_the_projects_chapters_stand_in_their_order():
+    assert [one.workload for one in chapters.chapters()] == ["stream", "fma", "gemm", "mlp", "gemv"]
+
+
+def test_a_key_without_the_workloads_name_is_refused(tmp_path, monkeypatch):
+    one = chapter(tmp_path / "paper")
+    monkeypatch.setattr(chapters, "chapters", lambda: [one])
+    monkeypatch.setattr(
+        chapters.Chapter, "module", lambda self, name: type("M", (), {"numbers": lambda study: {"mlp/a": "1"}})
+    )
+    with pytest.raises(LadderError, match=r"paper/numbers\.py gives the number 'mlp/a'.*begin with 'gemm/'"):
+        chapters.numbers(None)
+
+
+def test_two_owners_of_a_key_are_named():
+    with pytest.raises(LadderError, match="here and there give the number 'gemm/a'"):
+        chapters.merged({"here": {"gemm/a": "1", "gemm/b": "2"}, "there": {"gemm/a": "1"}})
+
+
+def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
+    one = chapter(tmp_path / "paper", tables=("square",))
+    monkeypatch.setattr(chapters, "chapters", lambda: [one])
+    monkeypatch.setattr(
+        chapters.Chapter, "module", lambda self, name: type("M", (), {"tables": lambda study: {"other": ""}})
+    )
+    assert chapters.table_names() == ["gemm_square"]
+    with pytest.raises(LadderError, match=r"TABLES = \('square',\), but tables\.py gives other"):
+        chapters.tables(None)
+
+
+def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
+    work = "@article{one2000,\n  title = {One}\n}\n"
+    several = [
+        chapter(tmp_path / "b", "gemv", 2, text_tex="B", findings_tex="b & c \\\\\n", references_bib=work),
+        chapter(tmp_path / "a", "gemm", 1, text_tex="A", findings_tex="a & b \\\\\n", appendix_tex="C"),
+    ]
+    monkeypatch.setattr(chapters, "chapters", lambda: sorted(several, key=lambda one: one.order))
+    found = chapters.texts()
+    assert found["chapters/gemm/text.tex"] == "A"
+    main = found["chapters.tex"]
+    assert main.index("chapters/gemm/text") < main.index("chapters/gemv/text")
+    assert "a & b \\\\\n\\midrule\nb & c \\\\\n" in main
+    assert "{,chapters/gemv/references}" in main.replace("%\n", "")
+    (tmp_path / "a/references.bib").write_text(work)
+    with pytest.raises(LadderError, match=r"'one2000' is in .*a/references.bib and in .*b/references.bib"):
+        chapters.texts()
