@@ -11,7 +11,7 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study status test test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study status test test-slow test-all test-gpu bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -26,9 +26,19 @@ smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and resul
 	@$(SETUP) latex
 	$(SNAKEMAKE) --configfile config/smoke.yaml
 
-test: ## run the tests
+# Side by side, one process of tests for each processor.
+PYTEST := .venv/bin/pytest --numprocesses logical --maxprocesses 8 --dist loadgroup
+
+test: ## run the tests, but for those that take minutes or a Slurm
 	@$(SETUP) latex
-	.venv/bin/pytest
+	$(PYTEST) -m "not slow and not cluster"
+
+test-slow: ## run the tests that `make test` leaves out
+	@$(SETUP) latex
+	$(PYTEST) -m "slow or cluster"
+
+test-all: ## run all tests
+	@$(MAKE) --keep-going test test-slow
 
 test-gpu: setup ## run the tests that wait for a GPU, and every kernel under compute-sanitizer
 	.venv/bin/python tests/on_gpu.py

@@ -17,12 +17,20 @@ ROOT = TESTS.parent
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 
 
+# What there is one of on a machine: its tests run in one process, one after the other.
+SINGLE = ("cluster", "gpu")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave the tests marked `gpu` out where there is none."""
-    if not nvidia.gpus():
-        for item in items:
-            if item.get_closest_marker("gpu"):
-                item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
+    """Leave the tests marked `gpu` out where there is none, and group those that share what there is one of."""
+    has_gpu = bool(nvidia.gpus())
+    for item in items:
+        for name in SINGLE:
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
+        if item.get_closest_marker("gpu") and not has_gpu:
+            item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
 
 
 class Study:
@@ -54,7 +62,8 @@ class Study:
         """The command line of Snakemake on this study, and its environment."""
         (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))
         line = [sys.executable, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src")}
+        # A lock of its own: nothing here is a measurement that others have to wait for.
+        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "XDG_RUNTIME_DIR": str(self.folder)}
         return line, environment
 
     def snakemake(self, *arguments):

@@ -1,0 +1,36 @@
+"""Continuous integration: every stage runs once whatever became of those before, and a failure of any is one of all."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+# Prints as pytest does, after a line of its own.
+MAKE = """#!/bin/sh
+echo "$1" >> stages
+echo "begin $1"
+[ "$1" != "$FAILS" ] || { echo "= 1 failed in $1 ="; exit 2; }
+echo "= 7 passed in $1 ="
+"""
+
+
+@pytest.mark.parametrize("fails", ["nothing", "smoke", "test", "test-slow"])
+def test_every_stage_runs_once_and_the_summaries_of_the_tests_come_last(tmp_path, fails):
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
+    make = tmp_path / "bin/make"
+    make.parent.mkdir()
+    make.write_text(MAKE)
+    make.chmod(0o755)
+    environment = os.environ | {"PATH": f"{make.parent}:{os.environ['PATH']}", "FAILS": fails}
+    done = subprocess.run([tmp_path / ".ci/run"], env=environment, capture_output=True, text=True)
+    assert (tmp_path / "stages").read_text().split() == ["smoke", "test", "test-slow"]
+    assert done.returncode == (fails != "nothing")
+    *times, tests, slow = done.stdout.splitlines()[-5:]
+    for line, stage in zip(times, ("smoke", "test", "test-slow"), strict=True):
+        assert line.startswith(f"make {stage}: status {2 if fails == stage else 0}, ")
+    assert tests == f"= {'1 failed' if fails == 'test' else '7 passed'} in test ="
+    assert slow == f"= {'1 failed' if fails == 'test-slow' else '7 passed'} in test-slow ="
