@@ -1,0 +1,53 @@
+"""What the verbs share: arguments that are checked, files that are read, and JSON that is written."""
+
+import argparse
+import json
+
+from ladder.errors import LadderError
+from ladder.records.files import read_json, write_atomically
+
+
+def at_least_one(text):
+    """A count, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def parse_object(text, option):
+    """The object that a JSON argument holds. Raises LadderError."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise LadderError(f"{option} isn't JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise LadderError(f"{option} must be a JSON object of keys and values, not {text!r}.")
+    return found
+
+
+def read_plan(path):
+    """A plan as the verb `plan` writes it."""
+    return read_json(path, "experiment", "cases")
+
+
+def read_ceilings(path):
+    """Ceilings as the verb `ceilings` writes them."""
+    return read_json(path, "flops", "bandwidth", "cache_bytes", "margin", "rows")
+
+
+def write_json(path, value):
+    """Write a value as JSON, whole or not at all."""
+    write_atomically(path, json.dumps(value, indent=1) + "\n")
+
+
+def data_folders(folder):
+    """The folder of each data set: {name: folder}."""
+    return {name: f"{folder}/{name}" for name in ("digits", "mnist")}
+
+
+def add_study(parser):
+    """The arguments of the verbs that write about the whole study."""
+    parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")
+    parser.add_argument("--machine", required=True, help="the machine to speak of, if it has measured")
+    parser.add_argument("--description", action="append", default=[], help="what a machine is (JSON)")
+    parser.add_argument("--out", required=True)

@@ -1,0 +1,36 @@
+"""Measure two cases side by side: is A faster or slower, or can't we tell?"""
+
+from ladder.harness import comparison
+from ladder.verbs.arguments import at_least_one, data_folders
+
+
+def add_arguments(parser):
+    parser.add_argument("a", help="workload/variant/case")
+    parser.add_argument("b", help="workload/variant/case")
+    parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
+    parser.add_argument(
+        "--detect", type=float, default=0.05, help="measure until such changes would show (default: 0.05)"
+    )
+    parser.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
+    parser.add_argument("--cap", type=float, default=600, help="seconds at most (default: 600)")
+    parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
+    parser.add_argument("--data", default="results/data", help="folder of the data sets")
+    parser.add_argument("--reference", help="the reference of both trainings")
+    parser.add_argument("--json", help="file for the verdict and all samples")
+
+
+def run(options):
+    found = comparison.side_by_side(
+        comparison.named(options.a),
+        comparison.named(options.b),
+        samples=options.samples,
+        most_pairs=options.most_pairs,
+        detect=options.detect,
+        cap=options.cap,
+        paired=options.paired,
+        data=data_folders(options.data),
+        reference=options.reference,
+    )
+    print(comparison.report(found))
+    if options.json:
+        comparison.write(options.json, found)

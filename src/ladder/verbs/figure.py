@@ -1,0 +1,34 @@
+"""Draw a figure as PDF, SVG and PNG."""
+
+from pathlib import Path
+
+from ladder.data import datasets
+from ladder.errors import LadderError
+from ladder.records.files import read_json
+from ladder.report import collect, figures
+
+
+def add_arguments(parser):
+    parser.add_argument("name")
+    parser.add_argument(
+        "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
+    )
+    parser.add_argument("--ceilings", action="append", default=[], metavar="MACHINE=FILE", help="may be repeated")
+    parser.add_argument("--data", help="folder of the data set")
+    parser.add_argument("--out", required=True, help="path of the files without their suffix")
+
+
+def run(options):
+    given, wants = {}, figures.constants(options.name)
+    if wants["EXPERIMENTS"]:
+        given["tables"] = {Path(folder).name: collect.load(folder) for folder in options.tables}
+        if missing := set(wants["EXPERIMENTS"]) - set(given["tables"]):
+            raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
+    if wants["USES_CEILINGS"]:
+        pairs = (pair.rpartition("=") for pair in options.ceilings)
+        given["ceilings"] = {machine: read_json(path, "rows") for machine, _, path in pairs}
+    if wants["USES_DATA"]:
+        if not options.data:
+            raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
+        given["data"] = Path(options.data).name, datasets.load(options.data)
+    figures.write(options.name, options.out, **given)

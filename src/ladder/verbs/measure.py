@@ -1,0 +1,32 @@
+"""Measure one case and write its record."""
+
+from ladder.devices import host
+from ladder.harness.measure import measure
+from ladder.machine import description
+from ladder.planning import configuration
+from ladder.records.case import Case
+from ladder.verbs.arguments import data_folders, parse_object, read_ceilings
+
+
+def add_arguments(parser):
+    parser.add_argument("workload")
+    parser.add_argument("variant")
+    parser.add_argument("case")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--machine", default="auto")
+    parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
+    parser.add_argument("--data", default="results/data", help="folder of the data sets")
+    parser.add_argument("--reference")
+    parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
+    parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
+    parser.add_argument("--launcher", help="the command that starts ranks of MPI, for example mpiexec")
+
+
+def run(options):
+    host.die_with_parent()
+    case = Case.parse(options.workload, options.variant, options.case)
+    ceilings = read_ceilings(options.ceilings) if options.ceilings else None
+    data = data_folders(options.data)
+    protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
+    label = description.label() if options.machine == "auto" else options.machine
+    measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted, options.launcher)

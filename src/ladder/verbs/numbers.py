@@ -1,0 +1,19 @@
+"""Write the numbers of the paper's sentences (LaTeX)."""
+
+from ladder.planning import configuration
+from ladder.report import gemv_numbers, gpu, latex, numbers, study
+from ladder.verbs.arguments import add_study, parse_object
+
+
+def add_arguments(parser):
+    add_study(parser)
+    parser.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
+    parser.add_argument("--margin", type=float, required=True, help="by how much a sample may beat a ceiling")
+
+
+def run(options):
+    found = study.load(options.folders, options.machine, options.description)
+    protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
+    more = gpu.numbers(found) | gemv_numbers.numbers(found)
+    values = numbers.numbers(found, protocol, options.margin) | numbers.filled(more)
+    latex.write(options.out, numbers.text(values))

@@ -1,0 +1,15 @@
+"""Typeset the paper."""
+
+from pathlib import Path
+
+from ladder.report import typesetting
+
+
+def add_arguments(parser):
+    parser.add_argument("source", help="the LaTeX file to begin with")
+    parser.add_argument("inputs", nargs="*", help="generated files: numbers, tables, figures")
+    parser.add_argument("--out", required=True)
+
+
+def run(options):
+    typesetting.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out)

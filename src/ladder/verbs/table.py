@@ -1,0 +1,12 @@
+"""Join the samples of all experiments into one tidy table."""
+
+from ladder.report import collect
+
+
+def add_arguments(parser):
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--out", required=True)
+
+
+def run(options):
+    collect.join(options.folders, options.out)

@@ -1,0 +1,19 @@
+"""Write the paper's tables (LaTeX)."""
+
+from ladder.records.files import write_atomically
+from ladder.report import gemv_tables, gpu, latex, study, tables
+from ladder.verbs.arguments import add_study
+
+
+def add_arguments(parser):
+    add_study(parser)
+    parser.add_argument("--html", required=True, help="file for the table of validation as a page")
+    parser.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")
+
+
+def run(options):
+    found = study.load(options.folders, options.machine, options.description)
+    every = tables.all_tables(found) | gpu.tables(found, options.kernel) | gemv_tables.tables(found)
+    for name, text in every.items():
+        latex.write(f"{options.out}/{name}.tex", text)
+    write_atomically(options.html, tables.html_validation(found))
