@@ -10,7 +10,7 @@ rule kernel:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: build.fingerprint(wildcards.workload, wildcards.variant),
+        sources=lambda wildcards: binaries.fingerprint(wildcards.workload, wildcards.variant),
     shell:
         ladder(
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"

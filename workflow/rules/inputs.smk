@@ -5,6 +5,7 @@ from dataclasses import replace
 from ladder.build import binaries
 from ladder.build import compilation
 from ladder.data import datasets
+from ladder.machine import nvidia
 from ladder.report import figures as drawings
 from ladder.records.case import Case
 
@@ -15,7 +16,7 @@ CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) an
 OWN_CEILINGS = [f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES]
 # What kernels are built for: the architectures of the configuration, and this machine's card, unless the cards of a
 # cluster are meant; and what measurements need of that.
-CARD = [f"sm_{card['capability'].replace('.', '')}" for card in machine.gpus()[:1] if not SITE]
+CARD = [f"sm_{card['capability'].replace('.', '')}" for card in nvidia.gpus()[:1] if not SITE]
 ARCHITECTURES = sorted({*CONFIG["architectures"], *CARD})
 MEASURED_ARCHITECTURES = ARCHITECTURES if SITE else CARD
 
