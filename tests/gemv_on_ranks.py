@@ -28,7 +28,7 @@ def main():
     on_cards = sys.argv[1:2] == ["--cards"] and bool(sys.argv.pop(1))
     device, gemv = devices.load("mpi_cuda" if on_cards else "mpi"), workloads.load("gemv")
     if on_cards:
-        device.take({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in nvidia.gpus())})
+        device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(card["uuid"] for card in nvidia.gpus())})
     ranks = device.communicator().size
     given = [int(word) for word in sys.argv[1:]]
     variants = ON_CARDS if on_cards else ON_RANKS

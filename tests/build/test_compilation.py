@@ -14,6 +14,8 @@ from ladder.catalogue import workloads
 from ladder.data import datasets
 from ladder.errors import LadderError
 from ladder.harness import measure
+from ladder.harness.precompile import precompile
+from ladder.harness.workers import Worker
 from ladder.planning import configuration
 from ladder.records import files, record
 from ladder.records.case import Case
@@ -61,7 +63,7 @@ def compiled(case):
         datasets.digits("digits")
         np.savez("reference.npz", **reference.compute(case.sizes, datasets.load("digits")))
         given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
-    worker = measure.Worker(case, configuration.protocol(PROTOCOL), **given)
+    worker = Worker(case, configuration.protocol(PROTOCOL), **given)
     try:
         worker.wait_ready()
         return worker.go()["compiled"]
@@ -82,7 +84,7 @@ def compiled(case):
     ids=lambda case: case.key,
 )
 def test_after_compiling_ahead_a_measurement_compiles_nothing(case):
-    assert measure.precompile(case, configuration.protocol({}))["compiled"] > 0
+    assert precompile(case, configuration.protocol({}))["compiled"] > 0
     assert compiled(case) == 0
 
 
@@ -120,11 +122,11 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     mine = Path("variants/gemm/mine.py")
     shutil.copy(workloads.HOME / "gemm/openmp.py", mine)
     case = product("mine")
-    first, written = measure.precompile(case, configuration.protocol({})), compilation.place(case).stat().st_mtime_ns
-    assert measure.precompile(product("mine", m=3), configuration.protocol({})) == first
+    first, written = precompile(case, configuration.protocol({})), compilation.place(case).stat().st_mtime_ns
+    assert precompile(product("mine", m=3), configuration.protocol({})) == first
     assert compilation.place(case).stat().st_mtime_ns == written
     mine.write_text(f"# Numba's cache goes by the text, comments included.\n{mine.read_text()}")
-    again = measure.precompile(case, configuration.protocol({}))
+    again = precompile(case, configuration.protocol({}))
     assert again["compiled"] == first["compiled"]
     assert again["state"] != first["state"]
     assert compiled(case) == 0
@@ -144,7 +146,7 @@ def test_a_variant_that_fails_when_it_is_small_may_still_be_measured():
     text = (workloads.HOME / "gemm/openmp.py").read_text()
     refusal = '    assert problem.sizes["m"] > 9, "too small"\n    multiply'
     Path("variants/gemm/large.py").write_text(text.replace("    multiply", refusal))
-    assert "AssertionError: too small" in measure.precompile(product("large"), configuration.protocol({}))["failed"]
+    assert "AssertionError: too small" in precompile(product("large"), configuration.protocol({}))["failed"]
     assert compiled(product("large")) > 0
     with pytest.raises(LadderError, match="AssertionError: too small"):
         compiled(product("large", m=9))

@@ -94,7 +94,7 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 
 @pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
-    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.in_words():
+    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.translate_errors():
         cuda.empty((2**40,), np.float64)
 
 
@@ -104,7 +104,7 @@ def test_the_stopwatch_times_the_gpu_and_not_the_launch():
     seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
     nothing = np.median([cuda.stopwatch(lambda: None) for _ in range(50)])
-    assert nothing < 0.3 * cuda.of_nothing()
+    assert nothing < 0.3 * cuda.event_overhead()
 
 
 @pytest.mark.skipif(bool(nvidia.gpus()), reason="waits for a machine without a GPU")
@@ -164,10 +164,10 @@ def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
     runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
     monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})
-    with pytest.raises(LadderError, match=words), cuda.in_words():
+    with pytest.raises(LadderError, match=words), cuda.translate_errors():
         cublas.call("cublasDgemm_v2")
 
 
 def test_other_errors_keep_their_traceback():
-    with pytest.raises(RuntimeError, match="illegal address"), cuda.in_words():
+    with pytest.raises(RuntimeError, match="illegal address"), cuda.translate_errors():
         raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal address was encountered")

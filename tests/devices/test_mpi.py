@@ -399,7 +399,7 @@ def test_a_rank_sees_its_own_card_alone(monkeypatch, told, own):
     from ladder.devices import mpi_cuda
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    mpi_cuda.take({"CUDA_VISIBLE_DEVICES": told})
+    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": told})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
 
 

@@ -9,7 +9,7 @@ from conftest import TESTS
 from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.harness import comparison
-from ladder.harness.measure import Worker
+from ladder.harness.workers import Worker
 
 SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
 PLAIN = f"gemm/blas/{SIZES},threads=1"
@@ -44,7 +44,7 @@ def order(monkeypatch):
 
 
 def compared(a, b, **options):
-    return comparison.side_by_side(comparison.named(a), comparison.named(b), **options)
+    return comparison.side_by_side(comparison.parse_key(a), comparison.parse_key(b), **options)
 
 
 def test_a_doubled_time_is_found_whichever_way_round():
@@ -116,7 +116,7 @@ def test_a_failing_worker_ends_it_with_its_sentence(order):
 @pytest.mark.parametrize("key", ["blas", "gemm/blas", f"gemm/blas/{SIZES}/more"])
 def test_a_case_is_named_by_its_three_parts(key):
     with pytest.raises(LadderError, match="names no case"):
-        comparison.named(key)
+        comparison.parse_key(key)
 
 
 def test_a_training_needs_its_reference():

@@ -18,7 +18,9 @@ from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.data import datasets
 from ladder.errors import LadderError
-from ladder.harness import measure, worker
+from ladder.harness import measure, worker, workers
+from ladder.harness.possible import require_possible
+from ladder.harness.workers import Worker
 from ladder.planning import configuration
 from ladder.records import files, record
 from ladder.records.case import Case
@@ -216,10 +218,10 @@ def test_what_a_ceiling_allows(seconds, cache, known, possible):
     cost = SimpleNamespace(flops=100, bytes=50, precision="float64")
     results = [{"samples": [9.0, 9.0]}, {"samples": [9.0, seconds]}]
     if possible:
-        measure.require_possible(case_of(cache=cache), results, cost, known)
+        require_possible(case_of(cache=cache), results, cost, known)
     else:
         with pytest.raises(LadderError, match="is impossible"):
-            measure.require_possible(case_of(cache=cache), results, cost, known)
+            require_possible(case_of(cache=cache), results, cost, known)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +240,7 @@ def test_a_case_that_no_plan_has_is_refused(sizes, tuning, sentence):
 
 
 def test_a_worker_that_dies_while_it_waits_is_a_sentence():
-    worker = measure.Worker(case_of(), configuration.protocol(PROTOCOL))
+    worker = Worker(case_of(), configuration.protocol(PROTOCOL))
     worker.wait_ready()
     worker.process.kill()
     worker.process.wait()
@@ -267,7 +269,7 @@ def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together)
 OFFERING = """
 import os
 import numpy as np
-from ladder.steps import Steps
+from ladder.harness.steps import Steps
 DEVICE = "host"
 RUNTIME = "blas"
 ENVIRONMENT = {{"LADDER_SAYS": "binding is {{binding}}"}}
@@ -308,9 +310,9 @@ def test_what_follows_a_preparation_finds_the_caches_as_a_timed_call_does(cache,
 
 
 def test_of_two_ranks_that_fail_in_one_line_the_first_is_heard():
-    assert measure.said('{"error": "one"}{"error": "two"}\n\n') == {"error": "one"}
+    assert workers.parse_answer('{"error": "one"}{"error": "two"}\n\n') == {"error": "one"}
     for line in ("prterun noticed that process rank 0 ended\n", '{"error": "cut o', "7\n", "\n"):
-        assert measure.said(line) is None
+        assert workers.parse_answer(line) is None
 
 
 def test_a_preparation_that_misses_new_inputs_is_caught():

@@ -19,6 +19,8 @@ HOME = Path(__file__).parents[1]
 HARNESS = (
     "harness/worker.py",
     "harness/steps.py",
+    "harness/workers.py",
+    "harness/environment.py",
     "harness/measure.py",
     "harness/validation.py",
     "statistics/intervals.py",

@@ -2,6 +2,7 @@
 
 import importlib
 
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
 
 NAMES = ("host", "cuda", "mpi", "mpi_cuda")
@@ -12,3 +13,8 @@ def load(name):
     if name not in NAMES:
         raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(NAMES)}.")
     return importlib.import_module(f"ladder.devices.{name}")
+
+
+def of(case):
+    """The module of the device that a case is timed on."""
+    return load(workloads.device(case))

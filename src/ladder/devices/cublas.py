@@ -39,7 +39,7 @@ def bound(name, *arguments):
 
 @functools.cache
 def handle(math="default"):
-    """A handle for this arithmetic; its factors lie in the host's memory, which is the default."""
+    """A handle for this arithmetic; its factors are read from the host's memory, cuBLAS's default."""
     found = ctypes.c_void_p()
     cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
     call("cublasCreate_v2", ctypes.byref(found))
@@ -48,7 +48,7 @@ def handle(math="default"):
 
 
 def use_current_stream(handle):
-    """Let what a handle is asked for run in CuPy's current stream."""
+    """Make the calls with a handle run in CuPy's current stream."""
     call("cublasSetStream_v2", handle, ctypes.c_void_p(cuda.load_cupy().cuda.get_current_stream().ptr))
 
 

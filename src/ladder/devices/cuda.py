@@ -11,17 +11,17 @@ import numpy as np
 from ladder.build import binaries
 from ladder.devices import host
 from ladder.devices.host import (
-    agreed,
+    broadcast,
     by_rank,  # noqa: F401
     command,  # noqa: F401
-    doubt,  # noqa: F401
     is_first,  # noqa: F401
-    listen,  # noqa: F401
+    launcher_hint,  # noqa: F401
+    receive,  # noqa: F401
+    set_variables,  # noqa: F401
     share_start,  # noqa: F401
-    take,  # noqa: F401
 )
 from ladder.errors import LadderError
-from ladder.machine import nvidia
+from ladder.machine import description, nvidia
 from ladder.records import locks
 
 # Others may be timed meanwhile, on other cards.
@@ -72,7 +72,7 @@ def load_cupy():
 
 
 def require_card():
-    """The names of the cards that there are. Raises LadderError when there is none."""
+    """The names of this machine's cards. Raises LadderError when there is none."""
     if cards := [card["uuid"] for card in nvidia.gpus()]:
         return cards
     raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
@@ -80,7 +80,7 @@ def require_card():
 
 @contextlib.contextmanager
 def lease(count=1):
-    """Hold cards that no other timed job holds: the variable that lets a process see these alone.
+    """Hold cards that no other timed job holds; the variable that makes a process see these alone.
 
     Raises LadderError when there are fewer.
     """
@@ -93,10 +93,10 @@ def lease(count=1):
 
 
 @contextlib.contextmanager
-def in_words():
-    """Turn a want of the card's memory into a LadderError that says how much is free, whoever wanted it.
+def translate_errors():
+    """A context that turns a lack of the card's memory into a LadderError with how much is free.
 
-    CuPy, CUDA, cuBLAS and PyTorch have no exception in common, but these words.
+    CuPy, CUDA, cuBLAS and PyTorch share no exception for it, but these words of its text.
     """
     try:
         yield
@@ -154,15 +154,15 @@ def transfers(staged, problem):
 def copy_in(array, values, stream):
     """Copy the host's values, in pinned memory, to an array in a stream. CuPy's own copy can't be part of a graph."""
     runtime = load_cupy().cuda.runtime
-    places = array.data.ptr, values.ctypes.data
-    runtime.memcpyAsync(*places, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+    pointers = array.data.ptr, values.ctypes.data
+    runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
 
 
 def copy_out(array, values, stream):
     """Copy an array to the host's values, in pinned memory, in a stream. CuPy's own copy can't be part of a graph."""
     runtime = load_cupy().cuda.runtime
-    places = values.ctypes.data, array.data.ptr
-    runtime.memcpyAsync(*places, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+    pointers = values.ctypes.data, array.data.ptr
+    runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
 
 
 def captured(run, stream):
@@ -180,13 +180,13 @@ def captured(run, stream):
 
 
 def launch(graph, run):
-    """Launch a graph; `run` holds the arrays, of which the graph knows but the addresses."""
+    """Launch a graph; `run` keeps the arrays alive, of which the graph has the addresses alone."""
     graph.launch()
 
 
 def stopwatch(run):
     """Seconds of what `run` has the GPU do, by CUDA events; what two events cost with nothing between is subtracted."""
-    return max(between_events(run) - of_nothing(), 0.0)
+    return max(between_events(run) - event_overhead(), 0.0)
 
 
 def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
@@ -205,12 +205,12 @@ def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
 
 
 def synchronize():
-    """Wait until the GPU has done all that it was asked for."""
+    """Wait until the GPU has finished all work given to it."""
     load_cupy().cuda.Device().synchronize()
 
 
 @functools.cache
-def of_nothing():
+def event_overhead():
     """Seconds between two events with nothing between them."""
     return statistics.median(between_events(lambda: None) for _ in range(101))
 
@@ -244,11 +244,11 @@ def threads_found():
     }
 
 
-def state(run, timed=None, same=agreed):
+def state(run, timed=None, same=broadcast):
     """The card's clocks, temperature, power and throttling at work: `run` is repeated until nvidia-smi has answered.
 
-    Between the samples and the answer an idle card would have slowed down. Where ranks run together, `timed` is their
-    stopwatch, and `same` the first one's word on whether to go on.
+    An idle card would have slowed down between the samples and the answer. Where ranks run together, `timed` is their
+    stopwatch, and `same` gives all of them the first one's decision on whether to go on.
     """
     cupy = load_cupy()
     card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
@@ -259,8 +259,13 @@ def state(run, timed=None, same=agreed):
     return answer.result()
 
 
+def clocks(variables):
+    """The CPUs' clocks and the state of the first card that `variables` lease, see `description.clocks`."""
+    return description.clocks(variables["CUDA_VISIBLE_DEVICES"].partition(",")[0])
+
+
 def require_threads(case_threads, runtime, found):
-    """Nothing: a GPU's threads are the kernel's own."""
+    """Accept any: a GPU's threads are the kernel's own."""
 
 
 @functools.cache

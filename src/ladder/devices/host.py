@@ -18,61 +18,61 @@ SHARES_MACHINE = False
 CEILINGS = "host"
 # A line-aligned start lets every variant see the same alignment.
 ALIGNMENT = 64
-# The CPUs that the process was given. Once OpenMP has bound the first thread, Linux names that thread's alone.
+# The CPUs that the process may use. Once OpenMP has bound the first thread, Linux names that thread's alone.
 AFFINITY = os.sched_getaffinity(0)
 
 
 def lease(count=1):
-    """Nothing: who holds the machine holds its host."""
+    """A context that leases nothing: whoever holds the machine holds its host."""
     return contextlib.nullcontext({})
 
 
 def command(case, launcher):
-    """No words before a worker's own: it is one process."""
+    """The words before a worker's own command line that launch it; none, since it is one process."""
     return []
 
 
 def share_start(case, launcher):
-    """Yes: any number of workers may wait for their turns."""
+    """Whether several workers of a case may start together and wait for their turns; True."""
     return True
 
 
-def doubt():
-    """What to ask when a launcher's processes never become ready: nothing, there is none."""
+def launcher_hint():
+    """What to check when a launcher's processes never become ready; empty, since nothing is launched."""
     return ""
 
 
 def start(case):
-    """Nothing: the host is there."""
+    """Get the device ready for `case` before the worker reports `ready`; nothing to do."""
 
 
-def take(variables):
-    """Set the variables by which this process finds what it has been given, a card for example."""
+def set_variables(variables):
+    """Add to the environment the variables that name what was leased, a card for example."""
     os.environ.update(variables)
 
 
-def listen():
-    """The harness's next line; empty when there is none any more."""
+def receive():
+    """The harness's next line; empty at the end of its messages."""
     return sys.stdin.readline()
 
 
 def is_first():
-    """Whether this process has the arrays and talks to the harness: it is the only one."""
+    """Whether this process holds the arrays and answers the harness; True, since it is the only one."""
     return True
 
 
-def agreed(value):
-    """The value itself: there is nobody to agree with."""
+def broadcast(value):
+    """The first process's value; here the value itself."""
     return value
 
 
 def by_rank():
-    """None: there is one process, whose time is known."""
+    """Seconds by rank of the last timed call; empty, since there are no ranks."""
     return []
 
 
-def in_words():
-    """Nothing: Python's own errors say what is wrong."""
+def translate_errors():
+    """A context that turns the device's own errors into LadderErrors; the host has none."""
     return contextlib.nullcontext()
 
 
@@ -101,21 +101,21 @@ def empty(shape, dtype):
 
 
 def staging(arrays):
-    """The arrays themselves: what is filled here needs no upload."""
+    """The arrays to fill before an upload: here the arrays themselves."""
     return arrays
 
 
 def upload(staged, arrays):
-    """Nothing: the staged arrays are the arrays."""
+    """Copy staged arrays to the device; nothing to do, since they are the arrays."""
 
 
 def to_host(array):
-    """The array itself."""
+    """The array in the host's memory: the array itself."""
     return array
 
 
 def transfers(staged, problem):
-    """None: nothing travels."""
+    """The copies to and from the device, as (phase, function); none."""
     return []
 
 
@@ -127,20 +127,20 @@ def stopwatch(run):
 
 
 def flusher():
-    """A function that empties the caches of all CPUs that this process was given."""
+    """A function that empties the caches of all CPUs that this process may use."""
     return caches.flusher(sorted(AFFINITY))
 
 
 def threads_found():
-    """The node, the threads that each loaded runtime says it has, and the CPUs that this process may use.
+    """The node, the threads that each loaded runtime reports, and the CPUs that this process may use.
 
-    Where OpenMP has been told to bind its threads, also the CPUs that each thread of the process may run on.
+    Where OpenMP has to bind its threads, also the CPUs that each thread of the process may run on.
     """
     is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
     found = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
-        found["places"] = sorted(map(sorted, places()))
+        found["places"] = sorted(map(sorted, thread_affinities()))
     if "numba" in sys.modules:
         import numba
 
@@ -160,7 +160,7 @@ def threads_found():
     return found
 
 
-def places():
+def thread_affinities():
     """For each thread of this process, whoever started it, the CPUs that Linux lets it run on."""
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
@@ -168,7 +168,7 @@ def places():
 
 
 def core(cpu):
-    """The core of a CPU, as the list of CPUs that share it; the CPU alone where Linux tells of none."""
+    """The core of a CPU, as the list of CPUs that share it; the CPU alone where Linux lists none."""
     siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
     return siblings.read_text() if siblings.exists() else str(cpu)
 
@@ -214,8 +214,13 @@ def require_threads(case_threads, runtime, found):
 
 
 def state(run):
-    """Nothing: the record holds the CPUs' clocks before and after."""
+    """The device's state while it repeats `run`, for the record; nothing, which holds the CPUs' clocks as they are."""
     return {}
+
+
+def clocks(variables):
+    """The clocks of what `variables` lease, before or after measuring: the CPUs', see `description.clocks`."""
+    return description.clocks()
 
 
 def die_with_parent(parent=None):

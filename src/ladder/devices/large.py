@@ -1,6 +1,6 @@
-"""Large arrays, filled and looked through by as many threads as there are CPUs.
+"""Large arrays, filled and compared by a thread per CPU.
 
-NumPy works on large arrays beside Python, so threads of Python suffice.
+NumPy releases Python's lock on large arrays, so threads of Python suffice.
 """
 
 import os
@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ladder.devices.host import AFFINITY
 
-# A prime: so many elements are drawn, which takes several times as long as copying them to the rest of an array.
+# The elements that are drawn, which takes several times as long as copying them to the rest of an array. A prime.
 DRAWN = 2**22 + 15
-PARTS = 4  # for each CPU, so that one which is late holds up little
+PARTS = 4  # per CPU, so that a late one delays little
 
 
 def fill(array, draw):
@@ -29,15 +29,15 @@ def fill(array, draw):
 
 
 def by_threads(work, items):
-    """What the work gives for every item, in their order. Raises what the work raises.
+    """[work(item), ...] in the order of the items. Raises what `work` raises.
 
-    A thread that OpenMP has bound would have its threads share its CPU.
+    The affinity is set, since the threads of one that OpenMP has bound would share its CPU.
     """
     with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))
 
 
 def parts(count):
-    """Slices of so many elements or rows, for threads to take one after the other: a few for each CPU, none empty."""
+    """Slices that cover `count` elements or rows, for threads to take in turn: a few per CPU, none empty."""
     number = min(count, PARTS * len(AFFINITY))
     return [slice(count * part // number, count * (part + 1) // number) for part in range(number)]

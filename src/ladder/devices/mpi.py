@@ -1,7 +1,7 @@
 """Ranks of MPI on the host: arrays in the first rank's memory, and as the clock the slowest rank between two barriers.
 
 A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The first rank talks to the harness, makes and
-checks the arrays; the others have none of a problem's, only what a variant gives them.
+checks the arrays; the others hold only what a variant gives them.
 """
 
 import os
@@ -13,14 +13,15 @@ from pathlib import Path
 
 from ladder.devices import host
 from ladder.devices.host import (
+    clocks,  # noqa: F401
     empty,  # noqa: F401
-    in_words,  # noqa: F401
     lease,  # noqa: F401
+    set_variables,  # noqa: F401
     staging,  # noqa: F401
     state,  # noqa: F401
-    take,  # noqa: F401
     to_host,  # noqa: F401
     transfers,  # noqa: F401
+    translate_errors,  # noqa: F401
     upload,  # noqa: F401
 )
 from ladder.errors import LadderError
@@ -35,7 +36,7 @@ OPEN_MPI = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
-# An srun would let the others wait for a rank that has failed, or has ended without a word.
+# An srun would let the others wait for a rank that has failed, or has ended without a message.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
 ORDER = 1  # the tag of a message with an order
 # The longest between two looks for an order, in seconds: ranks that wait must not take cores from those that are timed.
@@ -46,7 +47,7 @@ last = []  # seconds by rank of the last timed call
 
 
 def command(case, launcher):
-    """The words before a worker's own that start its ranks. Raises LadderError without a launcher that is there."""
+    """The words before a worker's own command line that start its ranks. Raises LadderError without a launcher."""
     if case.ranks == 1:
         return []
     if not launcher:
@@ -63,21 +64,22 @@ def command(case, launcher):
 
 
 def share_start(case, launcher):
-    """Whether several groups of ranks may wait for their turns, as an mpiexec lets them.
+    """Whether several workers of a case, a group of ranks each, may start together and wait for their turns.
 
-    In a job of Slurm, and by launchers such as srun and jsrun, cores and cards go to one group after the other.
+    An mpiexec lets them. In a job of Slurm, and with launchers such as srun and jsrun, a group waits for the cores and
+    cards of the one before.
     """
     program, *_ = shlex.split(launcher or "") or [""]
     return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING)
 
 
-def doubt():
-    """What to ask when a launcher's ranks never become ready."""
+def launcher_hint():
+    """What to check when a launcher's ranks never become ready."""
     return "is the launcher, the key `mpi`, that of the MPI which mpi4py loads?"
 
 
 def environment(threads):
-    """The host's variables, and launchers': Open MPI's may be started by root, as in a container, and binds nothing."""
+    """The host's variables, and launchers': Open MPI's may run as root, as in a container, and binds nothing."""
     return host.environment(threads) | OPEN_MPI | SLURM
 
 
@@ -104,8 +106,8 @@ def communicator():
     return MPI.COMM_WORLD
 
 
-def listen():
-    """The harness's next line, for every rank; empty when there is none any more."""
+def receive():
+    """The harness's next line, for every rank; empty at the end of its messages."""
     world = communicator()
     if is_first():
         line = sys.stdin.readline()
@@ -124,7 +126,7 @@ def is_first():
     return communicator().rank == 0
 
 
-def agreed(value):
+def broadcast(value):
     """The first rank's value."""
     return communicator().bcast(value)
 
@@ -147,16 +149,16 @@ def by_rank():
 def flusher():
     """A function by which the ranks of a node empty the caches of all their CPUs together."""
     world = communicator()
-    places = world.allgather((description.node(), sorted(host.AFFINITY)))
-    neighbours = sum(node == description.node() for node, _ in places)
-    return caches.flusher(own_cpus(places, world.rank), neighbours)
+    ranks = world.allgather((description.node(), sorted(host.AFFINITY)))
+    neighbours = sum(node == description.node() for node, _ in ranks)
+    return caches.flusher(own_cpus(ranks, world.rank), neighbours)
 
 
-def own_cpus(places, rank):
-    """A rank's fair share of the CPUs that it and others of its node may use, by (node, CPUs) of each; maybe none."""
+def own_cpus(ranks, rank):
+    """A rank's fair share of the CPUs that it and others of its node may use, by each rank's (node, CPUs); maybe none."""
     users = {}
-    for other, (node, cpus) in enumerate(places):
-        if node == places[rank][0]:
+    for other, (node, cpus) in enumerate(ranks):
+        if node == ranks[rank][0]:
             for cpu in cpus:
                 users.setdefault(cpu, []).append(other)
     return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]

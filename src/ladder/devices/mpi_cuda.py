@@ -2,16 +2,17 @@
 
 A call is over when every rank's GPU has done its part. Ranks of one node take its cards in their order; a rank sees
 its own card alone. Only the cards' caches are emptied: what leaves the host is bound by its link to a card, which is
-slower than memory, and a host without its caches would be timed at fetching Python's own code.
+slower than memory, and a host with empty caches would spend the time on fetching Python's own code.
 """
 
 import os
 
 from ladder.devices import cuda, host, mpi
 from ladder.devices.cuda import (
+    clocks,  # noqa: F401
     flusher,  # noqa: F401
-    in_words,  # noqa: F401
     lease,  # noqa: F401
+    translate_errors,  # noqa: F401
 )
 from ladder.devices.host import (
     staging,  # noqa: F401
@@ -20,13 +21,13 @@ from ladder.devices.host import (
     upload,  # noqa: F401
 )
 from ladder.devices.mpi import (
-    agreed,
+    broadcast,
     by_rank,  # noqa: F401
     command,  # noqa: F401
     communicator,
-    doubt,  # noqa: F401
     is_first,  # noqa: F401
-    listen,  # noqa: F401
+    launcher_hint,  # noqa: F401
+    receive,  # noqa: F401
     share_start,  # noqa: F401
 )
 from ladder.errors import LadderError
@@ -46,14 +47,14 @@ def start(case):
     mpi.start(case)
 
 
-def take(variables):
-    """Set the variables, and of the cards that these name see one alone, by this rank's place on its node."""
+def set_variables(variables):
+    """Add the variables to the environment, and of the cards in them keep one, by this rank's number on its node."""
     from mpi4py import MPI
 
-    host.take(variables)
+    host.set_variables(variables)
     cards = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    place = communicator().Split_type(MPI.COMM_TYPE_SHARED).rank
-    os.environ["CUDA_VISIBLE_DEVICES"] = cards[place % len(cards)]
+    local_rank = communicator().Split_type(MPI.COMM_TYPE_SHARED).rank
+    os.environ["CUDA_VISIBLE_DEVICES"] = cards[local_rank % len(cards)]
 
 
 def empty(shape, dtype):
@@ -68,11 +69,11 @@ def stopwatch(run):
     """Seconds of one call of `run` and its GPU's work on the slowest rank, all beginning together with idle GPUs."""
     cuda.synchronize()
 
-    def whole():
+    def run_and_wait():
         run()
         cuda.synchronize()
 
-    return mpi.stopwatch(whole)
+    return mpi.stopwatch(run_and_wait)
 
 
 def threads_found():
@@ -92,5 +93,5 @@ def require_threads(case_threads, runtime, found):
 
 
 def state(run):
-    """The first rank's card at work, as `cuda.state` tells it; all ranks repeat `run` as often as that one does."""
-    return cuda.state(run, stopwatch, agreed)
+    """The first rank's card at work, as in `cuda.state`; all ranks repeat `run` equally often."""
+    return cuda.state(run, stopwatch, broadcast)

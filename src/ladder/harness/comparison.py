@@ -1,7 +1,7 @@
-"""Two cases side by side: fresh workers in the order ABBA until the samples decide what they were asked to decide.
+"""Two cases side by side: fresh workers in the order ABBA until they suffice.
 
 Measuring goes on until changes of a given size would be found, or the pairs or the time are used up. It never stops
-because of the word that the samples give so far, which would make false words more likely with every look.
+because of the verdict so far, which would make false verdicts more likely with every look.
 """
 
 import itertools
@@ -13,14 +13,15 @@ import numpy as np
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness.measure import Worker, leased, quiet
+from ladder.harness.exclusive import leased, quiet
+from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records.case import Case
 from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import Verdict, compare
 
-# Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the places that
-# case a had in the first, because the first worker of a block may meet another machine than its followers.
+# Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the positions
+# that case a had in the first, because the first worker of a block may meet another machine than its followers.
 BLOCKS = ("abba", "baab")
 
 
@@ -38,7 +39,7 @@ class Comparison:
         return len(self.times["a"])
 
 
-def named(key):
+def parse_key(key):
     """The case of a key, workload/variant/slug. Raises LadderError for anything else."""
     parts = key.split("/")
     if len(parts) != 3:

@@ -1,8 +1,8 @@
-"""The worker: one fresh process that checks one case, then times it. `measure` starts it and talks to it by pipes.
+"""The worker: one fresh process that checks one case, then times it. `workers.py` starts it, with pipes to it.
 
-It is told its job by one line of JSON, says `ready` once everything is imported, waits for a second line, `compile` or
-`go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost next to nothing,
-so their start-up overlaps with other work.
+It receives its job as one line of JSON, answers `ready` once everything is imported, waits for a second line, `compile`
+or `go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost next to
+nothing, so their start-up overlaps with other work.
 """
 
 import gc
@@ -29,34 +29,34 @@ def main():
     channel, sys.stdout = sys.stdout, sys.stderr  # nothing that a library prints may reach the protocol
     device = devices.load(sys.argv[1])
 
-    def say(line):
+    def send(line):
         channel.write(line + "\n")  # at once, for another rank may be failing too
         channel.flush()
 
     try:
-        if not (told := device.listen()):
+        if not (line := device.receive()):
             return
-        job = SimpleNamespace(**json.loads(told))
+        job = SimpleNamespace(**json.loads(line))
         case = Case.parse(job.workload, job.variant, job.case)
         compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
         device.start(case)
         if device.is_first():
-            say(json.dumps({"ready": True}))
-        order, _, variables = device.listen().strip().partition(" ")
+            send(json.dumps({"ready": True}))
+        order, _, variables = device.receive().strip().partition(" ")
         if not order:
             return
-        device.take(json.loads(variables or "{}"))
-        with device.in_words():
+        device.set_variables(json.loads(variables or "{}"))
+        with device.translate_errors():
             result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
         if device.is_first():
-            say(json.dumps(result | {"compiled": compiled()}))
+            send(json.dumps(result | {"compiled": compiled()}))
     except LadderError as error:
-        say(json.dumps({"error": str(error)}))
+        send(json.dumps({"error": str(error)}))
         sys.exit(1)
     except (Exception, SystemExit) as error:  # a rank that just left would be waited for without end
-        say(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
+        send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
         raise
 
 
@@ -137,7 +137,7 @@ def work(case, workload, variant, job):
 
 
 def run_once(case, workload, variant):
-    """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; nothing to tell of it."""
+    """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; an empty result."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
@@ -187,7 +187,7 @@ def sample(device, run, flush, reset, job):
         flush()
         samples.append(device.stopwatch(run))
         enough = len(samples) >= job.samples and is_known(samples, job.target)
-        late = device.agreed(time.monotonic() > deadline) and len(samples) >= job.least
+        late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
         if enough or late or len(samples) >= job.most:
             break
     gc.enable()

@@ -1,4 +1,4 @@
-"""Locks of the kernel's, which go with the process that holds them, however it ends."""
+"""Locks by flock, which the kernel releases when the process that holds them ends, however it does."""
 
 import fcntl
 import os
@@ -23,10 +23,7 @@ def opened(name):
 
 @contextmanager
 def quiet_machine(shared=False):
-    """Hold the machine's one place for timing, whoever else wants it: another run, or one that is just being killed.
-
-    Those that work on a card of their own hold it together.
-    """
+    """Hold the machine's one lock for timing, against other runs too; `shared` with others that share the machine."""
     with opened("timing") as file:
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield
@@ -34,7 +31,7 @@ def quiet_machine(shared=False):
 
 @contextmanager
 def first_free(names):
-    """Hold the first of these things, cards for example, that nobody else holds; its name. Waits while all are held."""
+    """Hold the first of these names, of cards for example, that nobody else holds; yield it. Waits for one."""
     while True:
         for name in names:
             with opened(name) as file:

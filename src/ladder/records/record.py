@@ -15,20 +15,20 @@ SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 
 
 def path_of(machine, key, root="results"):
-    """Where a case's record lies: `key` is workload/variant/slug."""
+    """The path of a case's record: `key` is workload/variant/slug."""
     return f"{root}/records/{machine}/{in_path(key)}.json"
 
 
 def in_path(text):
     """A slug, or a key, as part of a path: `+` for each comma.
 
-    Snakemake cuts what it tells a job of a cluster at commas (its issue 2366).
+    Snakemake cuts the command line of a cluster's job at commas (its issue 2366).
     """
     return text.replace(",", "+")
 
 
 def from_path(text):
-    """The slug of which `in_path` made part of a path; no slug has a `+` of its own."""
+    """The slug from which `in_path` made part of a path; no slug has a `+` of its own."""
     return text.replace("+", ",")
 
 

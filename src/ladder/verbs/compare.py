@@ -21,8 +21,8 @@ def add_arguments(parser):
 
 def run(options):
     found = comparison.side_by_side(
-        comparison.named(options.a),
-        comparison.named(options.b),
+        comparison.parse_key(options.a),
+        comparison.parse_key(options.b),
         samples=options.samples,
         most_pairs=options.most_pairs,
         detect=options.detect,

@@ -6,7 +6,7 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.devices import host
 from ladder.errors import LadderError
-from ladder.harness.measure import precompile
+from ladder.harness.precompile import precompile
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.verbs.arguments import write_json

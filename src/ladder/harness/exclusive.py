@@ -1,0 +1,23 @@
+"""What timed cases hold for themselves: the machine, and what their devices lease."""
+
+import contextlib
+
+from ladder import devices
+from ladder.records.locks import quiet_machine
+
+
+def quiet(*cases):
+    """Hold the machine for cases until they are done: alone, or with others whose devices share it."""
+    return quiet_machine(shared=all(devices.of(case).SHARES_MACHINE for case in cases))
+
+
+@contextlib.contextmanager
+def leased(*cases):
+    """Hold what the devices of cases lease, cards for example; the variables by which their workers find it."""
+    counts = {}
+    for case in cases:
+        lease = devices.of(case).lease  # one for all devices that lease the same
+        counts[lease] = max(counts.get(lease, 1), case.ranks)
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(lease(count)) for lease, count in counts.items()]
+        yield {name: value for variables in found for name, value in variables.items()}

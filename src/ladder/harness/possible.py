@@ -1,0 +1,28 @@
+"""Samples that no machine can reach: those faster than its measured ceilings allow."""
+
+from ladder import devices
+from ladder.errors import LadderError
+
+
+def require_possible(case, results, cost, ceilings):
+    """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
+
+    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
+    of other devices by their names, and the `margin` by which a quieter moment may exceed them.
+    """
+    kind = devices.of(case).CEILINGS
+    own = ceilings if kind == "host" else ceilings.get(kind)
+    if own is None:
+        return
+    fastest = min(min(result["samples"]) for result in results)
+    rate = own["flops"].get(cost.precision)
+    floors = {"arithmetic": cost.flops / (rate * case.cores) if rate else 0.0}
+    if case.cache == "cold" and own["bandwidth"]:
+        # Ranks may each have a card's memory, or a node's.
+        floors["memory traffic"] = (cost.bytes / case.ranks - own["cache_bytes"]) / own["bandwidth"]
+    for what, floor in floors.items():
+        if fastest < floor / ceilings["margin"]:
+            raise LadderError(
+                f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {what} "
+                f"alone takes {floor:.3g} s. Look for work left out, or measure the ceilings again."
+            )

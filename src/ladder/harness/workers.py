@@ -1,0 +1,146 @@
+"""Workers as the harness sees them: started processes, their orders and answers through pipes, and their end."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import environment
+
+# Seconds that a worker has for starting, which takes long from a slow file system, for releasing its resources once it
+# has answered, and for ending after SIGTERM.
+START, LEAVE, PATIENCE = 300, 60, 5
+
+
+class Worker:
+    """A started worker process and its pipes."""
+
+    def __init__(self, case, protocol, data=None, reference=None, launcher=None):
+        self.case, self.device = case, devices.of(case)
+        command = self.device.command(case, launcher)
+        self.is_launched = bool(command)
+        self.is_ready, self.is_late, self.has_answered = False, False, False
+        self.process = subprocess.Popen(
+            [*command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment.of_worker(case),
+            preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
+            start_new_session=True,  # so that what a launcher has started can be ended with it
+            text=True,
+        )
+        self.job = {
+            "workload": case.workload,
+            "variant": case.variant,
+            "case": case.slug,
+            "data": data or {},
+            "reference": reference,
+            "seconds": protocol["cap"] / protocol["processes"],
+            **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes")},
+        }
+        self.send(json.dumps(self.job))
+
+    def send(self, line):
+        """Write one line to the worker's standard input."""
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died, which `receive` reports
+
+    def receive(self):
+        """The worker's next answer, a dict. Raises LadderError with its error, or with how the process ended."""
+        for line in self.process.stdout:
+            if answer := parse_answer(line):
+                if "error" in answer:
+                    raise LadderError(answer["error"])
+                return answer
+            print(line, end="", file=sys.stderr)  # a launcher's own output
+        code = self.process.wait()
+        cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        hint = " (out of memory?)" if code == -9 else ""
+        if self.is_launched and not self.is_ready:
+            hint = f" ({self.device.launcher_hint()})"
+        raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
+
+    def wait_ready(self):
+        """Wait until it is ready. Raises LadderError when it, or the ranks of a launcher, need longer than START."""
+        limit = threading.Timer(START, self.give_up)
+        limit.start()
+        try:
+            self.receive()
+        except LadderError:
+            if not self.is_late:
+                raise
+        finally:
+            limit.cancel()
+            limit.join()
+        if self.is_late:
+            hint = f": {self.device.launcher_hint()}" if self.is_launched else "."
+            raise LadderError(f"The measuring process wasn't ready after {START} s{hint}")
+        self.is_ready = True
+
+    def give_up(self):
+        """End it because it isn't ready in time."""
+        self.is_late = True
+        self.end()
+
+    def go(self, variables=None):
+        """Check and time the case now, with these variables added to the environment; the worker's result."""
+        self.send(f"go {json.dumps(variables or {})}")
+        return self.last_answer()
+
+    def compile(self):
+        """Run once now, unchecked and untimed; {"compiled": how many functions Numba compiled}."""
+        self.send("compile")
+        return self.last_answer()
+
+    def last_answer(self):
+        """The answer to an order, after which the worker ends."""
+        answer = self.receive()
+        self.has_answered = True
+        return answer
+
+    def stop(self):
+        """End it and close its pipes, unless that is done."""
+        if self.process.stdout.closed:
+            return
+        self.end()
+        with contextlib.suppress(BrokenPipeError):  # an order may be left in the pipe of a dead worker
+            self.process.stdin.close()
+        self.process.stdout.close()
+
+    def end(self):
+        """Wait for a launcher that has answered; terminate anything else, then kill what is left of its session."""
+        if not (self.is_launched and self.has_answered and self.ends_within(LEAVE)):
+            self.process.terminate()
+            if not self.ends_within(PATIENCE):
+                self.process.kill()
+                if self.is_launched:  # its guard may end ranks on other nodes, which no signal reaches
+                    time.sleep(PATIENCE)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def ends_within(self, seconds):
+        """Wait at most this long for its end; whether it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        return self.process.returncode is not None
+
+
+def parse_answer(line):
+    """The dict that a line begins with, or None. Ranks that fail together may come to share a line."""
+    try:
+        found, _ = json.JSONDecoder().raw_decode(line)
+    except json.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
