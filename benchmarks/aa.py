@@ -19,7 +19,7 @@ from statistics import median
 os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants")
 
 from ladder.errors import LadderError
-from ladder.harness.comparison import named, side_by_side
+from ladder.harness.comparison import parse_key, side_by_side
 
 PERCENT = 5
 SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--planted", type=int, help=f"comparisons with one that is {PERCENT} % slower")
     parser.add_argument("--pairs", type=int, help="pairs of processes of each comparison of equals")
     options = parser.parse_args()
-    plain, slower = map(named, CASES[options.device])
+    plain, slower = map(parse_key, CASES[options.device])
     given = {name: value for name, value in vars(options).items() if name != "device" and value is not None}
     try:
         judge(plain, slower, **(USUAL[options.device] | given))

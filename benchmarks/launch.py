@@ -17,10 +17,10 @@ from ladder.catalogue import workloads
 from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.harness import worker
-from ladder.harness.comparison import named
+from ladder.harness.comparison import parse_key
 from ladder.records import locks
 
-CASE = named("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
+CASE = parse_key("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
 LAUNCHES = 200
 SLACK = 2  # times as long as the host took to queue a batch, the GPU waits before the batch begins
 SINGLE, BATCHES = 500, 20  # how often each is timed

@@ -18,7 +18,7 @@ from ladder.catalogue import workloads
 from ladder.data import datasets as datasets
 from ladder.devices import cuda
 from ladder.harness import validation, worker
-from ladder.harness.comparison import named
+from ladder.harness.comparison import parse_key
 from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 
@@ -103,7 +103,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         datasets.digits(Path(folder) / "digits")
         digits = datasets.load(Path(folder) / "digits")
-    chosen = [named(key) for key in options.cases] or list(cases(options.own))
+    chosen = [parse_key(key) for key in options.cases] or list(cases(options.own))
     for one in chosen:
         print(one.key, flush=True)
         data = digits if workloads.load(one.workload).data_set(one.sizes) else None

@@ -13,7 +13,7 @@ import yaml
 from conftest import PROTOCOL, ROOT
 from ladder.__main__ import parser
 from ladder.catalogue import workloads
-from ladder.harness.comparison import named
+from ladder.harness.comparison import parse_key
 from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
@@ -119,7 +119,7 @@ def test_named_files_exist(name):
 def test_the_cases_that_are_compared_are_written_out():
     keys = said(r"\b\w+/\w+/form=\S+", "README.md")
     assert len(keys) == 2
-    for case in map(named, keys):
+    for case in map(parse_key, keys):
         assert workloads.complete(case.workload, case.sizes) == case.sizes
         assert case.variant in workloads.variants(case.workload)
 

@@ -155,7 +155,7 @@ def flusher():
 
 
 def own_cpus(ranks, rank):
-    """A rank's fair share of the CPUs that it and others of its node may use, by each rank's (node, CPUs); maybe none."""
+    """A rank's fair share, maybe none, of the CPUs that it and others of its node may use; `ranks` are (node, CPUs)."""
     users = {}
     for other, (node, cpus) in enumerate(ranks):
         if node == ranks[rank][0]:
