@@ -83,6 +83,8 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
             results = results_of(workers, protocol, variables, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
+    for result in results[1:]:
+        result["curve"] = []  # the record keeps the first process's; the checks of all
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)
     write(

@@ -18,7 +18,7 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.data.datasets import load as load_data
 from ladder.errors import LadderError
-from ladder.harness import validation
+from ladder.harness import curves, validation
 from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
@@ -89,9 +89,9 @@ def work(case, workload, variant, job):
         inputs = staged
         if workload.STATEFUL:  # some of the inputs are results too
             inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
-        found, point = workload.check(case.sizes, inputs, outputs, round, data, reference, precision)
+        found, points = workload.check(case.sizes, inputs, outputs, round, data, reference, precision)
         validation.require(found, f"round {round + 1}")
-        return found, point
+        return found, points
 
     begin(0)
     steps = Steps.of(variant.setup(problem, **case.tuning))
@@ -104,9 +104,9 @@ def work(case, workload, variant, job):
         validation.poison(problem.outputs)
         seconds = device.stopwatch(run)
         first = seconds if first is None else first
-        passed, point = judge(round)
+        passed, points = judge(round)
         checks += passed
-        curve += [point] if point else []
+        curve += [points] if isinstance(points, dict) else points or []
     found = device.threads_found()
     device.require_threads(case.threads, workloads.runtime(case), found)
 
@@ -130,7 +130,7 @@ def work(case, workload, variant, job):
         "total": time.perf_counter() - began,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],
-        "curve": curve,
+        "curve": curves.thinned(curves.checked(curve, case, getattr(workload, "CURVE", ()))),
         "threads": found,
         "state": state,
     }

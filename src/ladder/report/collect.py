@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | samples.csv | one timed call, or one phase of one pass | process, sample, phase (`total` is the headline), seconds |
 | checks.csv | one comparison with the reference | check, error, bound |
-| curves.csv | one epoch of a training | epoch, loss, reference_loss, loss_bound, accuracy |
+| curves.csv | one point of a curve | process, and what the workload's CURVE names, such as epoch and loss |
 | missing.csv | a case of the plan without a record | why |
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,

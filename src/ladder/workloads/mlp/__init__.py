@@ -29,6 +29,7 @@ SIZES = {
     "source": ("mnist", "digits"),
     "seed": 1,
 }
+CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
 STATEFUL = True
 
 

@@ -1,0 +1,76 @@
+"""Curves: what a record keeps of the points that a workload's checks give."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import curves, worker
+from ladder.records.case import Case
+
+CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
+
+
+def points(count):
+    return [{"step": step, "loss": 1.0 / step} for step in range(1, count + 1)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 199, 200])
+def test_a_short_curve_is_kept_whole(count):
+    assert curves.thinned(points(count)) == points(count)
+
+
+@pytest.mark.parametrize("count", [201, 1000, 10**5])
+def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
+    steps = [point["step"] for point in curves.thinned(points(count))]
+    assert 100 <= len(steps) <= 200
+    assert (steps[:5], steps[-1]) == ([1, 2, 3, 4, 5], count)
+    gaps = np.diff(steps)
+    assert gaps.min() >= 1
+    assert gaps[-1] == gaps.max() <= 0.15 * count
+
+
+def test_numbers_become_pythons_own_in_the_declared_order():
+    (point,) = curves.checked([{"loss": np.float32(0.5), "step": np.int64(3)}], CASE, ("step", "loss"))
+    assert list(point.items()) == [("step", 3), ("loss", 0.5)]
+    assert [type(value) for value in point.values()] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("point", "names", "sentence"),
+    [
+        ({"step": 1, "loss": 1.0}, ("step",), "holds step, loss, but its CURVE declares step"),
+        ({"step": 1}, ("step", "loss"), "holds step, but its CURVE declares step, loss"),
+        ({"step": 1}, (), "but its CURVE declares nothing"),
+        ({"step": float("nan")}, ("step",), "step is nan, but must be a finite number"),
+        ({"step": True}, ("step",), "step is True, but must be a finite number"),
+        ({"step": "one"}, ("step",), "step is 'one', but must be a finite number"),
+        ({"n": 1}, ("n",), "has n, which gemm/blas/n=1,cache=cold,threads=1 has as a size or tuning"),
+    ],
+)
+def test_a_point_that_is_not_as_declared_is_refused(point, names, sentence):
+    with pytest.raises(LadderError) as error:
+        curves.checked([point], CASE, names)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(None, 0), ({"step": 1, "loss": 1.0}, 2), (points(7), 14), (points(500), 200)],
+    ids=["none", "a point", "points", "many"],
+)
+def test_every_round_adds_a_point_or_several(monkeypatch, given, kept):
+    gemm = workloads.load("gemm")
+    check = gemm.check
+    monkeypatch.setattr(gemm, "CURVE", ("step", "loss"), raising=False)
+    monkeypatch.setattr(gemm, "check", lambda *arguments: (check(*arguments)[0], given))
+    case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "warm")
+    limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    job = SimpleNamespace(data={}, reference=None, **limits)
+    found = worker.work(case, gemm, workloads.load_variant("gemm", "blas"), job)
+    assert gemm.rounds(case.sizes) == 2
+    assert len(found["curve"]) == kept or 100 < len(found["curve"]) < kept == 200
