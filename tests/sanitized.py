@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.data import datasets as datasets
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
 from ladder.devices import cuda
 from ladder.harness import validation, worker
 from ladder.harness.comparison import parse_key
@@ -101,8 +102,8 @@ def main():
     # An array is an allocation of its own, so that what lies beyond its end is nobody's.
     cuda.load_cupy().cuda.set_allocator(None)
     with tempfile.TemporaryDirectory() as folder:
-        datasets.digits(Path(folder) / "digits")
-        digits = datasets.load(Path(folder) / "digits")
+        write_digits(Path(folder) / "digits")
+        digits = dataset.load(Path(folder) / "digits")
     chosen = [parse_key(key) for key in options.cases] or list(cases(options.own))
     for one in chosen:
         print(one.key, flush=True)

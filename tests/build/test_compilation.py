@@ -11,7 +11,8 @@ import pytest
 from conftest import PROTOCOL
 from ladder.build import compilation
 from ladder.catalogue import workloads
-from ladder.data import datasets
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import measure
 from ladder.harness.precompile import precompile
@@ -60,8 +61,8 @@ def compiled(case):
     """How many functions are compiled by a worker that measures a case."""
     given = {}
     if case.workload == "mlp":
-        datasets.digits("digits")
-        np.savez("reference.npz", **reference.compute(case.sizes, datasets.load("digits")))
+        write_digits("digits")
+        np.savez("reference.npz", **reference.compute(case.sizes, dataset.load("digits")))
         given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     worker = Worker(case, configuration.protocol(PROTOCOL), **given)
     try:

@@ -6,7 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from ladder.data import datasets
+from ladder.data import dataset, idx
+from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 
 DTYPES = ["uint8", "int8", "int16", "int32", "float32", "float64"]
@@ -39,8 +40,8 @@ def path(tmp_path):
 def test_round_trip(path, dtype):
     for shape in SHAPES:
         array = random_array(shape, dtype)
-        datasets.write_idx(path, array)
-        back = datasets.read_idx(path)
+        idx.write(path, array)
+        back = idx.read(path)
         assert back.shape == shape
         assert back.dtype == array.dtype
         assert back.dtype.isnative
@@ -50,70 +51,70 @@ def test_round_trip(path, dtype):
 
 
 def test_bytes_on_disk(path):
-    datasets.write_idx(path, np.array([[1, -2, 3]], np.int16))
+    idx.write(path, np.array([[1, -2, 3]], np.int16))
     assert path.read_bytes() == bytes.fromhex("00000b02 00000001 00000003 0001 fffe 0003")
-    datasets.write_idx(path, np.array([1.0, -2.0], np.float64))
+    idx.write(path, np.array([1.0, -2.0], np.float64))
     assert path.read_bytes() == bytes.fromhex("00000e01 00000002 3ff0000000000000 c000000000000000")
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_any_byte_order_and_any_strides_are_written_alike(path, order):
     array = np.arange(17 * 65, dtype=np.int32).reshape(17, 65)
-    datasets.write_idx(path, array.astype(array.dtype.newbyteorder(order)).T[::-2])
-    np.testing.assert_array_equal(datasets.read_idx(path), array.T[::-2])
+    idx.write(path, array.astype(array.dtype.newbyteorder(order)).T[::-2])
+    np.testing.assert_array_equal(idx.read(path), array.T[::-2])
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "uint16", "float16", "complex64", "U3", "object", "M8[s]"])
 def test_a_dtype_that_idx_lacks(path, dtype):
     with pytest.raises(LadderError, match="IDX has no dtype"):
-        datasets.write_idx(path, np.zeros(3, dtype))
+        idx.write(path, np.zeros(3, dtype))
     assert not path.exists()
 
 
 @pytest.mark.parametrize("shape", [(), (0, 1 << 32)])
 def test_a_shape_that_idx_lacks(path, shape):
     with pytest.raises(LadderError, match="IDX has no shape"):
-        datasets.write_idx(path, np.zeros(shape, np.uint8))
+        idx.write(path, np.zeros(shape, np.uint8))
     assert not path.exists()
 
 
 def test_a_file_that_cannot_be_written(path):
     path.touch()
     with pytest.raises(LadderError, match=r"array-idx/file can't be written: "):
-        datasets.write_idx(path / "file", np.zeros(1, np.uint8))
+        idx.write(path / "file", np.zeros(1, np.uint8))
 
 
 def test_a_file_that_cannot_be_read(path):
     for unreadable in (path, path.parent):
-        with pytest.raises(LadderError, match=f"{unreadable} cannot be read"):
-            datasets.read_idx(unreadable)
+        with pytest.raises(LadderError, match=f"{unreadable} can't be read"):
+            idx.read(unreadable)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(1,), (17,), (3, 5), (0, 17), (2, 1, 3)])
 def test_every_wrong_length(path, dtype, shape):
     """No prefix of a file is a file, nor is one with bytes behind it."""
-    datasets.write_idx(path, random_array(shape, dtype))
+    idx.write(path, random_array(shape, dtype))
     raw = path.read_bytes()
     for wrong in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:
         path.write_bytes(wrong)
         with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
-            datasets.read_idx(path)
+            idx.read(path)
 
 
 def test_every_wrong_byte_in_the_header(path):
     """A header byte changed to anything is refused, unless it means an equally long file of another dtype."""
-    datasets.write_idx(path, np.arange(1, 16, dtype=np.int32).reshape(3, 5))
+    idx.write(path, np.arange(1, 16, dtype=np.int32).reshape(3, 5))
     raw = path.read_bytes()
     same_length = {bytes([0, 0, 0x0D, 2])}  # float32
     for at, value in itertools.product(range(12), range(256)):
         wrong = raw[:at] + bytes([value]) + raw[at + 1 :]
         path.write_bytes(wrong)
         if wrong == raw or wrong[:4] in same_length:
-            datasets.read_idx(path)
+            idx.read(path)
         else:
             with pytest.raises(LadderError, match=f"{path} is not a sound IDX file"):
-                datasets.read_idx(path)
+                idx.read(path)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_every_wrong_byte_in_the_header(path):
 def test_what_is_wrong_is_said(path, raw, what):
     path.write_bytes(raw)
     with pytest.raises(LadderError, match=f"{path} is not a sound IDX file: .*{what}"):
-        datasets.read_idx(path)
+        idx.read(path)
 
 
 # The offline digits
@@ -144,16 +145,16 @@ def test_what_is_wrong_is_said(path, raw, what):
 @pytest.fixture(scope="module")
 def digits_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits") / "new" / "folder"
-    datasets.digits(folder)
+    write_digits(folder)
     return folder
 
 
 def test_digits_have_the_shape_of_mnist(digits_folder):
-    assert {path.name for path in digits_folder.iterdir()} == set(datasets.FILES)
-    dataset = datasets.load(digits_folder)
+    assert {path.name for path in digits_folder.iterdir()} == set(dataset.FILES)
+    found = dataset.load(digits_folder)
     for images, labels, count in (
-        (dataset.train_images, dataset.train_labels, 1437),
-        (dataset.test_images, dataset.test_labels, 360),
+        (found.train_images, found.train_labels, 1437),
+        (found.test_images, found.test_labels, 360),
     ):
         assert images.shape == (count, 28, 28)
         assert images.dtype == labels.dtype == np.uint8
@@ -164,7 +165,7 @@ def test_digits_have_the_shape_of_mnist(digits_folder):
 
 
 def test_digits_are_bright_strokes_within_a_dark_margin(digits_folder):
-    images = datasets.load(digits_folder).train_images
+    images = dataset.load(digits_folder).train_images
     assert images.min() == 0
     assert images.max() == 255
     assert images.max(axis=(1, 2)).min() > 200
@@ -178,9 +179,9 @@ def test_digits_are_resampled_upright_and_in_place(digits_folder):
     """The means over a grid of 8 × 8 are near the original pixels, whatever the split's order."""
     from sklearn.datasets import load_digits
 
-    dataset = datasets.load(digits_folder)
-    images = np.concatenate([dataset.train_images, dataset.test_images])
-    labels = np.concatenate([dataset.train_labels, dataset.test_labels])
+    found = dataset.load(digits_folder)
+    images = np.concatenate([found.train_images, found.test_images])
+    labels = np.concatenate([found.train_labels, found.test_labels])
     fine = np.repeat(np.repeat(images[:, 4:24, 4:24] / 255 * 16, 2, axis=1), 2, axis=2)
     coarse = fine.reshape(-1, 8, 5, 8, 5).mean(axis=(2, 4)).reshape(-1, 64)
     original, original_labels = load_digits(return_X_y=True)
@@ -193,15 +194,15 @@ def test_digits_are_resampled_upright_and_in_place(digits_folder):
 
 
 def test_digits_are_the_same_each_time(digits_folder, tmp_path):
-    datasets.digits(tmp_path)
-    for name in datasets.FILES:
+    write_digits(tmp_path)
+    for name in dataset.FILES:
         assert (tmp_path / name).read_bytes() == (digits_folder / name).read_bytes()
 
 
 def test_digits_in_a_folder_that_cannot_be_made(path):
     path.write_text("in the way")
     with pytest.raises(LadderError, match=f"{path / 'below'}/.* can't be written"):
-        datasets.digits(path / "below")
+        write_digits(path / "below")
 
 
 # Loading
@@ -210,45 +211,45 @@ def test_digits_in_a_folder_that_cannot_be_made(path):
 @pytest.fixture
 def folder(tmp_path):
     """A made-up data set of 17 images for training and none for testing."""
-    datasets.write_idx(tmp_path / datasets.TRAIN_IMAGES, random_array((17, 28, 28), np.uint8))
-    datasets.write_idx(tmp_path / datasets.TRAIN_LABELS, np.arange(17, dtype=np.uint8) % 10)
-    datasets.write_idx(tmp_path / datasets.TEST_IMAGES, np.zeros((0, 28, 28), np.uint8))
-    datasets.write_idx(tmp_path / datasets.TEST_LABELS, np.zeros(0, np.uint8))
+    idx.write(tmp_path / dataset.TRAIN_IMAGES, random_array((17, 28, 28), np.uint8))
+    idx.write(tmp_path / dataset.TRAIN_LABELS, np.arange(17, dtype=np.uint8) % 10)
+    idx.write(tmp_path / dataset.TEST_IMAGES, np.zeros((0, 28, 28), np.uint8))
+    idx.write(tmp_path / dataset.TEST_LABELS, np.zeros(0, np.uint8))
     return tmp_path
 
 
 def test_load(folder):
-    dataset = datasets.load(str(folder))
-    np.testing.assert_array_equal(dataset.train_images, random_array((17, 28, 28), np.uint8))
-    np.testing.assert_array_equal(dataset.train_labels, np.arange(17) % 10)
-    assert dataset.test_images.shape == (0, 28, 28)
-    assert dataset.test_labels.shape == (0,)
+    found = dataset.load(str(folder))
+    np.testing.assert_array_equal(found.train_images, random_array((17, 28, 28), np.uint8))
+    np.testing.assert_array_equal(found.train_labels, np.arange(17) % 10)
+    assert found.test_images.shape == (0, 28, 28)
+    assert found.test_labels.shape == (0,)
 
 
-@pytest.mark.parametrize("name", datasets.FILES)
+@pytest.mark.parametrize("name", dataset.FILES)
 def test_load_without_a_file(folder, name):
     (folder / name).unlink()
-    with pytest.raises(LadderError, match=f"{name} cannot be read: No such file"):
-        datasets.load(folder)
+    with pytest.raises(LadderError, match=f"{name} can't be read: No such file"):
+        dataset.load(folder)
 
 
 @pytest.mark.parametrize(
     ("name", "array"),
     [
-        (datasets.TRAIN_IMAGES, np.zeros((16, 28, 28), np.uint8)),
-        (datasets.TRAIN_IMAGES, np.zeros((17, 28, 28), np.int8)),
-        (datasets.TRAIN_IMAGES, np.zeros((17, 28, 27), np.uint8)),
-        (datasets.TRAIN_IMAGES, np.zeros((17, 784), np.uint8)),
-        (datasets.TRAIN_IMAGES, np.zeros(17, np.uint8)),
-        (datasets.TRAIN_LABELS, np.zeros(18, np.uint8)),
-        (datasets.TRAIN_LABELS, np.zeros(17, np.int32)),
-        (datasets.TRAIN_LABELS, np.zeros((17, 1), np.uint8)),
-        (datasets.TRAIN_LABELS, np.full(17, 10, np.uint8)),
-        (datasets.TEST_IMAGES, np.zeros((1, 28, 28), np.uint8)),
-        (datasets.TEST_LABELS, np.zeros(1, np.uint8)),
+        (dataset.TRAIN_IMAGES, np.zeros((16, 28, 28), np.uint8)),
+        (dataset.TRAIN_IMAGES, np.zeros((17, 28, 28), np.int8)),
+        (dataset.TRAIN_IMAGES, np.zeros((17, 28, 27), np.uint8)),
+        (dataset.TRAIN_IMAGES, np.zeros((17, 784), np.uint8)),
+        (dataset.TRAIN_IMAGES, np.zeros(17, np.uint8)),
+        (dataset.TRAIN_LABELS, np.zeros(18, np.uint8)),
+        (dataset.TRAIN_LABELS, np.zeros(17, np.int32)),
+        (dataset.TRAIN_LABELS, np.zeros((17, 1), np.uint8)),
+        (dataset.TRAIN_LABELS, np.full(17, 10, np.uint8)),
+        (dataset.TEST_IMAGES, np.zeros((1, 28, 28), np.uint8)),
+        (dataset.TEST_LABELS, np.zeros(1, np.uint8)),
     ],
 )
 def test_load_what_does_not_belong_together(folder, name, array):
-    datasets.write_idx(folder / name, array)
+    idx.write(folder / name, array)
     with pytest.raises(LadderError, match=name):
-        datasets.load(folder)
+        dataset.load(folder)

@@ -12,8 +12,8 @@ import pytest
 import sanitized
 from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
-from ladder.data.datasets import digits
-from ladder.data.datasets import load as load_data
+from ladder.data.dataset import load as load_data
+from ladder.data.digits import write as write_digits
 from ladder.devices import cublas, cuda
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
@@ -62,7 +62,7 @@ def trained(tmp_path):
     """A function that runs a training's job on the digits, checks included, and gives its result."""
 
     def run(variant, layers, activation, images, batch, dtype, **tuning):
-        digits(tmp_path / "digits")
+        write_digits(tmp_path / "digits")
         sizes = {"layers": layers, "activation": activation, "images": images, "batch": batch, "dtype": dtype}
         sizes = workloads.complete("mlp", {**sizes, "epochs": 3, "rate": 0.5, "source": "digits"})
         mlp = workloads.load("mlp")

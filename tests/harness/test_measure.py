@@ -16,7 +16,8 @@ from conftest import PROTOCOL, TESTS
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
-from ladder.data import datasets
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import measure, worker, workers
 from ladder.harness.possible import require_possible
@@ -139,8 +140,8 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
 def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
     case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1})
-    datasets.digits("digits")
-    np.savez("reference.npz", **reference.compute(case.sizes, datasets.load("digits")))
+    write_digits("digits")
+    np.savez("reference.npz", **reference.compute(case.sizes, dataset.load("digits")))
     given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     assert "is checked against a reference" in refused(case, data=given["data"])
     found = measured(case, changes={"phase_passes": 2}, **given)

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from conftest import ROOT
 from ladder.__main__ import main
 from ladder.catalogue import workloads
-from ladder.data import datasets
+from ladder.data import dataset
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
@@ -539,7 +539,7 @@ def test_sample_digits_are_those_of_the_data_set(tmp_path):
     labels = np.array([3, 3, 7], np.uint8)
     images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
     with style.context():
-        figure = figures.module("sample_digits").draw(data=("mnist", datasets.Dataset(images, labels, images, labels)))
+        figure = figures.module("sample_digits").draw(data=("mnist", dataset.Dataset(images, labels, images, labels)))
     sheet = figure.axes[0].images[0].get_array()
     assert [sheet[0, 28 * 3], sheet[28, 28 * 3], sheet[0, 28 * 7], sheet[28, 28 * 7]] == [10, 20, 30, 0]
     assert any("MNIST: 3 images" in text for text in words(figure))

@@ -8,7 +8,8 @@ import pytest
 
 from ladder.catalogue import workloads
 from ladder.catalogue.workloads import gemm
-from ladder.data import datasets
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
 from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -106,8 +107,8 @@ def test_other_rounds_have_other_inputs_and_the_same_round_the_same():
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits")
-    datasets.digits(folder)
-    return datasets.load(folder)
+    write_digits(folder)
+    return dataset.load(folder)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -11,7 +11,8 @@ import pytest
 
 from ladder.catalogue import workloads
 from ladder.catalogue.workloads import mlp
-from ladder.data import datasets
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
 from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -32,8 +33,8 @@ SMALL = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate":
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits")
-    datasets.digits(folder)
-    return datasets.load(folder)
+    write_digits(folder)
+    return dataset.load(folder)
 
 
 @pytest.fixture(scope="module")

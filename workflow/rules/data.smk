@@ -3,7 +3,7 @@
 
 rule mnist:
     output:
-        expand("results/data/mnist/{file}", file=datasets.FILES),
+        expand("results/data/mnist/{file}", file=dataset.FILES),
     log:
         "results/logs/mnist.log",
     retries: 1
@@ -21,7 +21,7 @@ rule mnist:
 
 rule digits:
     output:
-        expand("results/data/digits/{file}", file=datasets.FILES),
+        expand("results/data/digits/{file}", file=dataset.FILES),
     log:
         "results/logs/digits.log",
     conda:

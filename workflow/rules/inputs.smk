@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ladder.build import binaries
 from ladder.build import compilation
-from ladder.data import datasets
+from ladder.data import dataset
 from ladder.machine import nvidia
 from ladder.report import figures as drawings
 from ladder.records.case import Case
@@ -165,7 +165,7 @@ def reference_case(wildcards):
 def data_of(case):
     """The files of the data set that a case reads."""
     name = workloads.load(case.workload).data_set(case.sizes)
-    return expand("results/data/{name}/{file}", name=name, file=datasets.FILES) if name else []
+    return expand("results/data/{name}/{file}", name=name, file=dataset.FILES) if name else []
 
 
 def reference_of(case):

@@ -16,7 +16,7 @@ import numpy as np
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
-from ladder.data.datasets import load as load_data
+from ladder.data.dataset import load as load_data
 from ladder.errors import LadderError
 from ladder.harness import curves, validation
 from ladder.harness.steps import Steps, in_order

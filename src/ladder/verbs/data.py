@@ -1,7 +1,5 @@
 """Write a data set as four IDX files."""
 
-from ladder.data import datasets
-
 
 def add_arguments(parser):
     parser.add_argument("name", choices=["digits", "mnist"])
@@ -10,7 +8,12 @@ def add_arguments(parser):
 
 
 def run(options):
+    # Each alone, since the one is slow to import what resamples images, the other what downloads.
     if options.name == "digits":
-        datasets.digits(options.out)
+        from ladder.data import digits
+
+        digits.write(options.out)
     else:
-        datasets.mnist(options.out, options.mirror)
+        from ladder.data import mnist
+
+        mnist.write(options.out, options.mirror)

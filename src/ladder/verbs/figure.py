@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ladder.data import datasets
+from ladder.data import dataset
 from ladder.errors import LadderError
 from ladder.records.files import read_json
 from ladder.report import collect, figures
@@ -30,5 +30,5 @@ def run(options):
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
-        given["data"] = Path(options.data).name, datasets.load(options.data)
+        given["data"] = Path(options.data).name, dataset.load(options.data)
     figures.write(options.name, options.out, **given)

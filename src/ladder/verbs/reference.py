@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder.catalogue import workloads
-from ladder.data import datasets
+from ladder.data import dataset
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
@@ -23,7 +23,7 @@ def run(options):
     sizes = workload.reference_sizes(workloads.complete(options.workload, given))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference beforehand: its results are checked inside the job.")
-    found = workload.reference.compute(sizes, datasets.load(options.data))
+    found = workload.reference.compute(sizes, dataset.load(options.data))
     out = Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".part.npz")

@@ -1,0 +1,53 @@
+"""Handwritten digits as four IDX files: images and labels, for training and for testing."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ladder.data import idx
+from ladder.errors import LadderError
+
+SIDE, CLASSES = 28, 10
+
+TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
+TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"
+FILES = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images (n, 28, 28) with bright strokes on 0 and labels (n,) from 0 to 9, all uint8."""
+
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+
+
+def load(folder):
+    """The data set in `folder`. Raises LadderError when a file is missing or unsound, or two disagree."""
+    folder = Path(folder)
+    train = pair(folder / TRAIN_IMAGES, folder / TRAIN_LABELS)
+    return Dataset(*train, *pair(folder / TEST_IMAGES, folder / TEST_LABELS))
+
+
+def pair(image_path, label_path):
+    """Images and their labels, which must belong together."""
+    images, labels = idx.read(image_path), idx.read(label_path)
+    if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE):
+        raise LadderError(
+            f"{image_path} holds {images.dtype} of shape {images.shape} where uint8 of shape "
+            f"(n, {SIDE}, {SIDE}) is needed; delete it and fetch the data set again."
+        )
+    if labels.dtype != np.uint8 or labels.ndim != 1 or (labels >= CLASSES).any():
+        raise LadderError(
+            f"{label_path} does not hold one uint8 label from 0 to {CLASSES - 1} for each image; "
+            "delete it and fetch the data set again."
+        )
+    if len(images) != len(labels):
+        raise LadderError(
+            f"{image_path} holds {len(images)} images where {label_path} holds {len(labels)} labels; "
+            "delete both and fetch the data set again."
+        )
+    return images, labels
