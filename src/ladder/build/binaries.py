@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder.build.occupancy import launch_bounds, occupancy
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import literals, sources, workloads
 from ladder.errors import LadderError
 from ladder.records.files import read_json, write_atomically
 
@@ -190,7 +190,7 @@ def dynamic_memory(workload, variant, slug):
     None where the variant needs a library that isn't here.
     """
     path = workloads.variant_path(workload, variant)
-    if not any(isinstance(one, ast.FunctionDef) and one.name == "geometry" for one in workloads.statements(path)):
+    if not any(isinstance(one, ast.FunctionDef) and one.name == "geometry" for one in literals.statements(path)):
         return 0
     tuning = dict(pair.split("=") for pair in slug.split(","))
     itemsize = np.dtype(tuning.pop("dtype")).itemsize

@@ -11,7 +11,7 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import sources, syntax, workloads
 from ladder.machine import cpus
 from ladder.records.case import Case
 
@@ -32,7 +32,7 @@ def compiled_sources(case):
 
 @functools.cache
 def imports_numba(path):
-    return any(name.partition(".")[0] == "numba" for name in sources.imports(path))
+    return "numba" in syntax.libraries(path)
 
 
 def smallest(case):

@@ -1,9 +1,10 @@
 """The literals at the top of a module, read as text, so that planning imports no workload, no CUDA and no MPI."""
 
 import ast
+import contextlib
 import functools
 
-from ladder.catalogue.workloads import statements
+from ladder.errors import LadderError
 
 
 @functools.cache
@@ -15,8 +16,20 @@ def read(path):
     found = {}
     for node in statements(path) if path.is_file() else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
-            try:
+            with contextlib.suppress(ValueError):  # computed when the module is imported
                 found[node.targets[0].id] = ast.literal_eval(node.value)
-            except ValueError:
-                continue  # computed when the module is imported
     return found
+
+
+@functools.cache
+def statements(path):
+    """The statements of a file, to be read and never changed."""
+    return parse(path)
+
+
+def parse(path):
+    """The statements of a file as syntax trees. Raises LadderError when the file isn't Python."""
+    try:
+        return ast.parse(path.read_text()).body
+    except SyntaxError as error:
+        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None

@@ -11,6 +11,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from ladder.catalogue import literals
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1] / "workloads"
@@ -80,25 +81,10 @@ def variants(workload):
 
 
 @functools.cache
-def statements(path):
-    """The statements of a variant's file, parsed without importing it."""
-    try:
-        return ast.parse(path.read_text()).body
-    except SyntaxError as error:
-        raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None
-
-
-@functools.cache
 def constants(workload, variant):
     """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
     path = variant_path(workload, variant)
-    found = {"REQUIRES": ()}
-    for node in statements(path):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
-            try:
-                found[node.targets[0].id] = ast.literal_eval(node.value)
-            except ValueError:
-                continue
+    found = {"REQUIRES": ()} | literals.read(path)
     if "DEVICE" not in found:
         raise LadderError(f'{path} doesn\'t say where its arrays live: add DEVICE = "host".')
     if not {"RUNTIME", "USES"} & set(found):
@@ -109,7 +95,7 @@ def constants(workload, variant):
 def arguments(workload, variant):
     """The keyword-only arguments of a variant's `setup`, read without importing it: [(argument, default or None)]."""
     path = variant_path(workload, variant)
-    for node in statements(path):
+    for node in literals.statements(path):
         if isinstance(node, ast.FunctionDef) and node.name == "setup":
             return list(zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True))
     raise LadderError(f"{path} has no function `setup`: see the other variants of {workload}.")

@@ -1,0 +1,205 @@
+"""Statements of Python as syntax trees: the names that they bind, import and use, and their normal form."""
+
+import ast
+import re
+import sys
+
+from ladder.catalogue.literals import statements
+
+MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def bound(node):
+    """The names that a top-level statement defines or assigns: none for imports, and for `if`, `with` and the like."""
+    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return set()
+    names = (one for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
+
+
+def is_definition(node):
+    """Whether a statement is neither an import nor a docstring."""
+    return not isinstance(node, ast.Import | ast.ImportFrom) and not is_docstring(node)
+
+
+def is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def imported(node, package):
+    """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
+    found = {}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Import):
+            for alias in one.names:
+                first = alias.name.partition(".")[0]
+                found |= {alias.asname: alias.name} if alias.asname else {first: first}
+                found[f"import {alias.name}"] = alias.name  # it is run, whatever is used of it
+        elif isinstance(one, ast.ImportFrom):
+            found |= {alias.asname or alias.name: f"{start(one, package)}.{alias.name}" for alias in one.names}
+    return {name: origin.removesuffix(".*") for name, origin in found.items() if is_ours(origin)}
+
+
+def start(node, package):
+    """What an import begins with, its leading dots resolved."""
+    parts = package.split(".")
+    above = parts[: len(parts) - node.level + 1] if node.level else []
+    return ".".join([*above, *([node.module] if node.module else [])])
+
+
+def is_ours(origin):
+    return origin.partition(".")[0] == "ladder"
+
+
+def libraries(path):
+    """The names of the packages that a file imports at any depth, ladder among them."""
+    found = set()
+    for node in (one for statement in statements(path) for one in ast.walk(statement)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def written(tree):
+    """A syntax tree as text that all versions of Python agree on: newer ones have more fields, empty in older code."""
+    for node in ast.walk(tree):
+        if getattr(node, "type_params", None) == []:
+            del node.type_params
+    return ast.dump(tree, **({"show_empty": True} if sys.version_info >= (3, 13) else {}))
+
+
+class Normaliser(ast.NodeTransformer):
+    """A statement without docstrings and without the places of what it uses of ladder.
+
+    `text` is its syntax tree in this form. `names` are what it refers to in order, (dotted name, whether it is used
+    and not just imported) each: by names that the `module` has bound or imported, the statement's own imports, and strings
+    that hold a module's dotted name. Names that are local to a function are none. `find` gives the module of a dotted
+    name, or None. The statement is changed.
+    """
+
+    def __init__(self, node, module, find):
+        self.module, self.find = module, find
+        self.imports = module.imported | imported(node, module.package)
+        self.locals, self.names = [], []
+        if "*" in self.imports:
+            self.names.append((self.imports["*"], True))
+        self.text = written(self.visit(node))
+
+    def refer(self, name, is_used=True):
+        """Note a name; what stands for it in the tree."""
+        self.names.append((name, is_used))
+        return "module" if self.find(name) else name.rpartition(".")[2]
+
+    def denoted(self, node):
+        """The dotted name that an expression denotes by imports of ladder's, or None."""
+        if isinstance(node, ast.Name) and not any(node.id in names for names in self.locals):
+            return self.imports.get(node.id)
+        if isinstance(node, ast.Attribute) and (base := self.denoted(node.value)) and self.find(base):
+            return f"{base}.{node.attr}"
+        return None
+
+    def visit_Name(self, node):
+        if name := self.denoted(node):
+            return ast.Name(self.refer(name), node.ctx)
+        if node.id in self.module.bound and not any(node.id in names for names in self.locals):
+            self.refer(f"{self.module.name}.{node.id}")
+        return node
+
+    def visit_Attribute(self, node):
+        if name := self.denoted(node):
+            return ast.Name(self.refer(name), node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node):
+        if isinstance(node.value, str) and MODULE_NAME.fullmatch(node.value):
+            name = node.value.removesuffix(".")
+            if self.find(name):
+                return ast.Constant(self.refer(name, is_used=name == node.value))
+        return node
+
+    def visit_Import(self, node):
+        for origin in imported(node, self.module.package).values():
+            self.refer(origin, is_used=False)
+        node.names = [alias for alias in node.names if not is_ours(alias.name)]
+        return node if node.names else None
+
+    def visit_ImportFrom(self, node):
+        for origin in imported(node, self.module.package).values():
+            self.refer(origin, is_used=False)
+        return None if is_ours(start(node, self.module.package)) else node
+
+    def visit_FunctionDef(self, node):
+        # Decorators, defaults and annotations stand outside of the function.
+        for name in ("decorator_list", "args", "returns"):
+            self.visit_field(node, name)
+        self.inside(node, locals_of(node), ["body"])
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node):
+        self.visit_field(node, "args")
+        self.inside(node, locals_of(node), ["body"])
+        return node
+
+    def visit_ClassDef(self, node):
+        node.body = without_docstring(node.body)
+        return self.generic_visit(node)
+
+    def visit_comprehension_of(self, node):
+        first = node.generators[0]
+        first.iter = self.visit(first.iter)
+        names = {one.id for each in node.generators for one in ast.walk(each.target) if isinstance(one, ast.Name)}
+        self.inside(node, names, ["generators", *(name for name in ("key", "value", "elt") if hasattr(node, name))])
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
+
+    def inside(self, node, names, fields):
+        """Visit fields of a node in which names are local."""
+        if isinstance(getattr(node, "body", None), list):
+            node.body = without_docstring(node.body)
+        self.locals.append(names)
+        for name in fields:
+            self.visit_field(node, name)
+        self.locals.pop()
+
+    def visit_field(self, node, name):
+        value = getattr(node, name)
+        if isinstance(value, list):
+            found = [self.visit(one) for one in value]
+            value[:] = [one for one in found if one is not None]
+        elif value is not None:
+            setattr(node, name, self.visit(value))
+
+
+def without_docstring(body):
+    return body[1:] if is_docstring(body[0]) else body
+
+
+def locals_of(function):
+    """The names that are a function's own: its arguments, and what it assigns."""
+    arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    body = function.body if isinstance(function.body, list) else [function.body]
+    shared = {name for node in body for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
+    return (arguments | set(assigned(body))) - shared
+
+
+def assigned(nodes):
+    """The names that nodes assign, those of functions, classes and comprehensions inside of them left out."""
+    for node in nodes:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+        if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
+            yield from assigned(ast.iter_child_nodes(node))
