@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from ladder.build import binaries
+from ladder.build import binaries, compiler, report
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.records import files
@@ -45,54 +45,54 @@ def elsewhere(tmp_path, monkeypatch):
 def test_every_kernel_compiles_without_spilling(elsewhere, workload, variant, choice, dtype, architecture):
     choices = binaries.choices(workload, variant, dtype)
     slug = binaries.slug(workload, variant, dtype, choices[choice % len(choices)])
-    path = binaries.ensure(architecture, workload, variant, slug)
-    assert path.read_bytes().startswith(b"\x7fELF")
-    report = files.read_json(path.with_suffix(".json"))
-    assert set(report["kernels"]) == NAMES.get((workload, variant), NAMES[workload])
-    for name, found in report["kernels"].items():
+    path = report.write(architecture, workload, variant, slug)
+    assert path.with_suffix(".cubin").read_bytes().startswith(b"\x7fELF")
+    about = files.read_json(path)
+    assert set(about["kernels"]) == NAMES.get((workload, variant), NAMES[workload])
+    for name, found in about["kernels"].items():
         assert 0 < found["registers"] <= 255, name
         assert (found["spills"], found["stack"]) == (0, 0), name
-    assert report["warnings"] == []
+    assert about["warnings"] == []
 
 
 def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(elsewhere, monkeypatch):
     arguments = "sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"
-    path = binaries.ensure(*arguments)
+    path = compiler.ensure(*arguments)
     before = path.stat().st_mtime_ns
-    assert binaries.ensure(*arguments).stat().st_mtime_ns == before
-    monkeypatch.setattr(binaries, "fingerprint", lambda *names: "changed")
-    assert binaries.ensure(*arguments).stat().st_mtime_ns > before
+    assert compiler.ensure(*arguments).stat().st_mtime_ns == before
+    monkeypatch.setattr(compiler.sources, "kernel_fingerprint", lambda source: "changed")
+    assert compiler.ensure(*arguments).stat().st_mtime_ns > before
 
 
 def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
     arguments = ["sm_90", "gemm", "cuda_naive", "dtype=float32,block=8"]
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
-        paths = {job.result() for job in [pool.submit(binaries.ensure, *arguments) for _ in range(3)]}
-    assert paths == {binaries.place(*arguments)}
-    assert set(files.read_json(paths.pop().with_suffix(".json"))["kernels"]) == NAMES["gemm"]
+        paths = {job.result() for job in [pool.submit(report.write, *arguments) for _ in range(3)]}
+    assert paths == {binaries.path_of(*arguments).with_suffix(".json")}
+    assert set(files.read_json(paths.pop())["kernels"]) == NAMES["gemm"]
 
 
-@pytest.mark.parametrize("compiler", ["by_nvrtc", "by_nvcc"])
-def test_an_illegal_block_is_a_sentence_with_its_reason(compiler):
-    if compiler == "by_nvcc" and not binaries.shutil.which("nvcc"):
+@pytest.mark.parametrize("name", ["by_nvrtc", "by_nvcc"])
+def test_an_illegal_block_is_a_sentence_with_its_reason(name):
+    if name == "by_nvcc" and not compiler.shutil.which("nvcc"):
         pytest.skip("waits for nvcc")
     source = binaries.source_of("gemm", "cuda_shared")
     with pytest.raises(
         LadderError, match=r"cuda_shared.cu can't be compiled for sm_90 with .*BLOCK=33.* [Aa]t most 1024"
     ):
-        getattr(binaries, compiler)(source, binaries.macros("dtype=float32,block=33"), "sm_90")
+        getattr(compiler, name)(source, binaries.macros("dtype=float32,block=33"), "sm_90")
 
 
 def test_an_unknown_architecture_is_a_sentence(elsewhere):
     with pytest.raises(LadderError, match="can't be compiled for sm_1"):
-        binaries.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")
+        compiler.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")
 
 
 def test_without_a_compiler_a_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(binaries.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(binaries.shutil, "which", lambda name: None)
+    monkeypatch.setattr(compiler.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: None)
     with pytest.raises(LadderError, match="no CUDA compiler"):
-        binaries.compile(binaries.source_of("gemm", "cuda_naive"), {}, "sm_90")
+        compiler.compile(binaries.source_of("gemm", "cuda_naive"), {}, "sm_90")
 
 
 def test_a_case_needs_the_binaries_of_its_kernels():

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import PROTOCOL
 from ladder.build import compilation
-from ladder.catalogue import workloads
+from ladder.catalogue import sources, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
@@ -34,8 +34,7 @@ def place(monkeypatch, tmp_path):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     yield
-    for cached in (workloads.variant_path, workloads.statements, workloads.constants, workloads.tunings):
-        cached.cache_clear()
+    sources.forget()
 
 
 def product(variant="openmp", threads=1, **sizes):
@@ -103,11 +102,11 @@ def test_a_record_says_that_nothing_was_compiled_by_its_processes():
 
 def test_one_job_serves_all_sizes_and_threads_of_a_kind():
     same = [product(), product(m=1), product(threads=2), product(seed=3)]
-    assert len({compilation.place(case) for case in same}) == 1
+    assert len({compilation.note_path(case) for case in same}) == 1
     others = [product(form="tn"), product(dtype="float32"), product("tiled"), product("interchanged"), triad()]
     others += [training("blas"), training("tiled"), training("blas", activation="relu")]
-    assert len({compilation.place(case) for case in [product(), *others]}) == len(others) + 1
-    assert compilation.place(training("blas", batch=7, threads=1)) == compilation.place(training("blas"))
+    assert len({compilation.note_path(case) for case in [product(), *others]}) == len(others) + 1
+    assert compilation.note_path(training("blas", batch=7, threads=1)) == compilation.note_path(training("blas"))
 
 
 def test_needed_where_the_variant_or_what_it_imports_or_uses_works_with_numba():
@@ -123,9 +122,9 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     mine = Path("variants/gemm/mine.py")
     shutil.copy(workloads.HOME / "gemm/openmp.py", mine)
     case = product("mine")
-    first, written = precompile(case, configuration.protocol({})), compilation.place(case).stat().st_mtime_ns
+    first, written = precompile(case, configuration.protocol({})), compilation.note_path(case).stat().st_mtime_ns
     assert precompile(product("mine", m=3), configuration.protocol({})) == first
-    assert compilation.place(case).stat().st_mtime_ns == written
+    assert compilation.note_path(case).stat().st_mtime_ns == written
     mine.write_text(f"# Numba's cache goes by the text, comments included.\n{mine.read_text()}")
     again = precompile(case, configuration.protocol({}))
     assert again["compiled"] == first["compiled"]
@@ -139,7 +138,7 @@ def test_kinds_that_are_compiled_side_by_side_are_all_kept():
     runs = [subprocess.Popen(command(case)) for case in cases]
     assert [run.wait(120) for run in runs] == [0, 0]
     for case in cases:
-        assert files.read_json(f"{case.sizes['dtype']}.json") == files.read_json(compilation.place(case))
+        assert files.read_json(f"{case.sizes['dtype']}.json") == files.read_json(compilation.note_path(case))
     assert [compiled(case) for case in cases] == [0, 0]
 
 

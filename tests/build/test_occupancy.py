@@ -2,7 +2,7 @@
 
 import pytest
 
-from ladder.build import binaries
+from ladder.build import binaries, compiler, report
 from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import workloads
 from ladder.records import files
@@ -60,10 +60,10 @@ def test_what_is_unknown_is_none(unknown):
 def test_a_binary_tells_its_launch_bounds(tmp_path, architecture):
     source = tmp_path / "kernels.cu"
     source.write_text(SOURCE)
-    code, log, _ = binaries.compile(source, {"UNUSED": 1}, architecture)
+    code, log, _ = compiler.compile(source, {"UNUSED": 1}, architecture)
     bounds = launch_bounds(code)
     assert bounds == {"bounded": 96, "large": 1024}
-    found = binaries.resources(log, architecture, bounds, 0)
+    found = report.resources(log, architecture, bounds, 0)
     assert (found["bounded"]["threads"], found["bounded"]["shared"]) == (96, 384)
     assert found["unbounded"]["threads"] is found["unbounded"]["occupancy"] is None
     # Too small for any limit but that of the warps: blocks have 3 and 32.
@@ -74,8 +74,8 @@ def test_a_binary_tells_its_launch_bounds(tmp_path, architecture):
 
 def test_an_architecture_without_known_limits_is_built_all_the_same(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = binaries.ensure("sm_75", "gemm", "cuda_naive", "dtype=float32,block=8")
-    for kernel in files.read_json(path.with_suffix(".json"))["kernels"].values():
+    path = report.write("sm_75", "gemm", "cuda_naive", "dtype=float32,block=8")
+    for kernel in files.read_json(path)["kernels"].values():
         assert (kernel["threads"], kernel["occupancy"]) == (64, None)
 
 
@@ -83,8 +83,8 @@ def test_the_memory_that_a_launch_asks_for_counts(tmp_path, monkeypatch):
     """Four stages of 64 + 32 rows of 16 float64 are 49152 bytes: four blocks and their shares fit in 228 KiB."""
     monkeypatch.chdir(tmp_path)
     tuning = {"bm": 64, "bn": 32, "bk": 16, "wm": 32, "wn": 16, "stages": 4, "splitk": 1}
-    path = binaries.ensure("sm_90", "gemm", "cuda_mma", binaries.slug("gemm", "cuda_mma", "float64", tuning))
-    for kernel in files.read_json(path.with_suffix(".json"))["kernels"].values():
+    path = report.write("sm_90", "gemm", "cuda_mma", binaries.slug("gemm", "cuda_mma", "float64", tuning))
+    for kernel in files.read_json(path)["kernels"].values():
         assert (kernel["threads"], kernel["shared"], kernel["dynamic"]) == (128, 0, 49152)
         assert kernel["occupancy"] == {"blocks": 4, "warps": 16, "share": 0.25}
 
@@ -93,5 +93,5 @@ def test_a_launcher_that_cannot_be_imported_leaves_it_open(tmp_path, monkeypatch
     (tmp_path / "gemm").mkdir()
     monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
     text = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nimport a_library_that_is_not_here\n'
-    (tmp_path / "gemm/absent.py").write_text(text + "def geometry(m, n, itemsize): pass\ndef setup(problem): pass\n")
-    assert binaries.dynamic_memory("gemm", "absent", "dtype=float64") is None
+    (tmp_path / "gemm/absent.py").write_text(text + "def geometry(sizes): pass\ndef setup(problem): pass\n")
+    assert report.dynamic_memory("gemm", "absent", "dtype=float64") is None

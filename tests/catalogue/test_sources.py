@@ -1,16 +1,29 @@
 """A measurement depends on the code that its variant imports, and on no other."""
 
-import ast
-from pathlib import Path
-
 import pytest
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import imports, literals, sources, syntax, workloads
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
 GEMM = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1})
 MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Nothing that was read before is known."""
+    sources.forget()
+    yield
+    sources.forget()
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A user's folder with variants of gemm."""
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
+    (tmp_path / "gemm").mkdir()
+    return tmp_path / "gemm"
 
 
 def code(case):
@@ -20,14 +33,16 @@ def code(case):
 
 def test_a_variant_depends_on_what_it_imports():
     assert code(Case("gemm", "blas", GEMM, {})) == {"gemm/__init__.py", "gemm/blas.py"}
-    launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh", "gemm/ptx.cuh", "gemm/staged.cuh"}
+    launched = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh"}
     assert code(Case("gemm", "cuda_naive", GEMM, {})) == launched | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
+    staged = {"gemm/cuda_mma.py", "gemm/cuda_mma.cu", "gemm/staged.cuh", "gemm/ptx.cuh"}
+    assert code(Case("gemm", "cuda_mma", GEMM, {})) == launched | staged
     workload = {"mlp/__init__.py", "mlp/reference.py"}
     assert code(Case("mlp", "numpy_loop", MLP, {})) == workload | {"mlp/numpy_loop.py"}
     # One variant imports another; a module imports the next.
     assert code(Case("mlp", "pytorch_cuda", MLP, {})) == workload | {"mlp/pytorch_cuda.py", "mlp/pytorch.py"}
-    own = {f"mlp/{name}.py" for name in ("host", "blas_threads", "elementwise", "exponential")}
-    assert code(Case("mlp", "host", MLP, {"product": "c_openmp"})) == workload | own | {
+    modules = {f"mlp/{name}.py" for name in ("host", "blas_threads", "elementwise", "exponential")}
+    assert code(Case("mlp", "host", MLP, {"product": "c_openmp"})) == workload | modules | {
         "gemm/c_openmp.py",
         "gemm/c_openmp.c",
     }
@@ -37,65 +52,85 @@ def test_a_variant_depends_on_what_it_imports():
     ("line", "modules"),
     [
         ("import ladder.workloads.gemm.helper", {"helper"}),
+        ("import ladder.workloads.gemm.helper as h\nf = h.thing", {"helper"}),
         ("from ladder.workloads.gemm import helper as h", {"helper"}),
         ("from ladder.workloads.gemm.helper import thing", {"helper"}),
         ("from . import helper, other", {"helper", "other"}),
         ("from .helper import thing", {"helper"}),
+        ("from .helper import *", {"helper"}),
         ("from ..gemm.helper import thing", {"helper"}),
         ("def setup():\n    from ladder.workloads.gemm import helper", {"helper"}),
+        ("def setup():\n    import ladder.workloads.gemm.helper\n    ladder.workloads.gemm.helper.thing()", {"helper"}),
+        ("if True:\n    from ladder.workloads.gemm import helper", {"helper"}),
         ("from ladder.workloads.gemm import FORMS\nimport ladder.errors, numpy", set()),
     ],
 )
-def test_every_way_to_import_is_followed(tmp_path, monkeypatch, line, modules):
-    own = tmp_path / "gemm"
-    own.mkdir()
+def test_every_way_to_import_is_followed(own, line, modules):
     for name, text in {"mine": line, "helper": "from . import deeper", "other": "", "deeper": "", "alone": ""}.items():
         (own / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
-    monkeypatch.setattr(workloads, "folders", lambda workload: [workloads.HOME / workload, tmp_path / workload])
-    for cached in (workloads.variant_path, workloads.statements, workloads.constants, sources.reached):
-        cached.cache_clear()
-    found = {path.stem for path in sources.code(Case("gemm", "mine", GEMM, {})) if path.parent == own}
-    assert found == modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
-    sources.reached.cache_clear()
+    due = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
+    case = Case("gemm", "mine", GEMM, {})
+    assert {path.stem for path in sources.code(case) if path.parent == own} == due
+    reached = imports.reached("ladder.workloads.gemm.mine")
+    assert {one.path.stem for one in reached if one.path.parent == own} == due
 
 
-def test_the_harness_counts_and_broken_code_is_a_sentence(tmp_path):
-    names = {Path(path).name for path in sources.files(Case("gemm", "blas", GEMM, {}))}
-    assert names == {
-        "worker.py",
-        "steps.py",
-        "measure.py",
-        "validation.py",
-        "statistics.py",
-        "data.py",
-        "caches.py",
-        "large.py",
-        "host.py",
-        "blas.py",
-    } | {"__init__.py"}
+def test_broken_code_and_a_missing_root_are_sentences(tmp_path):
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):
-        list(sources.imports(tmp_path / "broken.py"))
+        literals.read(tmp_path / "broken.py")
+    with pytest.raises(LadderError, match=r"There is no ladder\.harness\.nothing"):
+        sources.of("ladder.harness.nothing")
+    with pytest.raises(LadderError, match=r"There is no ladder\.harness\.worker\.nothing"):
+        sources.of("ladder.harness.worker:nothing")
 
 
-def test_another_python_finds_the_same_code(tmp_path, monkeypatch):
-    """Since Python 3.12 functions and classes have a field for the parameters of their type, empty here."""
-    path = tmp_path / "module.py"
-    path.write_text("class A:\n    def f(self, x=[]):\n        return x\n")
-    before = sources.digest.__wrapped__(path)
-    for kind in (ast.FunctionDef, ast.ClassDef):
-        if "type_params" not in kind._fields:
-            monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
-    parse = ast.parse
+def test_what_every_measurement_goes_through_counts():
+    """The environment, the clock and the flush, the checks, the judgement of samples; not what names or reports."""
+    case = Case("gemm", "blas", GEMM, {})
+    roots = [*sources.HARNESS, "ladder.devices.host", *sources.own_roots(case)]
+    names = {
+        f"{one.path.stem}.{name}"
+        for one in imports.reached(*roots)
+        if isinstance(one, imports.Definition)
+        for name in syntax.bound(one.node)
+    }
+    due = {"environment.of_worker", "host.environment", "host.stopwatch", "caches.flusher", "worker.sample"}
+    due |= {"validation.compare", "validation.poison", "intervals.converged", "possible.require_possible", "blas.setup"}
+    assert due <= names
+    beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
+    assert not [name for name in names if name.startswith(beside)]
 
-    def newer(text):
-        tree = parse(text)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                node.type_params = []
-        return tree
 
-    monkeypatch.setattr(ast, "parse", newer)
-    assert sources.digest.__wrapped__(path) == before
-    path.write_text("class A:\n    def f(self, x=[0]):\n        return x\n")
-    assert sources.digest.__wrapped__(path) != before
+KERNEL = """
+#include <cstdio>
+#include "near.cuh"
+#include "shared.cuh"
+"""
+
+
+def test_headers_are_followed_beside_a_source_and_in_the_shared_folder(own):
+    """Those that nothing includes don't count, comments don't either."""
+    variant = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
+    shared = own.parent / "include"
+    shared.mkdir()
+    texts = {own / "mine.py": variant, own / "kernel.cu": KERNEL, own / "near.cuh": '#include "deep.cuh"\n'}
+    texts |= {own / "deep.cuh": "// deep\n", shared / "shared.cuh": "int x;\n", own / "other.cuh": "int y;\n"}
+    for path, text in texts.items():
+        path.write_text(text)
+
+    def found():
+        sources.forget()
+        return sources.kernel_fingerprint(own / "kernel.cu"), sources.of("ladder.workloads.gemm.mine")
+
+    before = found()
+    for name in ("near.cuh", "deep.cuh"):
+        (own / name).write_text(texts[own / name] + "int z;\n")
+        assert all(new != old for new, old in zip(found(), before, strict=True)), name
+        (own / name).write_text(texts[own / name] + "// no change\n")
+        assert found() == before
+    (shared / "shared.cuh").write_text("int w;\n")
+    assert all(new != old for new, old in zip(found(), before, strict=True))
+    (shared / "shared.cuh").write_text("int x;\n")
+    (own / "other.cuh").write_text("int w;\n")
+    assert found() == before

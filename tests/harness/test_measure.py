@@ -14,7 +14,7 @@ import pytest
 
 from conftest import PROTOCOL, TESTS
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import sources, workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -53,8 +53,7 @@ def place(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    for cached in (workloads.variant_path, workloads.statements, workloads.constants, workloads.tunings):
-        cached.cache_clear()
+    sources.forget()
 
 
 def written(name, setup="pass", run="pass"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.catalogue import workloads
+from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
@@ -39,8 +39,7 @@ def variant(monkeypatch, tmp_path):
         return name
 
     yield write
-    for cached in (workloads.variant_path, workloads.statements, workloads.constants, workloads.tunings):
-        cached.cache_clear()
+    sources.forget()
 
 
 def test_every_combination_is_one_case():
@@ -215,7 +214,7 @@ def test_five_thousand_cases(monkeypatch):
     """Each variant's file is parsed once, not once per case."""
     parsed = []
     parse = workloads.ast.parse
-    workloads.statements.cache_clear()
+    sources.forget()
     workloads.constants.cache_clear()
     monkeypatch.setattr(workloads.ast, "parse", lambda *given: parsed.append(given) or parse(*given))
     found = planned({"blas": {"threads": [1, 2]}}, sizes={"m": list(range(1, 51)), "n": 1, "k": list(range(1, 51))})

@@ -10,7 +10,7 @@ import pytest
 import on_gpu
 import sanitized
 from conftest import TESTS
-from ladder.build import binaries
+from ladder.build import report
 from ladder.records import files
 
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
@@ -126,8 +126,8 @@ def planted(monkeypatch):
 @pytest.mark.parametrize("variant", [variant for _, variant in FAULTS])
 def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, variant):
     monkeypatch.chdir(tmp_path)
-    report = binaries.ensure("sm_90", "gemm", variant, "dtype=float32").with_suffix(".json")
-    assert list(files.read_json(report)["kernels"]) == ["gemm_nn"]
+    path = report.write("sm_90", "gemm", variant, "dtype=float32")
+    assert list(files.read_json(path)["kernels"]) == ["gemm_nn"]
 
 
 @pytest.fixture

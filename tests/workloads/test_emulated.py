@@ -16,7 +16,7 @@ import pytest
 
 from conftest import TESTS
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import companions, workloads
 
 EMULATED = TESTS / "emulated"
 OPTIONS = ["-std=c++20", "-O1", "-pthread", "-fsanitize=address,alignment", "-fno-sanitize-recover=all"]
@@ -53,7 +53,8 @@ class Emulation:
         self.dtype, self.tiling, self.program = np.dtype(dtype), tiling, folder / "main"
         self.geometry = workloads.load_variant("gemm", variant).geometry
         source = binaries.source_of("gemm", variant)
-        for path in (source, *source.parent.glob("*.cuh"), *EMULATED.iterdir()):
+        shared = [path for include in companions.include_folders() for path in include.iterdir()]
+        for path in (source, *source.parent.glob("*.cuh"), *shared, *EMULATED.iterdir()):
             shutil.copy(path, folder)
         kernel = (folder / source.name).read_text()
         for text, other in (changes or {}).items():
@@ -66,7 +67,7 @@ class Emulation:
         subprocess.run(["g++", *OPTIONS, *defined, folder / "main.cpp", "-o", self.program], check=True)
 
     def launch(self, m, n):
-        return self.geometry(m, n, self.dtype.itemsize, **self.tiling)
+        return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)
 
     def task(self, form, a, b, c, addend, shifted):
         """A product of matrices, a being m x k and b k x n in every form, as the program reads it."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from ladder.build import binaries
 from ladder.build import compilation
+from ladder.catalogue import imports
 from ladder.data import dataset
 from ladder.machine import nvidia
 from ladder.report import figures as drawings
@@ -24,7 +25,7 @@ MEASURED_ARCHITECTURES = ARCHITECTURES if SITE else CARD
 def binaries_of(case, architectures):
     """The binaries that a case needs on these architectures."""
     return [
-        str(binaries.place(architecture, *kernel))
+        str(binaries.path_of(architecture, *kernel))
         for architecture in architectures
         for kernel in sorted(binaries.kernels(case))
     ]
@@ -32,7 +33,7 @@ def binaries_of(case, architectures):
 
 def compiled_of(case):
     """The note that Numba has compiled what a case needs."""
-    return f"results/compiled/{compilation.name(case)}" if compilation.is_needed(case) else []
+    return f"results/compiled/{compilation.note_name(case)}" if compilation.is_needed(case) else []
 
 
 def once(path, files):
@@ -201,10 +202,10 @@ def ceilings_for(figure):
     return own | {name: path for name, path in others.items() if Path(path).exists()}
 
 
-def code_of(*modules):
-    """The fingerprint of the modules that write about the study."""
-    shared = ["report/study", "report/latex", "statistics/intervals", "statistics/verdicts", "report/collect", "records/record"]
-    return sources.combined(tuple(sources.HOME / f"{name}.py" for name in [*modules, *shared]))
+def code_of(verb):
+    """The fingerprint of the code behind a verb that writes about the study, that of all chapters included."""
+    modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
+    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
 
 
 def study_arguments():

@@ -31,7 +31,7 @@ rule numbers:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: code_of("report/numbers", "report/gpu", "report/gemv_numbers", "report/distributed"),
+        sources=lambda wildcards: code_of("numbers"),
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
@@ -61,7 +61,7 @@ rule tables:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: code_of("report/tables", "report/numbers", "report/gpu", "report/gemv_numbers", "report/gemv_tables", "report/distributed"),
+        sources=lambda wildcards: code_of("tables"),
         study=study_arguments(),
         kernels=[f"--kernel={path}" for path in KERNEL_REPORTS],
     shell:
@@ -86,7 +86,7 @@ rule typeset:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: sources.combined((sources.HOME / "report/typesetting.py",)),
+        sources=lambda wildcards: code_of("paper"),
     shell:
         ladder(
             "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"

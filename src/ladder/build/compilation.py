@@ -39,9 +39,8 @@ def smallest(case):
     """The case that stands for all of its kind: the same words and tuning, all counts small, one thread of one rank."""
     kinds = workloads.load(case.workload).SIZES
     words = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
-    counts = {name: kind(SMALL) for name, kind in kinds.items() if isinstance(kind, type)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
-    return Case(case.workload, case.variant, workloads.complete(case.workload, words | counts), tuning)
+    return Case(case.workload, case.variant, workloads.small_sizes(case.workload, words, SMALL), tuning)
 
 
 def folder(case):
@@ -49,14 +48,14 @@ def folder(case):
     return FOLDER / sources.fingerprint(case)
 
 
-def name(case):
-    """The name of a case's kind of problem, as a path."""
+def note_name(case):
+    """The name of a case's kind of problem and of its code, as a relative path."""
     return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{smallest(case).slug}.json"
 
 
-def place(case):
-    """Where the note lies that what a case's kind of problem needs has been compiled: beside that."""
-    return FOLDER / name(case)
+def note_path(case):
+    """The path of the note that what a case's kind of problem needs has been compiled: beside that."""
+    return FOLDER / note_name(case)
 
 
 def state(case):

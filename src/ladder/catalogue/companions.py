@@ -11,7 +11,7 @@ import re
 from ladder.catalogue import literals, workloads
 
 INCLUDED = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-IGNORED = re.compile(r"//.*|/\*[\s\S]*?\*/|\s+")
+COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
 
 
 class Companion:
@@ -19,7 +19,8 @@ class Companion:
 
     def __init__(self, path):
         self.path = path
-        self.own = self.digest = hashlib.sha256(IGNORED.sub(" ", path.read_text()).encode()).hexdigest()
+        words = COMMENT.sub(" ", path.read_text()).split()
+        self.own = self.digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
 
     @functools.cached_property
     def references(self):

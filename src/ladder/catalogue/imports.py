@@ -11,7 +11,6 @@ of ladder's own modules, and with `module.name` as `name`. So moving or renaming
 imported by a computed name (a device, a workload, a variant) is not followed: whoever asks names it as a root.
 """
 
-import ast
 import functools
 import hashlib
 from pathlib import Path
@@ -140,18 +139,27 @@ class Module:
                 if not names:
                     self.unnamed.append(definition)
 
+    @property
+    def definitions(self):
+        return [*(one for some in self.bound.values() for one in some), *self.unnamed]
+
+    @property
+    def own_digest(self):
+        """That of the module alone, whatever it imports."""
+        return hashlib.sha256("".join(sorted(one.own for one in self.definitions)).encode()).hexdigest()
+
     @functools.cached_property
     def references(self):
         """All that the module depends on as a whole."""
-        named = [one for definitions in self.bound.values() for one in definitions]
         imported = [one for name in self.imported.values() for one in targets(name, is_used=False)]
-        return [*named, *self.unnamed, *imported, *(companions.of(self.path) if self.is_workload else ())]
-
+        return [*self.definitions, *imported, *(companions.of(self.path) if self.is_workload else ())]
 
     @property
     def in_workloads(self):
         """The modules of workloads that it imports, by statements at any depth, and its companions."""
-        names = [name for node in literals.statements(self.path) for name in syntax.imported(node, self.package).values()]
+        names = [
+            name for node in literals.statements(self.path) for name in syntax.imported(node, self.package).values()
+        ]
         found = (find(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
         return [*(one for one in found if one and one.is_workload), *companions.of(self.path)]
 

@@ -7,7 +7,7 @@ of what is reached does; `imports` says what that is. Snakemake keeps the finger
 import functools
 import hashlib
 
-from ladder.catalogue import companions, imports, workloads
+from ladder.catalogue import companions, imports, literals, workloads
 
 # What every measurement goes through: what starts workers in their environment, the worker, which it names, how many
 # of them there are, and what judges their samples.
@@ -52,12 +52,20 @@ def reference_fingerprint(workload):
     return of(name) if imports.module_path(name) else of()
 
 
-def kernel_fingerprint(path):
-    """A short digest of a variant's kernels: their source, the headers that it includes, and the variant's own file."""
-    found, due = {}, list(companions.of(path))
+def kernel_fingerprint(source):
+    """A short digest of a CUDA source and the headers that it includes."""
+    found, due = {}, [companions.read(source)]
     while due:
         one = due.pop()
         if one.path not in found:
             found[one.path] = one.digest
             due += one.references
     return hashlib.sha256("".join(sorted(found.values())).encode()).hexdigest()[:16]
+
+
+def forget():
+    """Read every file anew from now on, for who has changed one or looks in other folders."""
+    for cached in (literals.read, literals.statements, workloads.variant_path, workloads.constants, workloads.tunings):
+        cached.cache_clear()
+    for cached in (imports.read, companions.read, of, code_of):
+        cached.cache_clear()

@@ -79,9 +79,9 @@ class Normaliser(ast.NodeTransformer):
     """A statement without docstrings and without the places of what it uses of ladder.
 
     `text` is its syntax tree in this form. `names` are what it refers to in order, (dotted name, whether it is used
-    and not just imported) each: by names that the `module` has bound or imported, the statement's own imports, and strings
-    that hold a module's dotted name. Names that are local to a function are none. `find` gives the module of a dotted
-    name, or None. The statement is changed.
+    and not just imported) each: by names that the `module` has bound or imported, by the statement's own imports, and
+    by strings that hold a module's dotted name. Names that are local to a function are none. `find` gives the module of
+    a dotted name, or None. The statement is changed.
     """
 
     def __init__(self, node, module, find):

@@ -1,7 +1,9 @@
 """The workloads: a folder each, with its inputs, cost and checks in `__init__.py` and a module per variant.
 
-Variants outside the repository are found in the folders of LADDER_VARIANTS (separated by ':'), laid out alike:
-`<folder>/<workload>/<variant>.py`. A variant is imported only inside its own job; planning reads its constants as text.
+A variant is a module with a DEVICE; other modules of the folder support variants. Users' own lie in the folders of
+LADDER_VARIANTS (separated by ':'), laid out alike: `<folder>/<workload>/<variant>.py` for a variant of a workload of
+the project's, and whole workloads with an `__init__.py`. A variant is imported only inside its own job; planning reads
+its constants as text.
 """
 
 import ast
@@ -15,44 +17,40 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1] / "workloads"
-# Modules of a workload's folder that are no variants.
-SUPPORT = {
-    "__init__",
-    "reference",
-    "microkernel",
-    "elementwise",
-    "exponential",
-    "blas_threads",
-    "launch",
-    "ranks",
-    "cards",
-}
 # Tunings that count something, of which there is at least one.
 COUNTS = ("threads", "ranks", "chunks")
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
 
-def folders(workload):
-    """The folders in which variants of a workload are looked for, the project's own first."""
+def roots():
+    """The folders that hold workloads, the project's own first."""
     extra = filter(None, os.environ.get("LADDER_VARIANTS", "").split(":"))
-    return [HOME / workload, *(Path(folder).expanduser() / workload for folder in extra)]
+    return [HOME, *(Path(folder).expanduser() for folder in extra)]
+
+
+def folders(workload):
+    """The folders in which modules of a workload are looked for, the project's own first."""
+    return [root / workload for root in roots()]
 
 
 def look_in(extra):
-    """Look for variants in these folders too, in this process and those that it starts."""
+    """Look for variants and workloads in these folders too, in this process and those that it starts."""
     os.environ["LADDER_VARIANTS"] = ":".join(str(Path(folder).expanduser().resolve()) for folder in extra)
 
 
 def names():
-    """The names of all workloads."""
-    return sorted(path.parent.name for path in HOME.glob("*/__init__.py"))
+    """The names of all workloads: the folders with an `__init__.py` that has SIZES."""
+    return sorted(
+        {path.parent.name for root in roots() for path in root.glob("*/__init__.py") if assigns(path, "SIZES")}
+    )
 
 
 def load(workload):
-    """The module of a workload, its variants outside the repository made importable."""
+    """The module of a workload, users' own and variants outside the repository made importable."""
     if workload not in names():
         raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+    importlib.import_module("ladder.workloads").__path__[:] = map(str, roots())
     module = importlib.import_module(f"ladder.workloads.{workload}")
     module.__path__[:] = map(str, folders(workload))
     return module
@@ -66,18 +64,41 @@ def module_path(workload, name):
 @functools.cache
 def variant_path(workload, variant):
     """The file of a variant. Raises LadderError when there is none."""
-    if variant not in SUPPORT and (path := module_path(workload, variant)):
-        return path
-    raise LadderError(
-        f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
-        f"or choose one of {', '.join(variants(workload))}."
-    )
+    path = module_path(workload, variant)
+    if path is None or variant == "__init__":
+        raise LadderError(
+            f"There is no variant {variant!r} of {workload}: write {folders(workload)[0].name}/{variant}.py, "
+            f"or choose one of {', '.join(variants(workload))}."
+        )
+    if "DEVICE" not in literals.read(path):
+        raise LadderError(f'{path} doesn\'t say where its arrays live, so it is no variant: add DEVICE = "host".')
+    return path
 
 
 def variants(workload):
     """The names of the variants of a workload."""
-    found = {path.stem for folder in folders(workload) for path in folder.glob("*.py")}
-    return sorted(found - SUPPORT)
+    paths = (path for folder in folders(workload) for path in folder.glob("*.py"))
+    return sorted({path.stem for path in paths if "DEVICE" in literals.read(path)})
+
+
+def rungs(workload):
+    """The ladder of a workload: {variant: its idea in a line}, in order, those that RUNGS doesn't name at the end."""
+    path = next(filter(Path.is_file, (folder / "__init__.py" for folder in folders(workload))))
+    found = literals.read(path).get("RUNGS", {})
+    return found | {name: "" for name in variants(workload) if name not in found}
+
+
+def assigns(path, name):
+    """Whether a module assigns a name at its top level."""
+    nodes = (node for node in literals.statements(path) if isinstance(node, ast.Assign))
+    return any(isinstance(one, ast.Name) and one.id == name for node in nodes for one in node.targets)
+
+
+def defines(workload, variant, name):
+    """Whether a variant's module has a function of this name, its own or another's."""
+    path = variant_path(workload, variant)
+    functions = (node.name for node in literals.statements(path) if isinstance(node, ast.FunctionDef))
+    return name in functions or assigns(path, name)
 
 
 @functools.cache
@@ -85,8 +106,6 @@ def constants(workload, variant):
     """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
     path = variant_path(workload, variant)
     found = {"REQUIRES": ()} | literals.read(path)
-    if "DEVICE" not in found:
-        raise LadderError(f'{path} doesn\'t say where its arrays live: add DEVICE = "host".')
     if not {"RUNTIME", "USES"} & set(found):
         raise LadderError(f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or "openmp".')
     return found
@@ -146,6 +165,17 @@ def require_sound(case):
     require_tuning(case.workload, case.variant, case.tuning)
     for other in used(case):
         variant_path(*other)
+    if reason := beyond_limits(case):
+        raise LadderError(f"The case {case.key} can't be measured: {reason}.")
+
+
+def beyond_limits(case):
+    """Why a case is outside of what its variant's LIMITS allow, {size or tuning: (least, most)}, or None."""
+    values = {**case.sizes, **case.tuning}
+    for name, (least, most) in constants(case.workload, case.variant).get("LIMITS", {}).items():
+        if name in values and not least <= values[name] <= most:
+            return f"{case.workload}/{case.variant} takes {name} from {least} to {most} only"
+    return None
 
 
 def used(case):
@@ -197,39 +227,46 @@ def complete(workload, sizes):
     """The sizes in the workload's own order, defaults filled in, each checked.
 
     A workload's SIZES maps a name to a tuple of the words allowed (the first is the default), to `int` (a whole number
-    of at least 1, required), to `float` (a number above 0, required), or to a number (any such number; the default).
+    of at least 1, required), to `float` (a number above 0, required), to a whole number (any of at least 0; the
+    default), or to a text (any; the default).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):
         raise LadderError(
             f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
         )
-    full = {}
-    for name, kind in module.SIZES.items():
-        value = sizes.get(name, default_of(kind))
-        if value is None:
-            raise LadderError(f"{workload} needs a value for its size {name!r}.")
-        if isinstance(kind, tuple):
-            if value not in kind:
-                raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
-        elif isinstance(kind, str):
-            value = str(value)
-        else:
-            whole = kind is int or isinstance(kind, int)
-            least = 0 if isinstance(kind, int) and not isinstance(kind, type) else 1
-            good = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            if not good or (value < least if whole else not 0 < value < float("inf")):
-                need = f"a whole number of at least {least}" if whole else "a number above 0"
-                raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
-            value = value if whole else float(value)
-        full[name] = value
+    full = {
+        name: checked(workload, name, kind, sizes.get(name, default_of(kind))) for name, kind in module.SIZES.items()
+    }
     if problem := getattr(module, "refuse", lambda sizes: None)(full):
         raise LadderError(problem)
     return full
 
 
+def checked(workload, name, kind, value):
+    """A size's value by its kind in SIZES. Raises LadderError where it is none, None included."""
+    if value is None:
+        raise LadderError(f"{workload} needs a value for its size {name!r}.")
+    if isinstance(kind, tuple):
+        if value not in kind:
+            raise LadderError(f"{name}={value!r} of {workload} must be one of {', '.join(map(str, kind))}.")
+        return value
+    if isinstance(kind, str):
+        return str(value)
+    least, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
+    if not is_number or (value < least if is_count else not 0 < value < float("inf")):
+        need = f"a whole number of at least {least}" if is_count else "a number above 0"
+        raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
+    return value if is_count else float(value)
+
+
 def default_of(kind):
-    """The default of one entry of SIZES; None where a value is required."""
-    if isinstance(kind, type):
-        return None
-    return kind[0] if isinstance(kind, tuple) else kind
+    """The default of a size, None where it is required."""
+    return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind
+
+
+def small_sizes(workload, words, count):
+    """Sizes with these words, and every count that has no default the same."""
+    counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
+    return complete(workload, words | counts)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ladder.build import binaries
+from ladder.build import binaries, compiler
 from ladder.devices import host
 from ladder.devices.host import (
     broadcast,
@@ -284,7 +284,7 @@ def multiprocessors():
 def kernel(workload, variant, name, dtype, **tuning):
     """A kernel of a variant's CUDA source, compiled with these constants."""
     slug = binaries.slug(workload, variant, dtype, tuning)
-    return module(binaries.ensure(architecture(), workload, variant, slug)).get_function(name)
+    return module(compiler.ensure(architecture(), workload, variant, slug)).get_function(name)
 
 
 @functools.cache

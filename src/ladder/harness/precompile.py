@@ -14,7 +14,7 @@ def precompile(case, protocol):
 
     A variant that fails here only leaves `failed` in the note: its measurement reports the error.
     """
-    small, path, due = compilation.smallest(case), compilation.place(case), compilation.state(case)
+    small, path, due = compilation.smallest(case), compilation.note_path(case), compilation.state(case)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (compilation.folder(case) / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # of two processes that write to one index of Numba's, one would be forgotten

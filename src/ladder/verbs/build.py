@@ -1,6 +1,6 @@
 """Compile the CUDA source of a variant to a binary, with a report beside it."""
 
-from ladder.build import binaries
+from ladder.build import report
 
 
 def add_arguments(parser):
@@ -11,4 +11,4 @@ def add_arguments(parser):
 
 
 def run(options):
-    print(binaries.ensure(options.architecture, options.workload, options.variant, options.constants))
+    print(report.write(options.architecture, options.workload, options.variant, options.constants))

@@ -11,7 +11,7 @@ SOURCE = "planted_overrun.cu"
 def setup(problem):
     """The product, and a row more."""
 
-    def geometry(m, n, itemsize):
-        return cuda_naive.geometry(m + 1, n, itemsize, block=16)
+    def geometry(sizes):
+        return cuda_naive.geometry(sizes | {"m": sizes["m"] + 1}, block=16)
 
     return launch.setup(problem, launch.product("planted_overrun", problem.sizes["form"], geometry, ({},)))

@@ -11,7 +11,7 @@ SOURCE = "planted_race.cu"
 def setup(problem):
     """The product without its barriers."""
 
-    def geometry(m, n, itemsize):
-        return cuda_shared.geometry(m, n, itemsize, block=16)
+    def geometry(sizes):
+        return cuda_shared.geometry(sizes, block=16)
 
     return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry, ({},)))

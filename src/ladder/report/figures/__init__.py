@@ -50,24 +50,9 @@ def drawable(experiments, data=True):
 
 
 def fingerprint(name):
-    """A short digest of the code that a figure depends on: its module and those of ladder's that this imports."""
+    """A short digest of the code that a figure depends on: its module's, and that of whatever draws it."""
     constants(name)
-    found, due = set(), [FOLDER / f"{name}.py"]
-    while due:
-        path = due.pop()
-        if path not in found:
-            found.add(path)
-            due += imported(path)
-    return sources.combined(tuple(sorted(found)))
-
-
-def imported(path):
-    """The files of the modules of ladder that a module imports by `from ... import`."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "ladder":
-            place = FOLDER.parents[1].joinpath(*node.module.split(".")[1:])
-            candidates = [place.with_suffix(".py"), *(place / f"{alias.name}.py" for alias in node.names)]
-            yield from filter(Path.is_file, candidates)
+    return sources.of(f"ladder.report.figures.{name}", "ladder.report.figures:write")
 
 
 def module(name):

@@ -6,6 +6,8 @@ cluster of so many blocks shares the sums of one tile, for results of few tiles 
 all on GPUs before compute capability 9.0, which have no clusters).
 """
 
+import numpy as np
+
 from ladder.build import binaries
 from ladder.workloads.gemm import launch
 
@@ -33,10 +35,11 @@ TILES = {
 }
 
 
-def geometry(m, n, itemsize, bm, bn, bk, wm, wn, stages, splitk):
+def geometry(sizes, bm, bn, bk, wm, wn, stages, splitk):
     """Grid, block, and bytes of dynamic shared memory: the tiles, whose place a cluster's sums take in the end."""
     elements = max(stages * (bm + bn) * bk, bm * bn if splitk > 1 else 0)
-    return (-(-n // bn), -(-m // bm), splitk), (32 * (bm // wm) * (bn // wn),), itemsize * elements
+    memory = np.dtype(sizes["dtype"]).itemsize * elements
+    return (*launch.grid(sizes, bm, bn), splitk), (32 * (bm // wm) * (bn // wn),), memory
 
 
 def product(form, tilings=TILES):
@@ -48,5 +51,5 @@ def setup(
     problem, *, bm: int = 0, bn: int = 0, bk: int = 0, wm: int = 0, wn: int = 0, stages: int = 0, splitk: int = 0
 ):
     """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
-    tilings = binaries.named(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

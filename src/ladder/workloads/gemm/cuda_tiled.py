@@ -31,9 +31,9 @@ TILES = {
 }
 
 
-def geometry(m, n, itemsize, bm, bn, bk, tm, tn, splitk):
+def geometry(sizes, bm, bn, bk, tm, tn, splitk):
     """Grid, block, and bytes of dynamic shared memory."""
-    return (-(-n // bn), -(-m // bm), splitk), (bm // tm * (bn // tn),), 0
+    return (*launch.grid(sizes, bm, bn), splitk), (bm // tm * (bn // tn),), 0
 
 
 def product(form, tilings=TILES):
@@ -43,5 +43,5 @@ def product(form, tilings=TILES):
 
 def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, splitk: int = 0):
     """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
-    tilings = binaries.named(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

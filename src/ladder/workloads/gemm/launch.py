@@ -19,27 +19,32 @@ def product(variant, form, geometry, tilings):
     """`multiply(a, b, out, c=None)` by a form's kernel, on arrays of the GPU; shapes as in `ladder.workloads.gemm`.
 
     `tilings` is a sequence of a variant's tunings, of which the shape chooses, or {dtype: sequence}.
-    `geometry(m, n, itemsize, **tiling)` gives grid, block, and the bytes of dynamic shared memory.
+    `geometry(sizes, **tiling)` gives grid, block, and the bytes of dynamic shared memory for a product of these sizes.
     """
 
     def multiply(a, b, out, c=None):
-        (m, n), k, dtype = out.shape, a.shape[0 if form == "tn" else 1], out.dtype
-        tiling = fastest(tilings[dtype.name] if isinstance(tilings, dict) else tilings, m, n, k)
-        kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype.name, **tiling)
-        grid, block, shared = geometry(m, n, dtype.itemsize, **tiling)
-        if grid[1] > MOST_ROWS:
+        (m, n), k, dtype = out.shape, a.shape[0 if form == "tn" else 1], out.dtype.name
+        tiling = fastest(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
+        kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype, **tiling)
+        blocks, threads, shared = geometry({"form": form, "m": m, "n": n, "k": k, "dtype": dtype}, **tiling)
+        if blocks[1] > MOST_ROWS:
             raise LadderError(f"A grid of gemm/{variant} has at most {MOST_ROWS} rows of blocks: take larger tiles.")
         if shared > STATIC_SHARED:
             kernel.max_dynamic_shared_size_bytes = shared
-        sizes = np.int32(m), np.int32(n), np.int32(k)
-        kernel(grid, block, (a, b, NO_ARRAY if c is None else c, out, *sizes), shared_mem=shared)
+        counts = np.int32(m), np.int32(n), np.int32(k)
+        kernel(blocks, threads, (a, b, NO_ARRAY if c is None else c, out, *counts), shared_mem=shared)
 
     return multiply
 
 
-def thread_per_element(m, n, itemsize, block):
-    """Grid, block, and bytes of dynamic shared memory: `block` x `block` threads for as many elements of the result."""
-    return (-(-n // block), -(-m // block)), (block, block), 0
+def thread_per_element(sizes, block):
+    """Grid, block, and bytes of dynamic shared memory: blocks of `block` x `block` threads, one per element."""
+    return grid(sizes, block, block), (block, block), 0
+
+
+def grid(sizes, bm, bn):
+    """The grid of blocks with `bm` x `bn` elements of the result each."""
+    return -(-sizes["n"] // bn), -(-sizes["m"] // bm)
 
 
 def fastest(tilings, m, n, k):

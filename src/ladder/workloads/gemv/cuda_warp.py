@@ -52,7 +52,7 @@ def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int 
     """The timed product with this tiling, or, where none is named, with that of TILES that suits the shape."""
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
-    (tiling,) = binaries.named((suited(n, m, dtype.itemsize),), block=block, team=team, rows=rows, unroll=unroll)
+    (tiling,) = binaries.tiling_or((suited(n, m, dtype.itemsize),), block=block, team=team, rows=rows, unroll=unroll)
     is_wide = not any(place % ACCESS for place in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
     width = ACCESS // dtype.itemsize if is_wide else 1
     groups, parts, columns = division(n, m, width, cuda.multiprocessors(), **tiling)

@@ -1,0 +1,103 @@
+"""CUDA C++ to loadable binaries ahead of any measurement, on a machine with or without a GPU.
+
+The compiler is NVRTC, which comes as wheels, or nvcc where those aren't installed.
+"""
+
+import fcntl
+import importlib.util
+import io
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ladder.build import binaries
+from ladder.catalogue import companions, sources
+from ladder.errors import LadderError
+from ladder.records.files import read_json, write_atomically
+
+STANDARD = "c++17"
+
+
+def ensure(architecture, workload, variant, slug):
+    """The path of a binary, compiled now if it isn't there or its source has changed. Raises LadderError."""
+    path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
+    note, due = note_of(path), sources.kernel_fingerprint(source)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (path.parent / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same binary at the same time waits for it
+        if path.exists() and note.exists() and read_json(note).get("sources") == due:
+            return path
+        code, log, compiler = compile(source, binaries.macros(slug), architecture)
+        note.unlink(missing_ok=True)  # a binary without a note is none
+        path.write_bytes(code)
+        write_atomically(note, json.dumps({"compiler": compiler, "sources": due, "log": log}, indent=1) + "\n")
+    return path
+
+
+def note_of(path):
+    """The path of a binary's note: its compiler, the fingerprint of its sources, and the compiler's log, as JSON."""
+    return path.with_suffix(".compiled.json")
+
+
+def compile(source, macros, architecture):
+    """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's words."""
+    if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
+        return by_nvrtc(source, macros, architecture)
+    if shutil.which("nvcc"):
+        return by_nvcc(source, macros, architecture)
+    raise LadderError(
+        f"{source.name} can't be compiled: there is no CUDA compiler. Install NVRTC's wheels with "
+        "`pip install 'ladder[gpu]'`, or put nvcc on the PATH."
+    )
+
+
+def by_nvrtc(source, macros, architecture):
+    """Compile with NVRTC, which needs neither a GPU nor a driver."""
+    from cuda.bindings import nvrtc
+    from cuda.core import Program, ProgramOptions
+
+    log = io.StringIO()
+    options = ProgramOptions(
+        name=source.name,
+        arch=architecture,
+        std=STANDARD,
+        define_macro=[(name, str(value)) for name, value in macros.items()],
+        include_path=include_path(source),
+        ptxas_options=["-v"],
+    )
+    try:
+        code = Program(source.read_text(), code_type="c++", options=options).compile("cubin", logs=log).code
+    except Exception as error:  # what the binding raises for a failed compilation has changed between its versions
+        raise failure(source, macros, architecture, f"{log.getvalue()}\n{error}") from None
+    _, major, minor = nvrtc.nvrtcVersion()
+    return code, log.getvalue(), f"NVRTC {major}.{minor}"
+
+
+def by_nvcc(source, macros, architecture):
+    """Compile with nvcc."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "binary.cubin"
+        command = ["nvcc", "-cubin", f"-arch={architecture}", f"-std={STANDARD}", "-Xptxas=-v", "-o", str(out)]
+        command += [f"-I{folder}" for folder in include_path(source)]
+        command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise failure(source, macros, architecture, done.stderr)
+        version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
+        return out.read_bytes(), done.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
+
+
+def include_path(source):
+    """The folders in which headers are looked for: that of the source, then those that workloads share."""
+    return [str(folder) for folder in (source.parent, *companions.include_folders())]
+
+
+def failure(source, macros, architecture, log):
+    """The error of a failed compilation: the first thing that the compiler found wrong, an illegal tiling's reason."""
+    found = re.search(r"error: (?:static assertion failed with \")?(.+?)\"?\s*$", log, re.MULTILINE)
+    reason = found[1] if found else log.strip().splitlines()[-1] if log.strip() else "the compiler gave no reason"
+    constants = ", ".join(f"{name}={value}" for name, value in macros.items())
+    return LadderError(f"{source.name} can't be compiled for {architecture} with {constants}: {reason}")
