@@ -1,5 +1,6 @@
 """What several tests share: a study in a folder of its own, small and quick."""
 
+import copy
 import os
 import shutil
 import subprocess
@@ -39,9 +40,11 @@ class Study:
     def __init__(self, folder):
         self.folder = Path(folder) / "project"
         for name in ("Snakefile", "workflow", "config", "profiles", "paper", "src", "tests/variants"):
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            copy(ROOT / name, self.folder / name)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, self.folder / name)
         shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
         self.config = {
             "machine": "here",
@@ -50,6 +53,13 @@ class Study:
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(shipped),
         }
+
+    def copy(self, folder):
+        """A study of its own with all that this one has; the times of files, which Snakemake compares, stay."""
+        other = copy.copy(self)
+        other.folder, other.config = Path(folder) / "project", copy.deepcopy(self.config)
+        shutil.copytree(self.folder, other.folder)
+        return other
 
     def add(self, name, variants, sizes=None, workload="gemm"):
         """Add an experiment; by default on small products."""
