@@ -5,8 +5,8 @@ import pytest
 
 import sanitized
 from ladder.catalogue import workloads
-from ladder.catalogue.workloads import fma
 from ladder.harness import validation
+from ladder.workloads import fma
 
 DTYPES = ("float64", "float32")
 WIDER = {"float32": np.float64, "float64": np.longdouble}

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import workloads
-from ladder.catalogue.workloads import gemm
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.devices import host
@@ -15,6 +14,7 @@ from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
+from ladder.workloads import gemm
 
 FORMS = ("nn", "tn", "nt")
 DTYPES = ("float64", "float32")

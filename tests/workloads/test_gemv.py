@@ -12,13 +12,13 @@ import sanitized
 from conftest import TESTS
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.catalogue.workloads import gemv
 from ladder.devices import cuda, host, large
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
+from ladder.workloads import gemv
 
 COUNTS = (1, 2, 17, 1000, 4097)
 SHAPES = list(itertools.product(COUNTS, COUNTS))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import workloads
-from ladder.catalogue.workloads import mlp
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.devices import host
@@ -19,6 +18,7 @@ from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
+from ladder.workloads import mlp
 from ladder.workloads.mlp import elementwise, reference
 
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import workloads
-from ladder.catalogue.workloads import stream
 from ladder.devices import host
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
+from ladder.workloads import stream
 
 KERNELS = ("read", "copy", "triad")
 DTYPES = ("float64", "float32")
