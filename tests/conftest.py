@@ -1,6 +1,7 @@
 """What several tests share: a study in a folder of its own, small and quick."""
 
 import copy
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import yaml
 
 from ladder.machine import nvidia
 from ladder.records import record
+from stand_in_nvml import pynvml as stand_in
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -73,7 +75,8 @@ class Study:
         (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))
         line = [sys.executable, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
         # A lock of its own: nothing here is a measurement that others have to wait for.
-        environment = {**os.environ, "PYTHONPATH": str(self.folder / "src"), "XDG_RUNTIME_DIR": str(self.folder)}
+        path = os.pathsep.join(filter(None, [str(self.folder / "src"), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, "XDG_RUNTIME_DIR": str(self.folder)}
         return line, environment
 
     def snakemake(self, *arguments):
@@ -104,16 +107,16 @@ def study(tmp_path):
 
 
 @pytest.fixture
-def cards(tmp_path, monkeypatch):
-    """A function that puts so many cards into the machine, as far as nvidia-smi tells."""
+def cards(monkeypatch):
+    """A function that puts cards into the machine, as far as NVML says, here and in processes that are started."""
 
-    def insert(count):
-        lines = "\n".join(f"{card}, A card, GPU-{card}, 100 MiB, 580.1, 9.0" for card in range(count))
-        tool = tmp_path / "bin/nvidia-smi"
-        tool.parent.mkdir()
-        tool.write_text(f"#!/bin/sh\ncat <<END\n{lines}\nEND\n")
-        tool.chmod(0o755)
-        monkeypatch.setenv("PATH", str(tool.parent), prepend=":")
+    def insert(count, **state):
+        monkeypatch.setitem(sys.modules, "pynvml", stand_in)
+        monkeypatch.setenv("PYTHONPATH", str(TESTS / "stand_in_nvml"), prepend=os.pathsep)
+        monkeypatch.setenv("CARDS", str(count))
+        monkeypatch.setenv("CARD_STATE", json.dumps(state))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        nvidia.library.cache_clear()
 
-    return insert
+    yield insert
+    nvidia.library.cache_clear()

@@ -18,11 +18,6 @@ from ladder.records import record
 pytestmark = pytest.mark.cluster
 ON_RANKS = {**NODES, "count": 2, "launcher": "srun --mpi=pmi2"}
 ON_GPUS = {**NODES, "partition": "gpu", "machine": "cluster-gpu", "gpus": 1}
-# What a node of the tests says of its cards, and to whom.
-CARD = """#!/bin/sh
-echo "$SLURMD_NODENAME $SLURM_JOB_ID $CUDA_VISIBLE_DEVICES" >> "$(dirname "$0")/asked"
-echo "0, No card, GPU-$SLURMD_NODENAME, 1 MiB, 1.0, 9.0"
-"""
 
 
 def records(folder):
@@ -118,12 +113,8 @@ def test_the_smoke_study_ends_in_the_paper_and_every_measurement_ran_where_it_sh
 
 def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, project, tmp_path):
     """There is no card: a stand-in says who asked for it, and then CUDA finds nothing, which ends the job in words."""
-    program = tmp_path / "bin/nvidia-smi"
-    program.parent.mkdir()
-    program.write_text(CARD)
-    program.chmod(0o755)
-    stand_ins = ROOT / "tests/stand_ins"
-    variables = f"PATH={program.parent}:$PATH PYTHONPATH={stand_ins}:$PYTHONPATH FAULT=device"
+    stand_ins = f"{ROOT}/tests/stand_ins{os.pathsep}{ROOT}/tests/stand_in_nvml"
+    variables = f"CARDS=1 CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH FAULT=device"
     described(gpu=ON_GPUS, prelude=f"export {variables}")
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
     line, environment = project.command("results/table.csv", "--profile", "cluster")
@@ -134,7 +125,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
     assert said.count("There is no GPU to work on: ") >= 2, said[-3000:]
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
-    asked = {tuple(words.split(" ")) for words in program.with_name("asked").read_text().splitlines()}
+    asked = {tuple(words.split(" ")) for words in (tmp_path / "asked").read_text().splitlines()}
     on_cards = [job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {one[1] for one in asked}]
     assert len(on_cards) == 2
     for job in on_cards:

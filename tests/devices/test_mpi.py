@@ -302,21 +302,13 @@ on_cards = [
     pytest.mark.gpu,
     pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI"),
 ]
-NVIDIA_SMI = """#!/bin/sh
-case "$*" in *--id=*) exit;; esac
-for card in 0 1 2 3; do echo "$card, no card, GPU-00000000-0000-0000-0000-00000000000$card, 1 MiB, 1.0, 9.0"; done
-"""
 
 
 @pytest.fixture
-def late_cards(monkeypatch, tmp_path):
+def late_cards(cards, monkeypatch):
     """Four cards that aren't there, and what takes CuPy's place on them."""
-    program = tmp_path / "bin/nvidia-smi"
-    program.parent.mkdir()
-    program.write_text(NVIDIA_SMI)
-    program.chmod(0o755)
-    for name, path in [("PATH", program.parent), ("PYTHONPATH", TESTS / "late_cards")]:
-        monkeypatch.setenv(name, f"{path}{os.pathsep}{os.environ.get(name, '')}")
+    cards(4)
+    monkeypatch.setenv("PYTHONPATH", str(TESTS / "late_cards"), prepend=os.pathsep)
 
 
 def all_products(ranks):

@@ -33,30 +33,35 @@ def test_what_throttles_is_among_the_reasons():
     assert set(nvidia.REASONS.values()) > nvidia.THROTTLING
 
 
+def test_a_cards_state_has_what_it_reports(cards):
+    cards(2, clock=1980, memory_clock=3201, temperature=41, power=312550, reasons=4, energy=7500)
+    card = nvidia.gpus()[1]["uuid"]
+    state = {"clock": 1980, "memory_clock": 3201, "temperature": 41, "power": 312.55, "reasons": ["sw_power_cap"]}
+    assert nvidia.state(card) == description.clocks(card)["gpu"] == state
+    assert nvidia.energy(card) == 7.5
+    assert nvidia.state("GPU-of-another-machine") == {}
+    cards(2, temperature=31, reasons=0)
+    assert nvidia.state(card) == {"temperature": 31, "reasons": []}
+    assert nvidia.energy(card) is None
+
+
 @pytest.mark.parametrize(
-    ("told", "state"),
-    [
-        (
-            "1980, 3201, 41, 312.55, 0x0000000000000004",
-            {"clock": 1980, "memory_clock": 3201, "temperature": 41, "power": 312.55, "reasons": ["sw_power_cap"]},
-        ),
-        (
-            "345, 2619, 31, [N/A], 0x0000000000000000",
-            {"clock": 345, "memory_clock": 2619, "temperature": 31, "reasons": []},
-        ),
-        ("[N/A], [N/A], 31, [N/A], [N/A]", {"temperature": 31}),
-        ('Field "clocks_event_reasons.active" is not a valid field to query.', {}),
-        ("", {}),
-    ],
+    ("visible", "found"), [(None, "012"), ("", ""), ("2,0", "02"), ("GPU-00000000-0000-0000-0000-000000000001", "1")]
 )
-def test_a_card_is_asked_by_its_uuid_and_may_tell_less(told, state, tmp_path, monkeypatch):
-    program = tmp_path / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\ncase $1 in --id=GPU-7) echo '{told}';; *) exit 6;; esac\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert nvidia.state("GPU-7") == state
-    assert nvidia.state("GPU-8") == {}
-    assert description.clocks("GPU-7")["gpu"] == state
+def test_the_cards_are_those_that_this_process_may_use(cards, monkeypatch, visible, found):
+    cards(3)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert [card["uuid"][-1] for card in nvidia.gpus()] == list(found)
+    for card in nvidia.gpus():
+        del card["uuid"]
+        assert card == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
+
+
+def test_a_machine_without_a_driver_has_no_cards(cards):
+    cards(0)
+    assert nvidia.gpus() == []
+    assert (nvidia.state("GPU-7"), nvidia.energy("GPU-7")) == ({}, None)
 
 
 def test_without_a_card_there_are_the_clocks_of_the_cpus_alone():

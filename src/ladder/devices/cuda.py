@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import statistics
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
@@ -29,6 +30,8 @@ SHARES_MACHINE = True
 CEILINGS = "cuda"
 # Long enough to hide a few launches, short beside the flush of the cache.
 SPIN_NANOSECONDS = 100_000
+# Seconds that a card works before it is asked for its state.
+AT_WORK = 0.1
 SPIN = r"""
 extern "C" __global__ void spin(long long nanoseconds) {
   long long start, now;
@@ -245,7 +248,7 @@ def threads_found():
 
 
 def state(run, timed=None, same=broadcast):
-    """The card's clocks, temperature, power and throttling at work: `run` is repeated until nvidia-smi has answered.
+    """The card's clocks, temperature, power and throttling at work: `run` is repeated until the card has answered.
 
     An idle card would have slowed down between the samples and the answer. Where ranks run together, `timed` is their
     stopwatch, and `same` gives all of them the first one's decision on whether to go on.
@@ -253,10 +256,16 @@ def state(run, timed=None, same=broadcast):
     cupy = load_cupy()
     card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(nvidia.state, f"GPU-{card}")
+        answer = pool.submit(state_at_work, f"GPU-{card}")
         while not same(answer.done()):
             (timed or stopwatch)(run)
     return answer.result()
+
+
+def state_at_work(card):
+    """The state of a card once it has worked for a while."""
+    time.sleep(AT_WORK)
+    return nvidia.state(card)
 
 
 def clocks(variables):

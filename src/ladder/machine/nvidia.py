@@ -1,24 +1,8 @@
-"""The NVIDIA GPUs of this machine, and their state at work."""
+"""The NVIDIA GPUs of this machine, their state at work and their energy, as NVML reports them."""
 
+import contextlib
+import functools
 import os
-import re
-
-from ladder.machine.programs import output
-
-GPU_PROPERTIES = {
-    "name": "name",
-    "uuid": "uuid",
-    "memory": "memory.total",
-    "driver": "driver_version",
-    "capability": "compute_cap",
-}
-
-GPU_STATE = {
-    "clock": "clocks.sm",
-    "memory_clock": "clocks.mem",
-    "temperature": "temperature.gpu",
-    "power": "power.draw",
-}
 
 # Why a card's clock is what it is: the bits that NVML calls nvmlClocksEventReason...
 REASONS = {
@@ -37,31 +21,77 @@ REASONS = {
 THROTTLING = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 
 
+@functools.cache
+def library():
+    """NVML's bindings, initialised once in this process; None without a driver."""
+    import pynvml  # here, because most processes ask no card
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return None
+    return pynvml
+
+
 def gpus():
     """The cards that this process may use: [{name, uuid, memory, driver, capability}]; none where there are none."""
-    text = output("nvidia-smi", f"--query-gpu=index,{','.join(GPU_PROPERTIES.values())}", "--format=csv,noheader")
-    rows = [[value.strip() for value in line.split(",")] for line in text.splitlines() if line.count(",") >= 5]
+    if not (nvml := library()):
+        return []
+    found = []
+    for index in range(nvml.nvmlDeviceGetCount()):
+        with contextlib.suppress(nvml.NVMLError):  # a card that has failed is none
+            found.append((str(index), description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))))
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if visible is not None:
-        rows = [row for row in rows if {row[0], row[2]} & set(visible.split(","))]
-    return [dict(zip(GPU_PROPERTIES, row[1:], strict=True)) for row in rows]
+    chosen = None if visible is None else set(visible.split(","))
+    return [card for index, card in found if chosen is None or {index, card["uuid"]} & chosen]
+
+
+def description(nvml, handle):
+    """What a record says of a card: texts, the memory in MiB."""
+    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
+    return {
+        "name": nvml.nvmlDeviceGetName(handle),
+        "uuid": nvml.nvmlDeviceGetUUID(handle),
+        "memory": f"{nvml.nvmlDeviceGetMemoryInfo(handle).total // 2**20} MiB",
+        "driver": nvml.nvmlSystemGetDriverVersion(),
+        "capability": f"{major}.{minor}",
+    }
 
 
 def state(card):
-    """What nvidia-smi tells of the card of this UUID now: clocks in MHz, temperature in °C, power in W, and `reasons`.
+    """The state of the card of this UUID now: clocks in MHz, temperature in °C, power in W, and `reasons`.
 
-    The reasons are words of REASONS for the clock being what it is. What the card doesn't tell is left out.
+    The reasons for the clock being what it is are of REASONS. What the card doesn't report is left out.
     """
-    asked = ",".join([*GPU_STATE.values(), "clocks_event_reasons.active"])
-    text = output("nvidia-smi", f"--id={card}", f"--query-gpu={asked}", "--format=csv,noheader,nounits")
-    *values, mask = [value.strip() for value in text.split(",")]
-    found = {
-        name: float(value) for name, value in zip(GPU_STATE, values, strict=False) if re.fullmatch(r"[0-9.]+", value)
-    }
-    return found | ({"reasons": reasons(int(mask, 16))} if re.fullmatch(r"0x[0-9a-fA-F]+", mask) else {})
+    return asked(
+        card,
+        clock=lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+        memory_clock=lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
+        temperature=lambda nvml, handle: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
+        power=lambda nvml, handle: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+        reasons=lambda nvml, handle: reasons(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle)),
+    )
+
+
+def energy(card):
+    """The energy in J that the card of this UUID has taken since its driver was loaded; None where it doesn't count."""
+    found = asked(card, energy=lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)
+    return found.get("energy")
+
+
+def asked(card, **questions):
+    """The answers of a card to functions of NVML and its handle: {name: answer}, without what it doesn't report."""
+    found, nvml = {}, library()
+    if nvml:
+        with contextlib.suppress(nvml.NVMLError):
+            handle = nvml.nvmlDeviceGetHandleByUUID(card)
+            for name, question in questions.items():
+                with contextlib.suppress(nvml.NVMLError):
+                    found[name] = question(nvml, handle)
+    return found
 
 
 def reasons(mask):
-    """The words of a bit mask of REASONS; a bit without a word as hexadecimal number."""
+    """The names of the bits of a mask of REASONS; a bit without a name as hexadecimal number."""
     bits = [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
     return [REASONS.get(bit, hex(bit)) for bit in bits]

@@ -1,0 +1,87 @@
+"""A stand-in for NVML's bindings: as many cards as the variable CARDS says, which report what CARD_STATE has (JSON).
+
+On a node of Slurm a card is named after the node. Where CARDS_ASKED names a file, it gets a line for each process that
+asks: the node, the job and the cards that it may use.
+"""
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = "clock", "memory_clock", "temperature"
+
+
+class NVMLError(Exception):
+    pass
+
+
+def nvmlInit():
+    if path := os.environ.get("CARDS_ASKED"):
+        names = ("SLURMD_NODENAME", "SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
+        with Path(path).open("a") as file:
+            file.write(" ".join(os.environ.get(name, "") for name in names) + "\n")
+    if not nvmlDeviceGetCount():
+        raise NVMLError("Driver Not Loaded")
+
+
+def nvmlDeviceGetCount():
+    return int(os.environ.get("CARDS", "0"))
+
+
+def nvmlDeviceGetHandleByIndex(index):
+    return index
+
+
+def nvmlDeviceGetHandleByUUID(uuid):
+    found = {nvmlDeviceGetUUID(card): card for card in range(nvmlDeviceGetCount())}
+    if uuid not in found:
+        raise NVMLError("Not Found")
+    return found[uuid]
+
+
+def nvmlDeviceGetUUID(handle):
+    return f"GPU-{os.environ.get('SLURMD_NODENAME') or f'00000000-0000-0000-0000-{handle:012}'}"
+
+
+def nvmlDeviceGetName(handle):
+    return "No card"
+
+
+def nvmlSystemGetDriverVersion():
+    return "580.1"
+
+
+def nvmlDeviceGetCudaComputeCapability(handle):
+    return 9, 0
+
+
+def nvmlDeviceGetMemoryInfo(handle):
+    return SimpleNamespace(total=100 * 2**20)
+
+
+def reported(name):
+    state = json.loads(os.environ.get("CARD_STATE", "{}"))
+    if name not in state:
+        raise NVMLError("Not Supported")
+    return state[name]
+
+
+def nvmlDeviceGetClockInfo(handle, kind):
+    return reported(kind)
+
+
+def nvmlDeviceGetTemperature(handle, sensor):
+    return reported(sensor)
+
+
+def nvmlDeviceGetPowerUsage(handle):
+    return reported("power")
+
+
+def nvmlDeviceGetCurrentClocksEventReasons(handle):
+    return reported("reasons")
+
+
+def nvmlDeviceGetTotalEnergyConsumption(handle):
+    return reported("energy")
