@@ -48,7 +48,7 @@ def contenders(rows):
     `one`: one rank of one thread; `shared`: threads on shared memory; `ship` and `resident`: several ranks, the matrix
     sent every time and once. A case that belongs to two experiments counts once.
     """
-    rows = distinct(rows.drop_duplicates(["variant", "case", "process", "sample"]))
+    rows = without_twins(rows.drop_duplicates(["variant", "case", "process", "sample"]))
     on_ranks = rows["ranks"].fillna(1) if "ranks" in rows else 1
     mode = rows.get("mode")
     kinds = {
@@ -57,21 +57,12 @@ def contenders(rows):
         "ship": (rows["device"] == "mpi") & (on_ranks > 1) & (mode == "ship"),
         "resident": (rows["device"] == "mpi") & (on_ranks > 1) & (mode == "resident"),
     }
-    return {name: fastest(rows[chosen]) for name, chosen in kinds.items() if chosen.any()}
+    return {name: study.fastest(rows[chosen]) for name, chosen in kinds.items() if chosen.any()}
 
 
-def distinct(rows):
+def without_twins(rows):
     """The rows without hybrids of one thread, the program without threads: of equals the luckier would be chosen."""
     return rows[~((rows["variant"] == "mpi_openmp") & (rows.get("threads") == 1))] if len(rows) else rows
-
-
-def fastest(rows):
-    """The rows of the case with the shortest median, of whichever variant; none of none."""
-    if rows.empty:
-        return rows
-    names = ["variant", "case"]
-    best = rows.groupby(names)["seconds"].median().idxmin()
-    return study.where(rows, **dict(zip(names, best, strict=True)))
 
 
 def break_even(resident, phases, other):

@@ -14,6 +14,8 @@ from ladder.errors import LadderError
 from ladder.report import collect
 
 PUBLISHED = " (published)"
+NO_ROWS = pd.DataFrame()
+CASE = ["workload", "variant", "case"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Study:
 
     def rows(self, name, experiment, **conditions):
         """The subject's rows of a table of an experiment, by the values of columns."""
-        frame = self.tables.get(experiment, {}).get(name, pd.DataFrame())
+        frame = self.tables.get(experiment, {}).get(name, NO_ROWS)
         return where(frame, machine=self.subject, **conditions)
 
     def samples(self, experiment, phase="total", **conditions):
@@ -42,10 +44,15 @@ class Study:
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
+    def first_with(self, *experiments):
+        """The same study about the first machine with timed calls of one of these experiments, else about none."""
+        there = map(self.of, self.machines())
+        return next((one for one in there if any(len(one.samples(name)) for name in experiments)), self.of(None))
+
     def everything(self, name):
         """The rows of one table of all experiments and machines."""
         frames = [tables[name] for tables in self.tables.values() if len(tables[name])]
-        return pd.concat(frames) if frames else pd.DataFrame()
+        return pd.concat(frames) if frames else NO_ROWS
 
 
 def load(folders, machine, descriptions=()):
@@ -105,15 +112,35 @@ def one_size(frame):
     return frame[size == size[frame["flops"] == frame["flops"].max()].min()]
 
 
-def ceiling(study, dtype, threads):
-    """The best FLOP/s ever sampled of the subject's BLAS on so many threads, or None."""
-    return best_rate(study.samples("ceiling_arithmetic", dtype=dtype, threads=threads), "flops")
+def count(frame, columns=CASE):
+    """The number of different cases among some rows, or of what these columns distinguish."""
+    return len(frame[columns].drop_duplicates()) if len(frame) else 0
 
 
-def bandwidth(study, threads, **kernel):
-    """The best B/s ever sampled of the subject's memory on so many threads, of one kernel or of all, or None."""
-    return best_rate(study.samples("ceiling_bandwidth", threads=threads, **kernel), "bytes")
+def fastest(rows):
+    """The rows of the case with the shortest median, of whichever variant; none of none."""
+    if rows.empty:
+        return rows
+    names = ["variant", "case"]
+    best = rows.groupby(names)["seconds"].median().idxmin()
+    return where(rows, **dict(zip(names, best, strict=True)))
+
+
+def by_threads(frame):
+    """The rows of every thread count."""
+    return {threads: where(frame, threads=threads) for threads in values(frame, "threads")}
+
+
+def shortest(cases):
+    """The key of the case with the shortest median, of {key: rows} without empty ones."""
+    return min(cases, key=lambda key: cases[key]["seconds"].median())
+
+
+def best_of(cases):
+    """The rows of the case with the shortest median; none of none."""
+    return cases[shortest(cases)] if cases else NO_ROWS
 
 
 def best_rate(frame, work):
+    """The best rate ever sampled, in `work` (the column flops or bytes) a second, or None."""
     return float((frame[work] / frame["seconds"]).max()) if len(frame) else None

@@ -1,7 +1,7 @@
 """Write the numbers of the paper's sentences (LaTeX)."""
 
 from ladder.planning import configuration
-from ladder.report import gemv_numbers, gpu, latex, numbers, study
+from ladder.report import latex, numbers, study
 from ladder.verbs.arguments import add_study, parse_object
 
 
@@ -14,6 +14,4 @@ def add_arguments(parser):
 def run(options):
     found = study.load(options.folders, options.machine, options.description)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
-    more = gpu.numbers(found) | gemv_numbers.numbers(found)
-    values = numbers.numbers(found, protocol, options.margin) | numbers.filled(more)
-    latex.write(options.out, numbers.text(values))
+    latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))

@@ -1,7 +1,7 @@
 """Write the paper's tables (LaTeX)."""
 
 from ladder.records.files import write_atomically
-from ladder.report import gemv_tables, gpu, latex, study, tables
+from ladder.report import latex, study, tables, validation_table
 from ladder.verbs.arguments import add_study
 
 
@@ -13,7 +13,6 @@ def add_arguments(parser):
 
 def run(options):
     found = study.load(options.folders, options.machine, options.description)
-    every = tables.all_tables(found) | gpu.tables(found, options.kernel) | gemv_tables.tables(found)
-    for name, text in every.items():
+    for name, text in tables.tables(found, options.kernel).items():
         latex.write(f"{options.out}/{name}.tex", text)
-    write_atomically(options.html, tables.html_validation(found))
+    write_atomically(options.html, validation_table.page(found))

@@ -2,4 +2,4 @@
 
 ORDER = 10
 TITLE = "Matrix products"
-TABLES = ()
+TABLES = ("square", "threads", "gpu", "gpu_training")

@@ -2,4 +2,4 @@
 
 ORDER = 30
 TITLE = "Matrix-vector products"
-TABLES = ()
+TABLES = ("threads", "mpi", "gpu", "cards")

@@ -2,4 +2,4 @@
 
 ORDER = 20
 TITLE = "Training"
-TABLES = ()
+TABLES = ("threads", "peers", "gpu", "compared")

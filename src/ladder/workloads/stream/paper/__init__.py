@@ -2,4 +2,4 @@
 
 ORDER = 1
 TITLE = "Ceilings"
-TABLES = ()
+TABLES = ("ceilings", "gpu_ceilings")

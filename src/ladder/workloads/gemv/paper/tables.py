@@ -1,22 +1,25 @@
-"""The tables of the paper's section on matrix-vector products, of the machines that `ladder.gemv_numbers` speaks of."""
+"""The tables of products of a matrix and a vector, of the machines that the chapter's numbers speak of."""
 
-from ladder.report import distributed, gpu, latex, study
-from ladder.report.gemv_numbers import CARDS, MODES, RUNGS, about, by_method, nodes, phases, reading, sizes, throughput
+from ladder.report import distributed, latex, roofs, study
+from ladder.report.cells import NONE, median, rate, speedup
 from ladder.report.latex import code, digits, percent, seconds
-from ladder.report.numbers import NO_ROWS, best_of
-from ladder.report.tables import NONE, over
+from ladder.workloads.gemv.paper.numbers_gpu import RUNGS
+from ladder.workloads.gemv.paper.numbers_threads import by_method, reading
+from ladder.workloads.gemv.paper.query import MODES, nodes, phases, sizes, study_of, throughput
 
+CARDS = ("mpi_cublas", "nccl_cublas")
 PHASES = ("scatter", "broadcast", "compute", "gather")
 NAMES = {"spread": "openmp_bound, spread", "close": "openmp_bound, close"}
+GIGA = 1e9
 
 
 def tables(found):
-    """Every table's LaTeX by its file's name."""
+    """Every table's LaTeX by its name."""
     return {
-        "gemv_threads": threads_table(about(found, "gemv_threads")),
-        "gemv_mpi": ranks_table(about(found, "gemv_mpi")),
-        "gemv_gpu": gpu_table(about(found, "gemv_gpu")),
-        "gemv_cards": cards_table(about(found, "gemv_cards", beside="gemv_mpi")),
+        "threads": threads(study_of(found, "gemv_threads")),
+        "mpi": mpi(study_of(found, "gemv_mpi")),
+        "gpu": gpu(study_of(found, "gemv_gpu")),
+        "cards": cards(study_of(found, "gemv_cards", beside="gemv_mpi")),
     }
 
 
@@ -24,23 +27,18 @@ def bandwidth(rows, ceiling):
     """GB/s at the median time and their share of a ceiling in B/s."""
     if rows.empty:
         return [NONE, NONE]
-    return [digits(throughput(rows) / 1e9), percent(throughput(rows) / ceiling) if ceiling else NONE]
+    return [rate(throughput(rows), GIGA), percent(throughput(rows) / ceiling) if ceiling else NONE]
 
 
-def median(rows):
-    """The median time."""
-    return seconds(rows["seconds"].median()) if len(rows) else NONE
-
-
-def threads_table(found):
+def threads(found):
     """The product by threads: per method on one thread and on the best number of them, and the gain."""
     frame = study.one_size(found.samples("gemv_threads"))
     rows = []
     for name, counts in by_method(frame).items():
         if counts:
-            one, best = counts.get(1, NO_ROWS), best_of(counts)
+            one, best = counts.get(1, study.NO_ROWS), study.best_of(counts)
             cells = [median(one), *bandwidth(one, reading(found, one)), str(best["threads"].iloc[0])]
-            cells += [median(best), *bandwidth(best, reading(found, best)), over(one, best) if len(one) else NONE]
+            cells += [median(best), *bandwidth(best, reading(found, best)), speedup(one, best)]
             rows.append([code(NAMES.get(name, name)), *cells])
     heads = r"& \multicolumn{3}{c}{1 thread} & \multicolumn{4}{c}{best} & \\"
     heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-8}" + "\nVariant"
@@ -48,7 +46,7 @@ def threads_table(found):
     return latex.table("lrrrrrrrr", head, rows)
 
 
-def ranks_table(found):
+def mpi(found):
     """Every case on ranks, by matrix: its time, phases, speed-up over one rank, and the imbalance of computation."""
     rows = []
     for here in sizes(found, "gemv_mpi"):
@@ -59,12 +57,12 @@ def ranks_table(found):
             for variant in ("mpi", "mpi_openmp"):
                 cases = study.where(here, variant=variant, mode=mode)
                 for _, case in cases.groupby([name for name in ("ranks", "threads") if name in cases], dropna=False):
-                    rows.append([*named(case), *of_ranks(found, case), over(one, case) if len(one) else NONE])
+                    rows.append([*naming(case), *of_ranks(found, case), speedup(one, case)])
     head = ["$n$", "$m$", "Matrix", "Variant", "Ranks", "Time"]
     return latex.long_table("rrllrrrrrrrr", [*head, *PHASES, "imbalance", "speed-up"], rows)
 
 
-def named(case):
+def naming(case):
     """A case's matrix, mode and variant, and its ranks, times the threads in each, and their nodes if not one."""
     row = case.iloc[0]
     ranks = f"${row['ranks']} \\times {row['threads']}$" if row["variant"] == "mpi_openmp" else str(row["ranks"])
@@ -80,9 +78,9 @@ def of_ranks(found, case):
     return [*cells, digits(uneven["imbalance"].median()) if "imbalance" in uneven and len(uneven) else NONE]
 
 
-def gpu_table(found):
+def gpu(found):
     """Each rung with its fastest tuning on every matrix, in both dtypes: time, GB/s, and its share of reading."""
-    ceiling, rows = gpu.bandwidth(found, "read"), []
+    ceiling, rows = roofs.card_bandwidth(found, "read"), []
     matrices = {}
     for here in sizes(found, "gemv_gpu"):
         matrices.setdefault((here["n"].iloc[0], here["m"].iloc[0]), []).append(here)
@@ -91,8 +89,8 @@ def gpu_table(found):
         for name in RUNGS:
             cells = []
             for dtype in ("float64", "float32"):
-                typed = next((one for one in frames if one["dtype"].iloc[0] == dtype), NO_ROWS)
-                case = distributed.fastest(study.where(typed, variant=name))
+                typed = next((one for one in frames if one["dtype"].iloc[0] == dtype), study.NO_ROWS)
+                case = study.fastest(study.where(typed, variant=name))
                 cells += [median(case), *bandwidth(case, ceiling)]
             rows.append([str(n), str(m), code(name), *cells])
     heads = r"&&& \multicolumn{3}{c}{float64} & \multicolumn{3}{c}{float32} \\"
@@ -100,7 +98,7 @@ def gpu_table(found):
     return latex.table("rrlrrrrrr", [heads, "$m$", "Variant", *["time", "GB/s", "of reading"] * 2], rows)
 
 
-def cards_table(found):
+def cards(found):
     """Products on several GPUs by matrix and number of them, in the fastest number of pieces: time and its parts."""
     rows, ruled = [], None
     for here in sizes(found, "gemv_cards", "gemv_cards_large"):
@@ -109,7 +107,7 @@ def cards_table(found):
             for count in study.values(study.where(here, variant=name), "ranks"):
                 cells = []
                 for mode in MODES:
-                    case = distributed.fastest(study.where(here, variant=name, ranks=count, mode=mode))
+                    case = study.fastest(study.where(here, variant=name, ranks=count, mode=mode))
                     parts = (spent(found, case, mode, kind) for kind in distributed.KINDS)
                     cells += [median(case), *parts, pieces(case)]
                 row = here.iloc[0]

@@ -1,0 +1,88 @@
+"""The numbers of the study as a whole, `study/...`: its machines, its cases, its protocol and its checks."""
+
+from ladder.report import latex, study
+from ladder.report.latex import code, listed, percent
+from ladder.report.phrases import Missing, caches, span, with_prefix
+
+
+def numbers(found, protocol, margin):
+    """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
+    parts = {
+        "machine": machine(found),
+        "cases": cases(found),
+        "protocol": limits(protocol, margin),
+        "validation": validation(found),
+    }
+    values = {"machines": listed(code(name) for name in found.machines()) or None}
+    for prefix, part in parts.items():
+        values |= with_prefix(prefix, part)
+    return with_prefix("study", values)
+
+
+def machine(found):
+    """The subject: what it is, and where its measurements come from."""
+    description = found.descriptions.get(found.subject, {})
+    cpu = description.get("cpu", {})
+    return {
+        "name": code(found.subject) if found.subject else Missing("no machine"),
+        "cpu": latex.escape(cpu["Model name"]) if cpu else None,
+        "cores": f"\\num{{{description['cores']}}}" if description else None,
+        "memory": latex.memory(description["memory"]) if description else None,
+        "origin": origin(found.subject),
+    }
+
+
+def origin(subject):
+    """Where the subject's measurements come from."""
+    if subject is None:
+        return Missing("nowhere: nothing was measured and nothing is published")
+    published = subject.endswith(study.PUBLISHED)
+    return "the measurements published with the source" if published else "measurements taken for this build"
+
+
+def cases(found):
+    """How many cases were measured, left out and not measured, and how many processes and samples they have."""
+    everything = found.everything("samples")
+    own = study.where(everything, machine=found.subject)
+    own = own[own["phase"] == "total"] if len(own) else own
+    missing = study.where(found.everything("missing"), machine=found.subject)
+    by_case = [rows for _, rows in own.groupby(study.CASE)] if len(own) else []
+    per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
+    unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
+    return {
+        "measured": f"\\num{{{len(by_case)}}}",
+        "left-out": f"\\num{{{study.count(missing) - study.count(unmeasured)}}}",
+        "unmeasured": f"\\num{{{study.count(unmeasured)}}}",
+        "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
+        "processes": span(rows["process"].nunique() for rows in by_case),
+        "samples": span(per_process),
+        "caches": caches(own),
+    }
+
+
+def limits(protocol, margin):
+    """The protocol of this build."""
+    return {
+        "processes": f"\\num{{{protocol['processes']}}}",
+        "most-processes": f"\\num{{{protocol['most_processes']}}}",
+        "samples": f"\\num{{{protocol['samples']}}}",
+        "least": f"\\num{{{protocol['least']}}}",
+        "target": f"\\qty{{{100 * protocol['target']:g}}}{{\\percent}}",
+        "cap": f"\\qty{{{protocol['cap']:g}}}{{\\second}}",
+        "phase-passes": f"\\num{{{protocol['phase_passes']}}}",
+        "margin": f"\\qty{{{100 * (margin - 1):g}}}{{\\percent}}",
+    }
+
+
+def validation(found):
+    """How many comparisons with a reference there were, and the one nearest its bound."""
+    checks = found.everything("checks")
+    if checks.empty:
+        return dict.fromkeys(("checks", "worst-share", "worst-case"))
+    checks = checks.drop_duplicates(["machine", *study.CASE, "process", "check"]).reset_index(drop=True)
+    worst = checks.loc[(checks["error"] / checks["bound"]).idxmax()]
+    return {
+        "checks": f"\\num{{{len(checks)}}}",
+        "worst-share": percent(worst["error"] / worst["bound"]),
+        "worst-case": f"{code(worst['variant'])} of {code(worst['workload'])} in {code(worst['dtype'])}",
+    }

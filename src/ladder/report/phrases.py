@@ -1,0 +1,160 @@
+"""Measurements as parts of sentences: times, rates, comparisons and scaling by threads, in LaTeX.
+
+A verdict comes from `ladder.statistics.compare`, so that a sentence claims a difference only where the samples show
+one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
+"""
+
+import math
+
+from ladder.report import study
+from ladder.report.latex import code, digits, listed, number, percent, rate, seconds, seconds_between
+from ladder.statistics import intervals, verdicts
+
+# A time within a tenth of the shortest counts as levelled off.
+LEVEL = 1.1
+
+
+class Missing(str):
+    """A value for want of a measurement: words that fit where the value would stand."""
+
+
+NOTHING = Missing(r"\nomeasurement{}")
+
+
+def with_prefix(prefix, values):
+    """The values under longer keys."""
+    return {f"{prefix}/{key}": value for key, value in values.items()}
+
+
+def time_of(frame):
+    """The median time of a case and its 95 % interval."""
+    if frame.empty:
+        return {"time": None, "interval": None}
+    found = intervals.summary(study.processes(frame))
+    return {"time": seconds(found.median), "interval": seconds_between(found.low, found.high)}
+
+
+def rate_of(frame, ceiling):
+    """FLOP/s at the median time, and its share of the ceiling."""
+    if frame.empty:
+        return {"rate": None, "share-of-ceiling": None}
+    found = frame["flops"].iloc[0] / frame["seconds"].median()
+    return {"rate": rate(found, "flops"), "share-of-ceiling": percent(found / ceiling) if ceiling else None}
+
+
+def comparison(frame, other, name):
+    """How a case does against another, as the predicate of a sentence."""
+    if frame.empty or other.empty:
+        return Missing(f"was not compared with {name} for want of a measurement")
+    found = verdicts.compare(study.processes(frame), study.processes(other))
+    if found.word == "faster":
+        return f"is {number(1 / found.ratio)} times as fast as {name} ({between(1 / found.high, 1 / found.low)})"
+    if found.word == "slower":
+        return f"takes {number(found.ratio)} times as long as {name} ({between(found.low, found.high)})"
+    if not bounded(found.low, found.high):
+        return f"takes {number(found.ratio)} times as long as {name} (from too few processes to rule out chance)"
+    around = f"it takes {number(found.ratio)} times as long; {between(found.low, found.high)}"
+    return f"can't be told apart from {name} ({around})"
+
+
+def bounded(low, high):
+    """Whether an interval of ratios has ends."""
+    return low > 0 and high < math.inf
+
+
+def between(low, high, level=99):
+    """An interval of ratios, in brackets' words."""
+    if not bounded(low, high):
+        return "no interval from so few processes"
+    return f"\\qty{{{level}}}{{\\percent}} interval \\numrange{{{digits(low)}}}{{{digits(high)}}}"
+
+
+def counted(count, noun):
+    """1 thread, 2 threads."""
+    return f"\\num{{{count}}} {noun}{'s' if count > 1 else ''}"
+
+
+def thread_count(count):
+    """1 thread, 2 threads."""
+    return counted(count, "thread")
+
+
+def levels_off(cases):
+    """The fewest threads whose median is within a tenth of the shortest."""
+    shortest = cases[study.shortest(cases)]["seconds"].median()
+    return min(count for count in cases if cases[count]["seconds"].median() <= LEVEL * shortest)
+
+
+def scaling(cases):
+    """How the time goes with the number of threads: {threads: rows} to numbers and a predicate."""
+    names = ("fewest-threads", "fewest-time", "best-threads", "best-time", "most-threads", "speedup", "levels-off")
+    if not cases:
+        return dict.fromkeys(names) | {"scaling": Missing("has no measurement")}
+    few, best, most = min(cases), study.shortest(cases), max(cases)
+    start, end = (seconds(cases[count]["seconds"].median()) for count in (few, best))
+    single = f"was measured on {thread_count(few)} alone: {start}"
+    values = {"fewest-threads": thread_count(few), "fewest-time": start, "best-threads": thread_count(best)}
+    values |= {"best-time": end, "most-threads": thread_count(most)}
+    if len(cases) == 1:
+        return values | {"speedup": Missing("none"), "levels-off": Missing("unknown"), "scaling": single}
+    ratio, low, high = verdicts.speedup(study.processes(cases[few]), study.processes(cases[best]))
+    is_faster = verdicts.compare(study.processes(cases[best]), study.processes(cases[few])).word == "faster"
+    if is_faster:
+        sentence = (
+            f"falls from {start} on {thread_count(few)} to {end} on {thread_count(best)}, the best of those tried: "
+            f"a speed-up of {number(ratio)} ({between(low, high, 95)})"
+        )
+        if best < most:
+            back = comparison(cases[most], cases[best], thread_count(best))
+            sentence += f"; on {thread_count(most)} the program {back}"
+    elif best == few:
+        sentence = f"is {start} on {thread_count(few)}; no other count up to {most} has a shorter median"
+    else:
+        best_time = f"{end} on {thread_count(best)}"
+        sentence = f"is {start} on {thread_count(few)}, from which the best median, {best_time}, can't be told apart"
+    return values | {"speedup": number(ratio), "levels-off": thread_count(levels_off(cases)), "scaling": sentence}
+
+
+def intensity(frame):
+    """FLOPs per byte moved at least."""
+    return float(frame["flops"].iloc[0] / frame["bytes"].iloc[0]) if len(frame) else None
+
+
+def caches(frame):
+    """The cache protocols of some rows."""
+    return listed(study.values(frame, "cache")) or None
+
+
+def side(value, ridge):
+    """Which ceiling limits a product of this intensity."""
+    if value is None or ridge is None:
+        return Missing("on a side of the ridge that is unknown for want of a measurement")
+    return (
+        "above the ridge, where arithmetic is the limit"
+        if value >= ridge
+        else "below the ridge, where memory is the limit"
+    )
+
+
+def pairs(cases, under=""):
+    """Every case against every other: `<case><under>/against/<other>`."""
+    return {
+        f"{name}{under}/against/{other}": comparison(frame, cases[other], code(other))
+        for name, frame in cases.items()
+        for other in cases
+        if other != name
+    }
+
+
+def span(counts):
+    """One count, or the lowest and the highest."""
+    found = sorted(set(counts))
+    if not found:
+        return None
+    return f"\\num{{{found[0]}}}" if len(found) == 1 else f"\\numrange{{{found[0]}}}{{{found[-1]}}}"
+
+
+def number_of_cases(found, experiment, **conditions):
+    """The number of an experiment's cases with a measurement, or None."""
+    count = study.count(found.samples(experiment, **conditions))
+    return f"\\num{{{count}}}" if count else None

@@ -1,0 +1,102 @@
+"""The table of the plan: how many cases were measured, and which were not, and why."""
+
+import itertools
+
+from ladder.report import latex, study
+from ladder.report.cells import NONE
+from ladder.report.latex import code, escape, listed
+from ladder.report.study import CASE
+
+# The columns that name a case, in the order in which they are read.
+NAMING = (
+    "variant",
+    "product",
+    "kernel",
+    "form",
+    "dtype",
+    "ranks",
+    "threads",
+    "binding",
+    "mode",
+    "chunks",
+    "cache",
+    "batch",
+    "m",
+    "n",
+    "k",
+    "images",
+    "epochs",
+)
+
+
+def plan(found):
+    """How many cases were measured and which were not, and why: the subject's by experiment, other machines' in all."""
+    rows = []
+    for experiment in found.tables:
+        ran, absent = found.rows("samples", experiment), found.rows("missing", experiment)
+        if len(ran) or len(absent):
+            counts = [str(study.count(frame)) for frame in (ran, absent)]
+            rows.append([code(experiment), *counts, reasons(absent, ran.empty)])
+    for name in found.machines():
+        if name != found.subject:
+            frames = (study.where(found.everything(table), machine=name) for table in ("samples", "missing"))
+            rows += [
+                None,
+                [code(name), *(str(study.count(frame)) for frame in frames), "another machine, in all"],
+            ]
+    columns = r">{\raggedright}p{0.2\linewidth}rr>{\raggedright\arraybackslash}p{0.55\linewidth}"
+    return latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
+
+
+def reasons(absent, is_all):
+    """The cases without a record, grouped by why; where that `is_all` of them for one reason, their variants."""
+    if absent.empty:
+        return NONE
+    if is_all and absent["why"].nunique() == 1:
+        return f"{escape(absent['why'].iloc[0])}: every case of {listed(map(code, absent['variant'].unique()))}"
+    why = absent["why"].str.replace(
+        r"needs \d+ cores, (\d+) to be had", r"more threads or ranks than the \1 cores to be had", regex=True
+    )
+    parts = []
+    for reason, rows in absent.groupby(why, sort=False):
+        names = rows.drop_duplicates(CASE)
+        columns = naming_columns(names)
+        cases = [tuple(row) for row in names[columns].astype(object).where(names[columns].notna(), None).to_numpy()]
+        parts.append(f"{escape(reason)}: {'; '.join(grouped(columns, cases))}")
+    return ". ".join(parts)
+
+
+def naming_columns(rows):
+    """The fewest columns, in the order of NAMING, that tell the rows' cases apart; variant and threads always."""
+    columns = []
+    for column in [name for name in NAMING if name in rows]:
+        told_apart = columns and not rows.duplicated(columns).any()
+        if column in ("variant", "threads") or (rows[column].nunique(dropna=False) > 1 and not told_apart):
+            columns.append(column)
+    return columns
+
+
+def grouped(columns, cases):
+    """Cases in as few words as products of values allow: `openmp, blas, threads 4, 6`."""
+    choices = [list(dict.fromkeys(case[index] for case in cases)) for index in range(len(columns))]
+    if len(set(cases)) == len(list(itertools.product(*choices))):
+        return [
+            " ".join(
+                in_words(column, values) for column, values in zip(columns, choices, strict=True) if values != [None]
+            )
+        ]
+    index = next(index for index, values in enumerate(choices) if len(values) > 1)
+    parts = []
+    for value in choices[index]:
+        parts += grouped(columns, [case for case in cases if case[index] == value])
+    return parts
+
+
+def in_words(column, values):
+    """One column's values, with the column's name where the values don't speak for themselves."""
+    values = ", ".join(code(value) for value in values if value is not None)
+    return (
+        values
+        if column in ("variant", "product", "kernel", "form", "dtype", "binding", "mode")
+        else f"{escape(column)} {values}"
+    )

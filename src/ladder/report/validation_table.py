@@ -1,0 +1,57 @@
+"""The table of validation: per variant the comparison with a reference that came nearest to its bound."""
+
+import pandas as pd
+
+from ladder.report import latex, study
+from ladder.report.latex import code, escape
+from ladder.report.study import CASE
+
+
+def nearest(found):
+    """Per workload, variant, product and dtype, the comparison that came nearest to its bound: a frame."""
+    checks = found.everything("checks")
+    if checks.empty:
+        return checks
+    product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
+    checks = checks.assign(
+        product=product.fillna(""), used=checks["error"] / checks["bound"].where(checks["bound"] > 0, float("nan"))
+    ).fillna({"used": 0.0})
+    checks = checks.drop_duplicates(["machine", *CASE, "process", "check"])
+    rows = []
+    for (workload, variant, product, dtype), part in checks.groupby(["workload", "variant", "product", "dtype"]):
+        worst = part.loc[part["used"] == part["used"].max()].iloc[0]
+        row = {"workload": workload, "variant": f"{variant}, {product}" if product else variant, "dtype": dtype}
+        row |= {"cases": study.count(part), "comparisons": len(part), "check": worst["check"]}
+        row |= {"error": worst["error"], "bound": worst["bound"]}
+        rows.append(row | {"margin": worst["bound"] / worst["error"] if worst["error"] else float("inf")})
+    return pd.DataFrame(rows)
+
+
+def latex_table(found):
+    """The table of `nearest`."""
+    frame, rows = nearest(found), []
+    for _, part in frame.groupby("workload") if len(frame) else ():
+        rows += [None] if rows else []
+        rows += [
+            [
+                *(code(one[name]) for name in ("workload", "variant", "dtype")),
+                *(str(one[name]) for name in ("cases", "comparisons")),
+                escape(one["check"]),
+                *(latex.number(one[name]) for name in ("error", "bound")),
+                "exact" if one["error"] == 0 else latex.number(one["margin"]),
+            ]
+            for one in part.to_dict("records")
+        ]
+    head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
+    return latex.long_table("lllrrlrrr", head, rows)
+
+
+def page(found):
+    """The table of `nearest` as a page of the report."""
+    frame = nearest(found)
+    shown = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
+    style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Validation</title><style>{style}</style>'
+        + (f"</head><body>\n{shown}\n</body></html>\n")
+    )

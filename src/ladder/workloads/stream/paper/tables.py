@@ -1,0 +1,57 @@
+"""The tables of the measured ceilings of every machine, of its cores and of its cards."""
+
+from ladder.report import latex, roofs, study
+from ladder.report.cells import rate
+from ladder.report.latex import code
+from ladder.workloads.fma.paper.numbers import multiply_adds
+from ladder.workloads.stream.paper.numbers import KERNELS, TRANSFERS, link
+
+DTYPES = ("float64", "float32")
+GIGA, TERA = 1e9, 1e12
+
+
+def tables(found):
+    """Every table's LaTeX by its name."""
+    return {"ceilings": of_cores(found), "gpu_ceilings": of_cards(found)}
+
+
+def of_cores(found):
+    """Arithmetic on one thread and at best, streams at best."""
+    rows = []
+    for name in found.machines():
+        machine = found.of(name)
+        products = [machine.samples("ceiling_arithmetic", dtype=dtype) for dtype in DTYPES]
+        streams = [machine.samples("ceiling_bandwidth", kernel=kernel) for kernel in KERNELS]
+        rates = [
+            study.best_rate(rows, "flops") for frame in products for rows in (study.where(frame, threads=1), frame)
+        ]
+        rates += [study.best_rate(frame, "bytes") for frame in streams]
+        if any(rates):
+            rows.append([code(name), *(rate(best, GIGA) for best in rates)])
+    one, best = r"1 thread", "best"
+    head = ["", one, best, one, best, *KERNELS]
+    groups = (
+        r"& \multicolumn{2}{c}{float64, GFLOP/s} & \multicolumn{2}{c}{float32, GFLOP/s} & \multicolumn{3}{c}{GB/s} \\"
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}\cmidrule(l){6-8}"
+    )
+    head[0] = groups + "\nMachine"
+    return latex.table(r">{\raggedright}p{0.26\linewidth}rrrrrrr", head, rows)
+
+
+def of_cards(found):
+    """Arithmetic of each machine's card, its memory, and the copies to it and back."""
+    rows = []
+    for name in found.machines():
+        one = found.of(name)
+        tf32 = study.best_rate(one.samples("ceiling_gpu_tf32"), "flops")
+        products = [roofs.card_arithmetic(one, dtype) for dtype in DTYPES]
+        flops = [*products, tf32, *(multiply_adds(one, dtype) for dtype in DTYPES)]
+        rates = [*(roofs.card_bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
+        if any([*flops, *rates]):
+            cells = [*(rate(best, TERA) for best in flops), *(rate(best, GIGA) for best in rates)]
+            rows.append([code(name), *cells])
+    heads = r"& \multicolumn{3}{c}{cuBLAS, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
+    heads += r" & \multicolumn{3}{c}{memory, GB/s} & \multicolumn{2}{c}{link, GB/s} \\"
+    heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-6}\cmidrule(lr){7-9}\cmidrule(l){10-11}" + "\nMachine"
+    heads = [heads, *map(code, [*DTYPES, "tf32", *DTYPES]), *KERNELS, "to", "from"]
+    return latex.table(r">{\raggedright}p{0.2\linewidth}rrrrrrrrrr", heads, rows)
