@@ -1,5 +1,7 @@
 # What the rules read and run, as functions of their wildcards.
 import functools
+import hashlib
+import json
 from dataclasses import replace
 
 from ladder.build import binaries
@@ -206,6 +208,12 @@ def code_of(verb):
     """The fingerprint of the code behind a verb that writes about the study, that of all chapters included."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+
+
+def words_of_chapters():
+    """The fingerprint of all that the paper reads of chapters: their order, titles, texts and captions."""
+    texts = json.dumps(chapters.texts() | captions.text())
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
 def study_arguments():

@@ -1,5 +1,7 @@
 # Numbers and tables become LaTeX, LaTeX becomes the paper, and everything becomes one report.
 
+from ladder.report import captions, chapters, tables
+
 TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
 TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
 # What each kernel takes that the study could run on a GPU.
@@ -7,15 +9,9 @@ KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 # What the machines are: this one where it has measured, and the published ones.
 DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
-# The tables of `ladder.tables`, by name.
-PAPER_TABLES = expand(
-    "results/tex/{table}.tex",
-    table=(
-        "machines software ceilings plan validation gemm_square gemm_threads mlp_threads mlp_peers compared"
-        " gpu_ceilings gpu_square gpu_training gpu_mlp kernels gemv_threads gemv_mpi gemv_gpu gemv_cards"
-    ).split(),
-)
+PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
 PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
+PAPER_SOURCES += map(str, chapters.files(*chapters.TEXTS))
 
 
 rule numbers:
@@ -87,6 +83,7 @@ rule typeset:
         ENVIRONMENT
     params:
         sources=lambda wildcards: code_of("paper"),
+        words=lambda wildcards: words_of_chapters(),
     shell:
         ladder(
             "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"

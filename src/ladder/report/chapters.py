@@ -20,6 +20,7 @@ from pathlib import Path
 
 from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError
+from ladder.report import latex
 
 # Behind all chapters that say where they stand.
 LAST = 1000
@@ -33,6 +34,7 @@ class Chapter:
     workload: str
     folder: Path
     order: int
+    title: str
     tables: tuple[str, ...]
 
     def module(self, name):
@@ -55,7 +57,8 @@ def chapters():
         folder = next((one for one in map(paper_of, workloads.folders(workload)) if one.is_dir()), None)
         if folder:
             stated = literals.read(folder / "__init__.py")
-            found.append(Chapter(workload, folder, stated.get("ORDER", LAST), tuple(stated.get("TABLES", ()))))
+            order, title = stated.get("ORDER", LAST), stated.get("TITLE", workload)
+            found.append(Chapter(workload, folder, order, title, tuple(stated.get("TABLES", ()))))
     return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
 
 
@@ -124,7 +127,12 @@ def texts():
     found = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
     having = {name: [one.workload for one in every if one.text(name)] for name in TEXTS}
     bodies = {
-        "chaptertexts": "".join(f"\\input{{chapters/{name}/text}}\n" for name in having["text.tex"]),
+        "chaptertexts": "".join(
+            f"\\section{{{latex.escape(one.title)}}}\n\\label{{section:{one.workload}}}\n"
+            f"\\input{{chapters/{one.workload}/text}}\n"
+            for one in every
+            if one.text("text.tex")
+        ),
         "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
         # Rows of a table, which no \input may interrupt.
         "chapterfindings": "\\midrule\n".join(filter(None, (one.text("findings.tex") for one in every))),

@@ -26,6 +26,12 @@ def code(text):
     return found
 
 
+def prose(text):
+    """Plain text with code in `backticks` as LaTeX."""
+    parts = " ".join(text.split()).split("`")  # text and code in turns
+    return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
+
+
 def digits(value, count=3):
     """A number with `count` significant digits and no exponent: 0.0123, 1.23, 123, 1230."""
     if not value:

@@ -1,6 +1,6 @@
 """The paper's tables as LaTeX: those of the study as a whole, and those of all chapters."""
 
-from ladder.report import chapters, kernels_table, machines_table, plan_table, validation_table
+from ladder.report import chapters
 
 # The names of the former, which planning reads.
 OWN = ("machines", "software", "plan", "validation", "kernels")
@@ -13,6 +13,13 @@ def names():
 
 def tables(found, reports=()):
     """Every table's LaTeX by its file's name; `reports` are the files that say what each built kernel takes."""
+    from ladder.report import (
+        kernels_table,
+        machines_table,
+        plan_table,
+        validation_table,
+    )  # planning asks for names only
+
     own = {
         "machines": machines_table.machines(found),
         "software": machines_table.software(found),

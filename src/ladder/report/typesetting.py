@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import MappingProxyType
 
 from ladder.errors import LadderError
 
@@ -13,20 +14,24 @@ PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-
 EPOCH = "1700000000"
 
 
-def build(source, inputs, folder, out):
+def build(source, inputs, folder, out, texts=MappingProxyType({})):
     """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first complaint.
 
     The generated `inputs` are copied there first, so that no stale one is seen: results/tex/plan.tex is read as
-    `tex/plan`.
+    `tex/plan`. `texts`, {path in the folder: text}, are written there.
     """
     source, folder, out = Path(source), Path(folder), Path(out)
     if shutil.which("latexmk") is None:
         raise LadderError(f"The paper needs LaTeX: latexmk isn't installed. On Debian: apt-get install {PACKAGES}.")
     shutil.rmtree(folder, ignore_errors=True)  # what a failed run leaves can fail the next one
     for path in map(Path, inputs):
-        place = folder / path.parent.name / path.name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
+        copy = folder / path.parent.name / path.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
     home = f"{source.parent.resolve()}:{folder.resolve()}:"
     variables = {"TEXINPUTS": home, "BIBINPUTS": home, "SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
     # Long lines, so that a complaint isn't broken in the log.
@@ -41,12 +46,12 @@ def build(source, inputs, folder, out):
         errors="replace",
     )
     log = folder / source.with_suffix(".log").name
-    said = log.read_text(errors="replace") if log.exists() else done.stdout + done.stderr
+    messages = log.read_text(errors="replace") if log.exists() else done.stdout + done.stderr
     if done.returncode:
         raise LadderError(
-            f"LaTeX stopped: {complaint(said) or complaint(done.stdout + done.stderr)}. All of it: {log}."
+            f"LaTeX stopped: {complaint(messages) or complaint(done.stdout + done.stderr)}. All of it: {log}."
         )
-    if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", said):
+    if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
         raise LadderError(
             f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend the reference in {source}."
         )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ladder.report import typesetting
+from ladder.report import captions, chapters, typesetting
 
 
 def add_arguments(parser):
@@ -12,4 +12,5 @@ def add_arguments(parser):
 
 
 def run(options):
-    typesetting.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out)
+    texts = chapters.texts() | captions.text()
+    typesetting.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out, texts)
