@@ -11,7 +11,7 @@ def chapter(folder, workload="gemm", order=1, tables=(), **texts):
     folder.mkdir()
     for name, text in texts.items():
         (folder / name.replace("_", ".")).write_text(text)
-    return chapters.Chapter(workload, folder, order, tables)
+    return chapters.Chapter(workload, folder, order, f"On {workload}", tables)
 
 
 def test_the_projects_chapters_stand_in_their_order():
@@ -55,6 +55,7 @@ def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
     assert found["chapters/gemm/text.tex"] == "A"
     main = found["chapters.tex"]
     assert main.index("chapters/gemm/text") < main.index("chapters/gemv/text")
+    assert r"\section{On gemm}" in main
     assert "a & b \\\\\n\\midrule\nb & c \\\\\n" in main
     assert "{,chapters/gemv/references}" in main.replace("%\n", "")
     (tmp_path / "a/references.bib").write_text(work)

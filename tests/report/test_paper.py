@@ -13,7 +13,7 @@ import made_up
 from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.report import figures, gemv_numbers, gemv_tables, gpu, latex, numbers, tables, typesetting
+from ladder.report import captions, chapters, figures, latex, numbers, tables, typesetting
 from ladder.report.study import Study
 
 PAPER = ROOT / "paper"
@@ -22,35 +22,33 @@ needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk is
 
 
 def values_of(found):
-    more = gpu.numbers(found) | gemv_numbers.numbers(found)
-    return numbers.numbers(found, configuration.protocol({}), 1.25) | numbers.filled(more)
-
-
-def tables_of(found, reports=()):
-    return tables.all_tables(found) | gpu.tables(found, reports) | gemv_tables.tables(found)
+    return numbers.numbers(found, configuration.protocol({}), 1.25)
 
 
 def generated(found, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
     latex.write(folder / "results/numbers.tex", numbers.text(values_of(found)))
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
-    for name, text in tables_of(found, [folder / "kernel.json"]).items():
+    for name, text in tables.tables(found, [folder / "kernel.json"]).items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
 
 
 def sources():
-    return {path.name: path.read_text() for path in sorted(PAPER.glob("*.tex"))}
+    """All LaTeX that the paper is written in, of the skeleton and of the chapters, by path."""
+    return {
+        str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:3])]
+    }
 
 
-def results():
-    """The section of the results with the files that are part of it."""
-    return sources()["results.tex"] + sources()["gemv.tex"]
+def joined():
+    return "\n".join(sources().values())
 
 
 def build(found, folder):
     """The PDF of the paper about a study, and the log of its making."""
-    typesetting.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf")
+    texts = chapters.texts() | captions.text()
+    typesetting.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf", texts)
     return folder / "paper.pdf", (folder / "build/ladder.log").read_text(errors="replace")
 
 
@@ -64,34 +62,36 @@ def text_of(pdf):
 
 
 def test_every_key_of_the_text_is_one_of_the_numbers():
-    keys = set(values_of(Study({}, None)))
-    asked = {key for name, text in sources().items() if name != "macros.tex" for key in ASKED.findall(text)}
+    asked = set(ASKED.findall(joined().replace((PAPER / "macros.tex").read_text(), "")))
     assert len(asked) > 100
-    assert asked <= keys
+    assert asked <= set(values_of(Study({}, None)))
 
 
-def test_every_table_of_the_text_is_written():
-    asked = set(re.findall(r"\\(?:long)?studytable\{(\w+)\}", results() + sources()["appendix.tex"]))
-    assert asked == set(tables_of(Study({}, None)))
+def test_every_table_is_in_the_text():
+    assert sorted(re.findall(r"\\(?:long)?studytable\{(\w+)\}", joined())) == sorted(tables.names())
 
 
 def test_every_figure_is_in_the_text():
-    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", results())) == figures.names()
+    assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", joined())) == figures.names()
 
 
-@pytest.mark.parametrize("name", ["results.tex", "gemv.tex", "introduction.tex"])
-def test_no_measured_number_is_typed_by_hand(name):
-    text = re.sub(r"(?m)%.*$", "", sources()[name])
-    text = re.sub(r"\\(?:result|ifmeasured|ref|label|cite[a-z]*)\{[^{}]*\}", "", text)
+@pytest.mark.parametrize(
+    "path", [PAPER / "results.tex", PAPER / "introduction.tex", *chapters.files("text.tex")], ids=str
+)
+def test_no_measured_number_is_typed_by_hand(path):
+    text = re.sub(r"(?m)%.*$", "", path.read_text())
+    text = re.sub(r"\\(?:result|ifmeasured|ref|label|studyfigure|cite[a-z]*)\{[^{}]*\}", "", text)
     # The pixels of an image, the level of an interval, BLAS's level, the cache, and words of figures' and types' names.
     text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
 
 
-def test_every_cited_work_is_in_the_bibliography_and_every_entry_is_cited():
-    groups = [group for text in sources().values() for group in re.findall(r"\\cite\w*\{([^}]*)\}", text)]
-    cited = {key for group in groups for key in group.split(",")}
-    assert cited == set(re.findall(r"@\w+\{(\w+),", (PAPER / "references.bib").read_text()))
+def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
+    cited = {key for group in re.findall(r"\\cite\w*\{([^}]*)\}", joined()) for key in group.split(",")}
+    bibliographies = [PAPER / "references.bib", *chapters.files("references.bib")]
+    assert sorted(cited) == sorted(
+        key for path in bibliographies for key in re.findall(r"@\w+\{(\w+),", path.read_text())
+    )
 
 
 @needs_latex

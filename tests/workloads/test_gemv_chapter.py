@@ -5,10 +5,11 @@ import pytest
 
 import made_up
 from ladder.records.case import Case
-from ladder.report import gemv_numbers, gemv_tables
 from ladder.report.latex import code, percent, rate
-from ladder.report.numbers import Missing
+from ladder.report.phrases import Missing
 from ladder.report.study import Study
+from ladder.workloads.gemv.paper import numbers as gemv_numbers
+from ladder.workloads.gemv.paper import tables as gemv_tables
 
 EVERYTHING = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
 
@@ -105,7 +106,7 @@ def test_ranks_on_several_nodes_are_told_of(found):
     samples = spread.tables["gemv_mpi"]["samples"]
     spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=samples["ranks"].clip(upper=2))
     assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] == r"\num{2} nodes"
-    assert r"4 on \num{2} nodes" in gemv_tables.tables(spread)["gemv_mpi"]
+    assert r"4 on \num{2} nodes" in gemv_tables.tables(spread)["mpi"]
     # As beside another machine, of which they are known.
     spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=pd.array([pd.NA] * len(samples), dtype="Int64"))
     assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] is None
@@ -235,16 +236,16 @@ def test_a_missing_phase_is_no_error(found):
     assert values["gemv/mpi/ship/computation"] is None
     assert values["gemv/mpi/largest/one"] == "at a number of products that was not measured"
     assert values["gemv/findings/communication/verdict"] == "not tested"
-    assert gemv_tables.tables(changed)["gemv_mpi"].count("--") > 16
+    assert gemv_tables.tables(changed)["mpi"].count("--") > 16
 
 
 def test_the_tables_have_a_row_for_every_case_or_say_that_there_is_none(found):
     tables = gemv_tables.tables(found)
-    counts = {"gemv_threads": 4, "gemv_mpi": 2 * 2 * 5, "gemv_gpu": 3 * 5, "gemv_cards": 3 * 2 * 2}
+    counts = {"threads": 4, "mpi": 2 * 2 * 5, "gpu": 3 * 5, "cards": 3 * 2 * 2}
     for name, count in counts.items():
         lines = [line for line in tables[name].splitlines() if line.endswith(r"\\") and "texttt{" in line]
         assert len(lines) == count, name
-    assert "1, graph" in tables["gemv_cards"]
+    assert "1, graph" in tables["cards"]
     for text in gemv_tables.tables(Study({}, None)).values():
         assert text.startswith(r"\emph{There is no measurement")
 
