@@ -13,6 +13,9 @@ import numpy as np
 
 from ladder.harness.validation import compare, unit_roundoff
 
+RUNGS = {
+    "cuda": "several recurrences in the registers of each thread of a GPU",
+}
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
 

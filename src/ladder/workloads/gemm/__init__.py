@@ -19,6 +19,18 @@ import numpy as np
 
 from ladder.harness.validation import Check, compare, product_factor, rounding_factor
 
+RUNGS = {
+    "openmp": "three nested loops, the outermost shared among OpenMP threads; one thread is the serial program",
+    "interchanged": "the loops in the order i-k-j, so that the innermost one is vectorised",
+    "tiled": "blocks for every cache, packed panels, and sums that stay in registers",
+    "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
+    "cuda_naive": "a thread per element of the result, operands straight from global memory",
+    "cuda_shared": "square tiles of the operands in shared memory",
+    "cuda_tiled": "tiles in shared memory, smaller tiles of them in registers",
+    "cuda_mma": "tiles for the tensor cores, several of them under way",
+    "cublas": "cuBLAS, with its own choice of kernels",
+    "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
+}
 SIZES = {
     "form": ("nn", "tn", "nt"),
     "m": int,

@@ -15,6 +15,20 @@ import numpy as np
 from ladder.devices import large
 from ladder.harness.validation import compare, random_sum_factor
 
+RUNGS = {
+    "openmp": "rows shared among OpenMP threads, four at once",
+    "openmp_bound": "the same on threads that are bound to cores, with rows in the memory nearest to them",
+    "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
+    "mpi": "rows scattered over ranks of MPI, a core each",
+    "mpi_openmp": "fewer ranks, with OpenMP threads in each",
+    "cuda_naive": "a thread per row on a GPU",
+    "cuda_shared": "the same, with parts of x in shared memory",
+    "cuda_coalesced": "a thread per row of the transposed matrix, so that a warp reads consecutive elements",
+    "cuda_warp": "a warp or a block for several rows, by accesses of 16 bytes",
+    "cublas": "cuBLAS",
+    "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and the hosts' memory",
+    "nccl_cublas": "cuBLAS on several GPUs, rows from card to card by NCCL",
+}
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
 

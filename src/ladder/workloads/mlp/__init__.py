@@ -18,6 +18,13 @@ import numpy as np
 from ladder.harness.validation import Check, compare
 from ladder.workloads.mlp import reference
 
+RUNGS = {
+    "host": "on the CPU, its products by any host variant of `gemm`, the rest fused and on the same threads",
+    "cuda": "on a GPU, its products by any CUDA variant of `gemm`, an epoch as one CUDA graph",
+    "numpy_loop": "peer: written by hand in NumPy",
+    "pytorch": "peer: PyTorch on the CPU",
+    "pytorch_cuda": "peer: PyTorch on a GPU",
+}
 SIZES = {
     "layers": "784-300-10",
     "activation": ("sigmoid", "relu"),

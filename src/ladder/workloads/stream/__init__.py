@@ -18,6 +18,10 @@ import numpy as np
 from ladder.devices import large
 from ladder.harness.validation import compare, product_factor
 
+RUNGS = {
+    "openmp": "loops of Numba, shared among OpenMP threads",
+    "cuda": "accesses of 16 bytes on a GPU",
+}
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
 STATEFUL = False

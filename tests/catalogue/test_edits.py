@@ -1,0 +1,170 @@
+"""Which measurements of the shipped study an edit makes old, by the fingerprints of all cases on a copy of the code."""
+
+import re
+import shutil
+
+import pytest
+
+from conftest import ROOT
+from ladder.catalogue import imports, sources, workloads
+from ladder.planning import configuration, places, plan
+
+HOST, CARDS = {"host", "mpi"}, {"cuda", "mpi_cuda"}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """All cases of the shipped study."""
+    config = configuration.load([ROOT / "config/config.yaml"])
+    planned = plan.plan(config, places.here(config | {"cores": 2, "gpus": 0}))
+    return list({one.case.key: one.case for one in planned}.values())
+
+
+@pytest.fixture(scope="module")
+def before(cases):
+    """Their fingerprints by key, with the code as it is."""
+    sources.forget()
+    return fingerprints(cases)
+
+
+def fingerprints(cases):
+    return {case.key: sources.fingerprint(case) for case in cases}
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch, before):
+    """A copy of the package, whose fingerprints are those that are taken."""
+    home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "HOME", home)
+    monkeypatch.setattr(workloads, "HOME", home / "workloads")
+    sources.forget()
+    yield home
+    monkeypatch.undo()
+    sources.forget()
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text, f"{old!r} isn't in {path.name}"
+    path.write_text(text.replace(old, new, 1))
+
+
+def outdated(cases, before):
+    """The cases whose measurements are old now."""
+    sources.forget()
+    return [case for case in cases if sources.fingerprint(case) != before[case.key]]
+
+
+NO_MEASUREMENT = [
+    ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
+    ("build/report.py", '"registers": registers', '"registers": registers + 0'),
+    ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
+    ("machine/description.py", "def describe():", "def describe(unused=0):"),
+    ("records/record.py", "def write(", "def write(unused=0, *"),
+    ("planning/plan.py", "def reason_left_out(", "def reason_left_out(unused=0, *"),
+    ("catalogue/imports.py", "def reached(", "def reached(unused=0, *"),
+    ("workloads/gemm/paper/__init__.py", '"""', '"""Other words. '),
+    ("harness/worker.py", '"""The worker', '"""This is the worker'),
+    ("harness/worker.py", "\n\ndef main", "\n\n# A comment.\ndef main"),
+    ("harness/steps.py", "\n\ndef ", "\n\ndef unused():\n    pass\n\n\ndef "),
+]
+
+
+def test_an_edit_of_what_no_measurement_goes_through_makes_none_old(tree, cases, before):
+    """Verdicts, kernels' reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
+    for name, old, new in NO_MEASUREMENT:
+        edit(tree / name, old, new)
+    assert outdated(cases, before) == []
+
+
+SOME = {
+    "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST | CARDS),
+    "the environment of a worker": ("harness/environment.py", "**os.environ,", '**os.environ, "A": "1",', HOST | CARDS),
+    "the environment of the host's": (
+        "devices/host.py",
+        '"OMP_DYNAMIC": "false"',
+        '"OMP_DYNAMIC": "true"',
+        HOST | CARDS,
+    ),
+    "the comparison of results": ("harness/validation.py", "def compare(", "def compare(unused=0, *", HOST | CARDS),
+    "when sampling ends": ("statistics/intervals.py", "def converged(", "def converged(unused=0, *", HOST | CARDS),
+    "the ceilings' judgement": ("harness/possible.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
+    "the flush of the host": ("machine/caches.py", "def flusher(", "def flusher(unused=0, *", HOST),
+    "the flush of a card": ("devices/cuda.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
+    "how kernels are compiled": ("build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"', {"cuda"}),
+}
+
+
+@pytest.mark.parametrize("what", SOME)
+def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tree, cases, before, what):
+    name, old, new, devices = SOME[what]
+    edit(tree / name, old, new)
+    due = {case.key for case in cases if workloads.device(case) in devices}
+    assert {case.key for case in outdated(cases, before)} == due
+
+
+def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
+    edit(tree / "workloads/gemm/launch.py", "START = 64", "START = 65")
+    old = outdated(cases, before)
+    own = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
+    assert {case.variant for case in old if case.workload == "gemm"} == own
+    assert {case.tuning["product"] for case in old if case.workload == "mlp"} == own
+    assert {workloads.device(case) for case in old} == {"cuda"}
+
+
+def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tree, cases, before):
+    edit(tree / "workloads/gemm/ptx.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
+    edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
+    used = {"cuda_tiled", "cuda_mma", "blas"}
+    old = {case.key for case in outdated(cases, before)}
+    assert old == {
+        case.key
+        for case in cases
+        if (case.workload == "gemm" and case.variant in used) or case.tuning.get("product") in used
+    }
+
+
+def test_a_new_rung_leaves_the_others_alone(tree, cases, before):
+    """Its name in RUNGS and in the configuration concerns no other."""
+    edit(tree / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
+    shutil.copy(tree / "workloads/gemm/blas.py", tree / "workloads/gemm/mine.py")
+    assert outdated(cases, before) == []
+
+
+MOVES = [
+    ("harness.validation", "harness.judging"),
+    ("harness.worker", "harness.sampling"),
+    ("harness.workers", "harness.processes"),
+    ("harness.steps", "devices.steps"),
+    ("machine.caches", "devices.caches"),
+    ("devices.large", "harness.large"),
+]
+
+
+def test_moving_and_renaming_modules_of_the_harness_makes_nothing_old(tree, cases, before, monkeypatch):
+    """They are moved and the imports are rewritten, as `git mv` and an editor would."""
+    for old, new in MOVES:
+        (old_package, old_name), (new_package, new_name) = old.split("."), new.split(".")
+        (tree / old_package / f"{old_name}.py").rename(tree / new_package / f"{new_name}.py")
+        for path in tree.rglob("*.py"):
+            path.write_text(moved(path.read_text(), (old_package, old_name), (new_package, new_name)))
+        harness = [re.sub(rf"^ladder\.{old}\b", f"ladder.{new}", root) for root in sources.HARNESS]
+        monkeypatch.setattr(sources, "HARNESS", harness)
+    assert outdated(cases, before) == []
+    assert imports.module_path("ladder.harness.worker") is None
+
+
+def moved(text, old, new):
+    """A module's text in which another has moved."""
+    text = re.sub(rf"\bladder\.{old[0]}\.{old[1]}\b", f"ladder.{new[0]}.{new[1]}", text)
+
+    def split(line):
+        names = [name.strip() for name in line[1].split(",")]
+        if old[1] not in names:
+            return line[0]
+        rest = [name for name in names if name != old[1]]
+        kept = f"from ladder.{old[0]} import {', '.join(rest)}\n" if rest else ""
+        return f"{kept}from ladder.{new[0]} import {new[1]}"
+
+    changed = re.sub(rf"from ladder\.{old[0]} import ([\w, ]+)", split, text)
+    return re.sub(rf"(?<![\w.\"]){old[1]}\.(?=\w)", f"{new[1]}.", changed) if changed != text else changed

@@ -1,0 +1,31 @@
+"""The ladder of each workload: all of its variants in order, with a line each."""
+
+import pytest
+
+from conftest import ROOT
+from ladder.__main__ import main
+from ladder.catalogue import workloads
+
+
+@pytest.mark.parametrize("workload", workloads.names())
+def test_every_variant_is_a_rung_and_every_rung_a_variant(workload, monkeypatch):
+    monkeypatch.delenv("LADDER_VARIANTS", raising=False)
+    found = workloads.rungs(workload)
+    assert sorted(found) == workloads.variants(workload)
+    assert all(found.values())
+    peers = [bool(workloads.constants(workload, variant).get("PEER")) for variant in found]
+    assert peers == sorted(peers), "peers come last"
+
+
+def test_the_ladders_are_printed_with_devices_tunings_and_sizes(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("LADDER_VARIANTS", "")
+    main(["list", "--rungs"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "gemm: form=nn|tn|nt, m, n, k, dtype=float64|float32, source=random|mnist|digits, seed=1" in lines
+    (blas,) = [line.split(maxsplit=2) for line in lines if line.startswith("  blas ") and "OpenBLAS" in line][:1]
+    assert blas[1] == "host"
+    assert blas[2].endswith("(threads)")
+    assert any("(ranks, mode=ship|resident, chunks=1, graph=off|on)" in line for line in lines)
+    printed = {line.split()[0] for line in lines if line.startswith("  ")}
+    assert printed == {variant for workload in workloads.names() for variant in workloads.variants(workload)}
