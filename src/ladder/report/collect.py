@@ -116,8 +116,9 @@ def published_rows(folder, name, experiment, here):
     frame = published_table(folder, name)
     if frame.empty:
         return frame
-    twice = frame[KEY].apply(tuple, axis="columns").isin(here)
-    frame = frame[(frame["experiment"] == experiment) & ~twice].dropna(axis="columns", how="all")
+    frame = frame[frame["experiment"] == experiment]
+    measured_here = pd.MultiIndex.from_frame(frame[KEY]).isin(here)
+    frame = frame[~measured_here].dropna(axis="columns", how="all")
     return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
 
 
