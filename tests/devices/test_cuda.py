@@ -69,7 +69,15 @@ def trained(tmp_path):
         exact = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
         np.savez(tmp_path / "exact.npz", **exact)
         case = Case("mlp", variant, sizes, tuning)
-        limits = {"seconds": 0.1, "samples": 2, "least": 2, "most": 2, "target": 1.0, "phase_passes": 1}
+        limits = {
+            "seconds": 0.1,
+            "samples": 2,
+            "least": 2,
+            "most": 2,
+            "target": 1.0,
+            "phase_passes": 1,
+            "energy": False,
+        }
         job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
         return worker.work(case, mlp, workloads.load_variant("mlp", variant), job)
 
@@ -129,18 +137,23 @@ FAULTS = {
 }
 
 
-def refused(tmp_path, **variables):
-    """The one line with which measuring a case on the stand-in for a GPU ends."""
-    command = [sys.executable, "-m", "ladder", "measure", *NAIVE, "--out", "record.json"]
+def run(tmp_path, case, **variables):
+    """Measure a case on the stand-in for a GPU; the process, which has ended."""
+    command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
     folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
     given = {"XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, folders))}
-    done = subprocess.run(
+    return subprocess.run(
         [*command, "--protocol", json.dumps(PROTOCOL)],
         cwd=tmp_path,
         env={**os.environ, **given, **variables},
         capture_output=True,
         text=True,
     )
+
+
+def refused(tmp_path, case=NAIVE, **variables):
+    """The one line with which measuring a case on the stand-in for a GPU ends."""
+    done = run(tmp_path, case, **variables)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
     assert not (tmp_path / "record.json").exists()
     return done.stderr
@@ -155,6 +168,69 @@ def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
 def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
     said = refused(tmp_path, FAULT="nothing", CUDA_VISIBLE_DEVICES="")
     assert said == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
+
+
+def unjoined(joined):
+    sizes = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm"
+    return "gemm", "wrong_unjoined", f"{sizes},joined={joined}"
+
+
+def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
+    cards(1)
+    variables = {"FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
+    said = refused(tmp_path, unjoined("no"), **variables)
+    assert "The GPU works on for 0.01" in said
+    assert "the variant leaves work in a stream that the current one doesn't wait for" in said
+    done = run(tmp_path, unjoined("yes"), **variables)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "record.json").exists()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("joined", ["no", "yes"])
+@pytest.mark.parametrize("size", [2049, 4097])
+def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
+    monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
+    case = sanitized.case("gemm", "wrong_unjoined", {"joined": joined}, m=size, n=size, k=size)
+    problem = worker.make_problem(workloads.load("gemm"), case, cuda)
+    run = workloads.load_variant("gemm", "wrong_unjoined").setup(problem, joined=joined)
+    cuda.stopwatch(run)
+    if joined == "yes":
+        cuda.require_finished(run)
+    else:
+        with pytest.raises(LadderError, match="The GPU works on for"):
+            cuda.require_finished(run)
+
+
+def test_energy_is_counted_between_changes_of_the_counter(monkeypatch):
+    """The counter counts 3 J a run and changes with every fourth."""
+    runs = []
+    monkeypatch.setattr(nvidia, "energy", lambda uuid: 100.0 + 12 * (len(runs) // 4))
+    monkeypatch.setattr(cuda.card, "name", lambda: "GPU-1")
+    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(cuda, "REPEATS", 0.05)
+    assert cuda.energy(lambda: runs.append(1), timed=lambda run: 1.0) == {"joules": 3.0}
+    assert len(runs) >= 8
+
+
+def test_without_a_counter_there_is_no_energy(monkeypatch):
+    monkeypatch.setattr(cuda.card, "name", lambda: "GPU-1")
+    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(nvidia, "energy", lambda uuid: None)
+    assert cuda.energy(lambda: None) == {}
+    monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
+    monkeypatch.setattr(cuda, "PATIENCE", 0.01)
+    monkeypatch.setattr(cuda, "REPEATS", 0.01)
+    assert cuda.energy(lambda: None, timed=lambda run: 1.0) == {}
+
+
+@pytest.mark.gpu
+def test_the_energy_of_a_run_is_that_of_a_working_card():
+    wait = cuda.spin()
+    found = cuda.energy(lambda: wait((1,), (1,), (10_000_000,)))
+    if not found:
+        pytest.skip("waits for a card that counts its energy")
+    assert 0.1 < found["joules"] < 10  # of 10 ms at 10 to 1000 W
 
 
 @pytest.mark.parametrize(

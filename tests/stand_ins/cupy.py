@@ -1,9 +1,10 @@
 """A stand-in for CuPy where there is no GPU: its arrays lie on the host, and the variable FAULT says what fails.
 
-The errors have CuPy's classes and CUDA's words.
+The errors have CuPy's classes and CUDA's words. A product in a stream is done when it is waited for, in 10 ms.
 """
 
 import os
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -59,11 +60,80 @@ def RawModule(path):
     return SimpleNamespace(get_function=lambda name: launch)
 
 
+class Stream:
+    """A stream whose work waits, unless it is the default one."""
+
+    def __init__(self, non_blocking):
+        self.due = []
+
+    def __enter__(self):
+        entered.append(self)
+
+    def __exit__(self, *error):
+        entered.pop()
+
+    def do(self, work):
+        if self is default:
+            work()
+        else:
+            self.due.append(work)
+
+    def record(self):
+        return self
+
+    def wait_event(self, stream):
+        while stream.due:
+            stream.due.pop(0)()
+
+
+default = Stream(non_blocking=False)
+streams, entered = [], []  # all but the default one; those of which the last is the current one
+
+
+def new_stream(non_blocking):
+    streams.append(Stream(non_blocking))
+    return streams[-1]
+
+
+def current_stream():
+    return (entered or [default])[-1]
+
+
+def synchronize():
+    for stream in streams:
+        default.wait_event(stream)
+
+
+def matmul(a, b, out):
+    def work():
+        time.sleep(0.01)
+        np.matmul(a, b, out=out)
+
+    current_stream().do(work)
+
+
+class Event:
+    def record(self):
+        self.seconds = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+
+def properties(number):
+    return {"name": b"no card", "uuid": bytes(16), "l2CacheSize": 2**20}
+
+
 cuda = SimpleNamespace(
     runtime=SimpleNamespace(
-        CUDARuntimeError=CUDARuntimeError, getDeviceCount=count_devices, memGetInfo=lambda: (FREE, TOTAL)
+        CUDARuntimeError=CUDARuntimeError,
+        getDeviceCount=count_devices,
+        getDeviceProperties=properties,
+        memGetInfo=lambda: (FREE, TOTAL),
     ),
-    Device=lambda: SimpleNamespace(use=lambda: None, compute_capability="90"),
-    Event=lambda: SimpleNamespace(record=lambda: None, synchronize=lambda: None),
-    get_elapsed_time=lambda start, end: 1.0,
+    Stream=new_stream,
+    get_current_stream=current_stream,
+    Device=lambda: SimpleNamespace(id=0, use=lambda: None, compute_capability="90", synchronize=synchronize),
+    Event=Event,
+    get_elapsed_time=lambda start, end: 1e3 * (end.seconds - start.seconds),
 )

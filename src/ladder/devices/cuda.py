@@ -2,15 +2,21 @@
 
 import contextlib
 import functools
-import statistics
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from ladder.build import binaries, compiler
-from ladder.devices import host
+from ladder.devices import card, host
+from ladder.devices.card import import_cupy, load_cupy, require_card, synchronize
+from ladder.devices.cuda_clock import (
+    between_events,  # noqa: F401
+    event_overhead,  # noqa: F401
+    require_finished,  # noqa: F401
+    spin,  # noqa: F401
+    stopwatch,
+)
 from ladder.devices.host import (
     broadcast,
     by_rank,  # noqa: F401
@@ -28,57 +34,15 @@ from ladder.records import locks
 # Others may be timed meanwhile, on other cards.
 SHARES_MACHINE = True
 CEILINGS = "cuda"
-# Long enough to hide a few launches, short beside the flush of the cache.
-SPIN_NANOSECONDS = 100_000
 # Seconds that a card works before it is asked for its state.
 AT_WORK = 0.1
-SPIN = r"""
-extern "C" __global__ void spin(long long nanoseconds) {
-  long long start, now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (now - start < nanoseconds);
-}
-"""
+# Seconds for which `energy` repeats a run at least, of one batch of runs, and after which it gives up.
+REPEATS, BATCH, PATIENCE = 1.0, 0.02, 30.0
 
 
 def start(case):
     """Import CuPy, which asks for no card yet. Raises LadderError where it isn't installed."""
     import_cupy()
-
-
-def import_cupy():
-    """CuPy. Raises LadderError where it isn't installed."""
-    try:
-        import cupy
-        import cupyx  # noqa: F401
-    except ImportError:
-        require_card()
-        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` brings it.") from None
-    return cupy
-
-
-@functools.cache
-def load_cupy():
-    """CuPy, once it is known that there is a GPU that it can use. Raises LadderError with what is in the way."""
-    cupy = import_cupy()
-    try:
-        cupy.cuda.runtime.getDeviceCount()
-        cupy.cuda.Device().use()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        cards = nvidia.gpus()
-        is_old = "InsufficientDriver" in str(error) and cards  # which CUDA says of no driver too
-        hint = f"update the driver, {cards[0]['driver']}" if is_old else "`nvidia-smi` must list a card"
-        raise LadderError(f"There is no GPU to work on: CUDA says {error}; {hint}.") from None
-    return cupy
-
-
-def require_card():
-    """The names of this machine's cards. Raises LadderError when there is none."""
-    if cards := [card["uuid"] for card in nvidia.gpus()]:
-        return cards
-    raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
 
 
 @contextlib.contextmanager
@@ -187,43 +151,6 @@ def launch(graph, run):
     graph.launch()
 
 
-def stopwatch(run):
-    """Seconds of what `run` has the GPU do, by CUDA events; what two events cost with nothing between is subtracted."""
-    return max(between_events(run) - event_overhead(), 0.0)
-
-
-def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
-    """Seconds from an event before to one after what `run` has the GPU do.
-
-    The GPU is kept busy until the launches are queued, so that a short kernel's time is its own and not the host's.
-    """
-    cupy = load_cupy()
-    start, end = cupy.cuda.Event(), cupy.cuda.Event()
-    spin()((1,), (1,), (spin_nanoseconds,))
-    start.record()
-    run()
-    end.record()
-    end.synchronize()
-    return cupy.cuda.get_elapsed_time(start, end) * 1e-3
-
-
-def synchronize():
-    """Wait until the GPU has finished all work given to it."""
-    load_cupy().cuda.Device().synchronize()
-
-
-@functools.cache
-def event_overhead():
-    """Seconds between two events with nothing between them."""
-    return statistics.median(between_events(lambda: None) for _ in range(101))
-
-
-@functools.cache
-def spin():
-    """The kernel that does nothing for some nanoseconds."""
-    return load_cupy().RawKernel(SPIN, "spin")
-
-
 def flusher():
     """A function that empties the L2 cache by writing twice its size."""
     cupy = load_cupy()
@@ -253,19 +180,48 @@ def state(run, timed=None, same=broadcast):
     An idle card would have slowed down between the samples and the answer. Where ranks run together, `timed` is their
     stopwatch, and `same` gives all of them the first one's decision on whether to go on.
     """
-    cupy = load_cupy()
-    card = uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["uuid"])
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(state_at_work, f"GPU-{card}")
+        answer = pool.submit(state_at_work, card.name())
         while not same(answer.done()):
             (timed or stopwatch)(run)
     return answer.result()
 
 
-def state_at_work(card):
+def state_at_work(uuid):
     """The state of a card once it has worked for a while."""
     time.sleep(AT_WORK)
-    return nvidia.state(card)
+    return nvidia.state(uuid)
+
+
+def energy(run, timed=stopwatch, same=broadcast):
+    """{"joules": energy of a run} by the card's counter, over repeats of at least a second; empty without a counter.
+
+    The runs follow each other with warm caches. The counter changes every few hundredths of a second: both readings are
+    taken right after a change. `timed` and `same` are as in `state`.
+    """
+    counter = functools.partial(nvidia.energy, card.name())
+    if counter() is None:
+        return {}
+    batch = same(max(1, round(BATCH / max(timed(run), 1e-6))))
+    begin, _ = repeated(run, batch, counter, 0.0, same)
+    end, runs = repeated(run, batch, counter, REPEATS, same)
+    return {"joules": (end - begin) / runs} if None not in (begin, end) else {}
+
+
+def repeated(run, batch, counter, seconds, same):
+    """Repeat `run` for some seconds and on until the counter changes: its value, None if it never did, and the runs."""
+    start, before, runs = time.monotonic(), counter(), 0
+    while True:
+        for _ in range(batch):
+            run()
+        synchronize()
+        runs, now = runs + batch, counter()
+        spent = time.monotonic() - start
+        if same(now != before and spent >= seconds):
+            return now, runs
+        if same(spent > seconds + PATIENCE):
+            return None, runs
+        before = now
 
 
 def clocks(variables):

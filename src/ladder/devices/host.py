@@ -213,6 +213,15 @@ def require_threads(case_threads, runtime, found):
             raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
 
 
+def require_finished(run):
+    """Refuse a variant whose runs leave work behind that isn't timed; accept any, since a call's end is its work's."""
+
+
+def energy(run):
+    """{"joules": energy of a run}, where the device counts it; the host doesn't."""
+    return {}
+
+
 def state(run):
     """The device's state while it repeats `run`, for the record; nothing, which holds the CPUs' clocks as they are."""
     return {}

@@ -15,7 +15,9 @@ from ladder.devices import host
 from ladder.devices.host import (
     clocks,  # noqa: F401
     empty,  # noqa: F401
+    energy,  # noqa: F401
     lease,  # noqa: F401
+    require_finished,  # noqa: F401
     set_variables,  # noqa: F401
     staging,  # noqa: F401
     state,  # noqa: F401

@@ -7,7 +7,7 @@ slower than memory, and a host with empty caches would spend the time on fetchin
 
 import os
 
-from ladder.devices import cuda, host, mpi
+from ladder.devices import card, cuda, host, mpi
 from ladder.devices.cuda import (
     clocks,  # noqa: F401
     flusher,  # noqa: F401
@@ -15,6 +15,7 @@ from ladder.devices.cuda import (
     translate_errors,  # noqa: F401
 )
 from ladder.devices.host import (
+    require_finished,  # noqa: F401
     staging,  # noqa: F401
     to_host,  # noqa: F401
     transfers,  # noqa: F401
@@ -31,6 +32,7 @@ from ladder.devices.mpi import (
     share_start,  # noqa: F401
 )
 from ladder.errors import LadderError
+from ladder.machine import nvidia
 
 SHARES_MACHINE = False
 CEILINGS = "cuda"
@@ -90,6 +92,15 @@ def require_threads(case_threads, runtime, found):
             f"{len(cards)} ranks have {len(cards) - shared} cards, so that some share one: give the job a card for "
             "every rank, for example with Slurm's --gpus-per-task=1."
         )
+
+
+def energy(run):
+    """{"joules": energy of a run on all ranks' cards}; empty where one of them doesn't count it."""
+    every = communicator().allgather
+    if not all(every(nvidia.energy(card.name()) is not None)):
+        return {}
+    found = every(cuda.energy(run, stopwatch, broadcast))
+    return {"joules": sum(one["joules"] for one in found)} if all(found) else {}
 
 
 def state(run):

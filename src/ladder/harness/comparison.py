@@ -62,12 +62,8 @@ def side_by_side(
             raise LadderError(
                 f"{case.key} is checked against a reference: write it with the verb `reference` and name it."
             )
-    counts = {"samples": samples, "least": samples, "most": samples, "phase_passes": 1}
-    protocol = counts | {
-        "processes": 1,
-        "target": 0.0,
-        "cap": 0.0,
-    }  # the number of samples alone says when a worker ends
+    counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
+    protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # the number of samples alone ends a worker
     times = {"a": [], "b": []}
     with quiet(a, b), leased(a, b) as variables:
         deadline = time.monotonic() + cap

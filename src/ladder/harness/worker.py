@@ -109,6 +109,7 @@ def work(case, workload, variant, job):
         curve += [points] if isinstance(points, dict) else points or []
     found = device.threads_found()
     device.require_threads(case.threads, workloads.runtime(case), found)
+    device.require_finished(run)
 
     # Timing repeats round 0; for a workload with state that means from the same state each time.
     begin(0)
@@ -116,7 +117,7 @@ def work(case, workload, variant, job):
     checked = time.perf_counter() - began
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
-    state = device.state(run)
+    state = device.state(run) | (device.energy(run) if job.energy else {})
     begin(0)
     validation.poison(problem.outputs)
     run()

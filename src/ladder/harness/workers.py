@@ -44,7 +44,7 @@ class Worker:
             "data": data or {},
             "reference": reference,
             "seconds": protocol["cap"] / protocol["processes"],
-            **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes")},
+            **{name: protocol[name] for name in ("samples", "least", "most", "target", "phase_passes", "energy")},
         }
         self.send(json.dumps(self.job))
 
