@@ -136,6 +136,17 @@ def test_the_columns_of_the_tables(here, one):
     assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
 
 
+def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(here):
+    phases, slowed = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75}
+    here.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=slowed)
+    here.add(case_of(2), samples=[1.0], state={"reasons": []})
+    found = tables(here.plan())["samples"]
+    whole = found[found["phase"] == "total"]
+    assert whole["throttled"].tolist() == [True, True, False]
+    assert whole["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
+    assert found[found["phase"] == "gather"]["joules"].isna().all()
+
+
 def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
     """Of phases alone: a whole call is timed as the slowest rank sees it."""
     passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]

@@ -9,10 +9,11 @@
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
-that of the source that measured the case, as `machine.in_a_word` has it; what was published early lacks it. On a GPU
-that tells it, `throttled` says whether the process's card was held back for power or heat. Where there are ranks,
-`nodes` counts those that they ran on (what was published early lacks it), a phase's seconds are those of the slowest
-rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
+that of the source that measured the case, as `revision.to_text` writes it; what was published early lacks it. On a GPU
+that reports it, `throttled` says whether the process's card was held back for power or heat, and `joules` is the energy
+of a run, where the protocol asks for it. Where there are ranks, `nodes` counts those that they ran on (what was
+published early lacks it), a phase's seconds are those of the slowest rank, and `imbalance` is their ratio to the mean
+over the ranks, 1 where all take equally long.
 """
 
 import zlib
@@ -77,8 +78,9 @@ def rows_of(found, own):
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
             place["throttled"] = not THROTTLING.isdisjoint(reasons)
+        energy = {"joules": process["state"]["joules"]} if "joules" in process.get("state", {}) else {}
         rows["samples"] += [
-            place | {"sample": index, "phase": "total", "seconds": seconds}
+            place | {"sample": index, "phase": "total", "seconds": seconds} | energy
             for index, seconds in enumerate(process["samples"])
         ]
         rows["samples"] += [
