@@ -14,7 +14,8 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.devices import mpi
 from ladder.errors import LadderError
-from ladder.harness import measure, workers
+from ladder.harness import measure
+from ladder.harness import workers as starting
 from ladder.machine import nvidia, programs
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
@@ -175,7 +176,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     other = tmp_path / "mpiexec"
     other.write_text(f"#!/bin/sh\n{script}\n")
     other.chmod(0o755)
-    monkeypatch.setattr(workers, "START", 0.5)
+    monkeypatch.setattr(starting, "START", 0.5)
     began = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
         measured(case_of(2), str(other), {"processes": 3})
@@ -199,8 +200,8 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
         "pathlib.Path('ended').touch()\n"
     )
     other.chmod(0o755)
-    monkeypatch.setattr(workers, "START", 1)
-    monkeypatch.setattr(workers, "PATIENCE", 1)
+    monkeypatch.setattr(starting, "START", 1)
+    monkeypatch.setattr(starting, "PATIENCE", 1)
     with pytest.raises(LadderError, match="wasn't ready after 1 s"):
         measured(case_of(2), str(other))
     assert Path("ended").exists()
