@@ -31,6 +31,7 @@ rule figure:
         ENVIRONMENT
     params:
         sources=lambda wildcards: drawings.fingerprint(wildcards.figure),
+        caption=lambda wildcards: drawings.caption(wildcards.figure),
         tables=lambda wildcards: [f"--tables={folder}" for folder in tables_of(wildcards.figure)],
         ceilings=lambda wildcards: [
             f"--ceilings={name}={path}" for name, path in ceilings_for(wildcards.figure).items()

@@ -1,43 +1,75 @@
-"""The figures: a module each, named like its files, with constants that say what it reads and `draw`, which draws it.
+"""The figures, and the kit that draws them: found in the chapters, a module each in a workload's folder `paper/`.
+
+The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its constants say what it reads, `draw` draws it:
 
 | constant | meaning |
 | --- | --- |
 | TITLE, CATEGORY | what the report calls the figure and its group |
-| EXPERIMENTS | draw gets `tables`: {experiment: {table: DataFrame}}, see `ladder.collect` |
-| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.ceilings.summarise` found} |
-| USES_DATA | draw gets `data`: (name of the data set, `ladder.data.Dataset`) |
+| CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
+| EXPERIMENTS | draw gets `tables`: {experiment: {table: DataFrame}}, see `ladder.report.collect` |
+| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.ceilings.summarise` found} |
+| USES_DATA | draw gets `data`: (name of the data set, the data set) |
 
-Planning reads the constants as text, without importing a module; a module without a TITLE is no figure.
+Planning reads the constants as text, without importing a module; a module without a TITLE supports others. All else in
+this package is the kit, which names no workload: `theme` is how figures look, `looks` how methods do, `layout` is the
+frame of panels, `scales` the axes; `medians` makes of tables what `marks`, `bars`, `by_threads` and `heat` draw.
 """
 
-import ast
-import functools
+import hashlib
 import importlib
-from pathlib import Path
+import re
 
-from ladder.catalogue import sources
+from ladder.catalogue import literals, sources, workloads
 from ladder.errors import LadderError
+from ladder.report import chapters
+from ladder.report.figures import methods
 
-FOLDER = Path(__file__).parent
-CONSTANTS = {"TITLE", "CATEGORY", "EXPERIMENTS", "USES_CEILINGS", "USES_DATA"}
+# The constants, with what they are where a module doesn't state them.
+CONSTANTS = {
+    "TITLE": None,
+    "CATEGORY": None,
+    "CAPTION": None,
+    "EXPERIMENTS": (),
+    "USES_CEILINGS": False,
+    "USES_DATA": False,
+}
 FORMATS = ("pdf", "svg", "png")
 
 
-@functools.cache
-def constants(name):
-    """A figure's constants, read without importing it. Raises LadderError when there is no such figure."""
-    path, found = FOLDER / f"{name}.py", {"EXPERIMENTS": (), "USES_CEILINGS": False, "USES_DATA": False}
-    for node in ast.parse(path.read_text()).body if path.is_file() else ():
-        given = [target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)]
-        found |= {name: ast.literal_eval(node.value) for name in given if name in CONSTANTS}
-    if "TITLE" not in found:
-        raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(names())}.")
-    return found
+def modules():
+    """The figures of all chapters, {name: (workload, path of the module)}, in the order of their names."""
+    found = {}
+    for chapter in chapters.chapters():
+        for path in chapter.folder.glob("*.py"):
+            name = f"{chapter.workload}_{path.stem}"
+            if "TITLE" in literals.read(path) and path.stem != "__init__":
+                if name in found:
+                    raise LadderError(f"{path} and {found[name][1]} are the figure {name!r} both: rename one of them.")
+                found[name] = chapter.workload, path
+    return dict(sorted(found.items()))
 
 
 def names():
     """The names of all figures."""
-    return sorted(path.stem for path in FOLDER.glob("*.py") if "\nTITLE = " in path.read_text())
+    return list(modules())
+
+
+def constants(name):
+    """A figure's constants, read without importing it. Raises LadderError when there is no such figure."""
+    if name not in modules():
+        raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(names())}.")
+    _, path = modules()[name]
+    found = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
+    if missing := [key for key in ("CATEGORY", "CAPTION") if not found[key]]:
+        raise LadderError(f"{path} has no {missing[0]} in plain text: say it beside TITLE.")
+    return found
+
+
+def caption(name):
+    """A figure's caption as reStructuredText, for the report."""
+    parts = " ".join(constants(name)["CAPTION"].split()).split("`")  # text and code in turns
+    parts = [f"``{part}``" if number % 2 else re.sub(r"[*_|\\]", r"\\\g<0>", part) for number, part in enumerate(parts)]
+    return "".join(parts)
 
 
 def drawable(experiments, data=True):
@@ -50,22 +82,26 @@ def drawable(experiments, data=True):
 
 
 def fingerprint(name):
-    """A short digest of the code that a figure depends on: its module's, and that of whatever draws it."""
+    """A short digest of the code that a figure depends on: its module's, that of whatever draws it, and all looks."""
     constants(name)
-    return sources.of(f"ladder.report.figures.{name}", "ladder.report.figures:write")
+    workload, path = modules()[name]
+    code = sources.of(f"ladder.workloads.{workload}.paper.{path.stem}", "ladder.report.figures:write")
+    return hashlib.sha256(f"{code} {methods.looks()} {methods.stated('METHOD')}".encode()).hexdigest()[:16]
 
 
 def module(name):
     """The module of a figure."""
     constants(name)
-    return importlib.import_module(f"ladder.report.figures.{name}")
+    workload, path = modules()[name]
+    workloads.load(workload)
+    return importlib.import_module(f"ladder.workloads.{workload}.paper.{path.stem}")
 
 
 def write(name, out, **given):
     """Draw a figure from what its constants ask for, and write `out`.pdf, .svg and .png; same input, same bytes."""
-    from ladder.report.figures import style  # here, because planning need not wait for matplotlib
+    from ladder.report.figures import theme  # here, because planning need not wait for matplotlib
 
-    with style.context():
+    with theme.context():
         figure = module(name).draw(**given)
         for suffix in FORMATS:
-            style.save(figure, f"{out}.{suffix}")
+            theme.save(figure, f"{out}.{suffix}")

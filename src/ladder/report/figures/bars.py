@@ -1,13 +1,18 @@
 """Horizontal bars in groups, for figures that compare methods in a few sizes or numbers of threads."""
 
+import numpy as np
 import pandas as pd
 
-from ladder.report.figures import medians, style
+from ladder.report.figures import formats, layout, looks, marks, medians, methods
+from ladder.report.figures.theme import DARK, SMALL, sns
 
 INCHES = 0.106  # height of a bar
 GAP = 0.4  # between groups, in bars
-DASHED = {"color": style.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
+WIDE = 0.78  # of the room that a bar has
+DASHED = {"color": DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 DOTTED = DASHED | {"linestyle": (0, (1, 1.5))}
+BESIDE = {"textcoords": "offset points", "va": "center", "fontsize": SMALL, "color": DARK}
+WHOLE = {"whole": looks.Look("whole call", DARK, "o")}
 
 
 def figure(found, unit, around, entries=()):
@@ -18,9 +23,9 @@ def figure(found, unit, around, entries=()):
     counts = {name: len(some) for name, some in found.items()}
     every = [one for some in found.values() for one in some]
     tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in found.items()}
-    height, tall = style.shared_height(counts, tall)
-    drawn = style.new(0.3 + 0.15 * (len(entries) // 5) + height)
-    bands = style.bands(drawn, counts, inches=tall)
+    height, tall = layout.shared_height(counts, tall)
+    drawn = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
+    bands = layout.bands(drawn, counts, inches=tall)
     for name, some in found.items():
         for axes, (title, groups, lines) in zip(bands[name], some, strict=True):
             lines = [(value, look) for value, look in lines if value]
@@ -29,7 +34,7 @@ def figure(found, unit, around, entries=()):
             axes.set_xlabel(unit)
             for value, look in lines:
                 axes.axvline(value, **look)
-    style.legend(drawn, entries, all(converged(groups) for _, groups, _ in every))
+    layout.legend(drawn, entries, all(converged(groups) for _, groups, _ in every))
     return drawn
 
 
@@ -40,49 +45,68 @@ def grouped(axes, groups, reach=0.0):
     of several parts, [(value, colour)] as `parts`, on which a dot is the value; without a value there is its text
     alone. Hollow bars or dots have not converged. The axis reaches to `reach` at least.
     """
-    place, ticks, names = 0.0, [], []
+    top, shown = 0.0, []
     for method, bars in groups:
-        axes.annotate(style.look(method).label, (0, place), (2, 0), **BESIDE, xycoords=("axes fraction", "data"))
-        for number, bar in enumerate(bars, start=1):
-            one(axes, place + number, bar, style.look(method).colour)
-        ticks += [place + number for number in range(1, len(bars) + 1)]
-        names += [bar["name"] for bar in bars]
-        place += 1 + len(bars) + GAP
-    axes.set_yticks(ticks, names)
+        look = looks.look(method)
+        axes.annotate(look.label, (0, top), (2, 0), **BESIDE, xycoords=("axes fraction", "data"))
+        shown += [bar | {"at": top + number, "colour": look.colour} for number, bar in enumerate(bars, start=1)]
+        top += 1 + len(bars) + GAP
+    drawn = [bar for bar in shown if bar["value"] is not None]
+    fill(axes, [bar for bar in drawn if "parts" not in bar])
+    stack(axes, [bar for bar in drawn if "parts" in bar])
+    for bar in shown:
+        write(axes, bar)
+    axes.set_yticks([bar["at"] for bar in shown], [bar["name"] for bar in shown])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(place - GAP - 0.3, -0.6)
-    ends = [length(bar) for _, bars in groups for bar in bars if bar["value"] is not None]
-    axes.set_xlim(0, max([reach, *(1.08 * end for end in ends)]) or 1.0)
+    axes.set_ylim(top - GAP - 0.3, -0.6)
+    axes.set_xlim(0, max([reach, *(1.08 * length(bar) for bar in drawn)]) or 1.0)
     axes.grid(axis="x")
 
 
-BESIDE = {"textcoords": "offset points", "va": "center", "fontsize": 7, "color": style.DARK}
-
-
-def one(axes, place, bar, colour):
-    """One bar, its interval and its text; a missing one has its text in its place."""
-    if bar["value"] is None:
-        axes.annotate(bar["text"], (0, place), (2, 0), **BESIDE, style="italic")
+def fill(axes, bars):
+    """Bars of one value each, hollow where it has not converged, with their intervals."""
+    if not bars:
         return
-    if "parts" in bar:
-        stack(axes, place, bar["parts"])
-        style.points(axes, [bar["value"]], [place], pd.DataFrame([bar]), DOT, along="x")
+    found = pd.DataFrame(bars).reset_index(names="number")
+    palette = [looks.lighter(bar["colour"], bar["shade"]) if bar["converged"] else "white" for bar in bars]
+    before = len(axes.patches)
+    draw(axes, found, x="value", hue="number", palette=palette)
+    for patch, bar in zip(axes.patches[before:], bars, strict=True):
+        patch.set(edgecolor=bar["colour"], linewidth=0.7)
+    marks.intervals(axes, found["at"], found, "x", DARK)
+
+
+def stack(axes, bars):
+    """Bars of several parts, and a dot with its interval on each."""
+    if not bars:
+        return
+    parts = [(bar["at"], value, colour) for bar in bars for value, colour in bar["parts"]]
+    stacked(axes, pd.DataFrame(parts, columns=["at", "value", "colour"]))
+    marks.points(axes, pd.DataFrame(bars).assign(method="whole"), "value", "at", along="x", kinds=WHOLE)
+
+
+def stacked(axes, parts):
+    """Parts of bars beside each other from zero, in their order: rows of at, value and colour."""
+    bars = parts.groupby("at")["value"]
+    parts = parts.assign(left=bars.cumsum() - parts["value"], number=bars.cumcount())
+    for (_, colour), some in parts.groupby(["number", "colour"], sort=False):
+        draw(axes, some, x="value", color=colour, left=some["left"].to_numpy(), edgecolor="white", linewidth=0.4)
+
+
+def draw(axes, found, **given):
+    """Horizontal bars at the heights of the column `at`, in rising order, one row each: seaborn computes nothing."""
+    limits, steps = axes.get_ylim(), np.diff(found["at"])  # seaborn's unit of width is the least step
+    given |= {"width": WIDE / min(steps, default=1.0), "saturation": 1, "errorbar": None, "legend": False}
+    sns.barplot(found, y="at", orient="h", native_scale=True, ax=axes, **given)
+    axes.set(xlabel="", ylabel="", ylim=limits)
+
+
+def write(axes, bar):
+    """The text of a bar, or in its place."""
+    if bar["value"] is None:
+        axes.annotate(bar["text"], (0, bar["at"]), (2, 0), **BESIDE, style="italic")
     else:
-        fill = style.lighter(colour, bar["shade"]) if bar["converged"] else "white"
-        axes.barh(place, bar["value"], 0.78, color=fill, edgecolor=colour, linewidth=0.7)
-        axes.plot([bar["low"], min(bar["high"], style.FAR)], [place, place], color=style.DARK, linewidth=0.8)
-    axes.annotate(bar["text"], (1, place), (3, 0), **BESIDE, xycoords=("axes fraction", "data"))
-
-
-DOT = style.Look("whole call", style.DARK, "o")
-
-
-def stack(axes, place, parts):
-    """Values beside each other from zero, each in its colour."""
-    start = 0.0
-    for value, colour in parts:
-        axes.barh(place, value, 0.78, left=start, color=colour, edgecolor="white", linewidth=0.4)
-        start += value
+        axes.annotate(bar["text"], (1, bar["at"]), (3, 0), **BESIDE, xycoords=("axes fraction", "data"))
 
 
 def length(bar):
@@ -106,7 +130,7 @@ def rates(rows, column, shades, work, ceiling):
                 if (method, one) in found.index
             ],
         )
-        for method in style.ordered(rows["method"])
+        for method in methods.ordered(rows["method"])
     ]
 
 
@@ -117,10 +141,10 @@ def rate(name, shade, found, work, ceiling):
         "name": name,
         "value": value,
         "low": work / found["high"],
-        "high": work / max(found["low"], 1 / style.FAR),
+        "high": work / max(found["low"], 1 / medians.FAR),
         "converged": found["converged"],
         "shade": shade,
-        "text": f"{style.three(value)} ({style.percent(value / ceiling)})" if ceiling else style.three(value),
+        "text": f"{formats.three(value)} ({formats.percent(value / ceiling)})" if ceiling else formats.three(value),
     }
 
 

@@ -4,39 +4,29 @@ import numpy as np
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.report.figures import style
+from ladder.report import study
+from ladder.report.figures import methods
 from ladder.statistics import intervals
 
-PUBLISHED = " (published)"
+FAR = 1e30  # beyond every axis: the end of an interval that has none
 SUMMARY = ["median", "low", "high", "converged", "processes"]
 
 
 def machines(*tables):
     """The machines of some experiments' tables: measured here first, then published, each in order of its name."""
-    found = {name for one in tables for frame in one.values() if len(frame) for name in frame["machine"]}
-    return sorted(found, key=lambda name: (name.endswith(PUBLISHED), name))
+    return study.ordered({name for one in tables for frame in one.values() if len(frame) for name in frame["machine"]})
 
 
 def samples(tables, total=True):
     """An experiment's timed calls, or without `total` its phases, with a column `method`; empty where there are none.
 
-    The method is what a figure compares: the variant, with the binding of its threads where it has one, or, for a
-    training whose products are another's, the product's. A case that doesn't count threads, such as one on a GPU, has
-    one.
+    The method is what a figure compares, see `methods`. A case that doesn't count threads (one on a GPU) has one.
     """
     frame = tables["samples"]
     if not len(frame):
         return pd.DataFrame(columns=["machine", "method", "device"])
     counted = frame["threads"].fillna(1).astype(int) if "threads" in frame else 1
-    return named(frame.assign(threads=counted)[(frame["phase"] == "total") == total])
-
-
-def named(frame):
-    """A table with the column `method`."""
-    method = frame["variant"]
-    if "binding" in frame:
-        method = (method + " " + frame["binding"]).fillna(method)
-    return frame.assign(method=frame["product"].fillna(method) if "product" in frame else method)
+    return methods.with_methods(frame.assign(threads=counted)[(frame["phase"] == "total") == total])
 
 
 def problems(frame, but=()):
@@ -67,28 +57,11 @@ def summaries(rows, by=("method", "threads")):
 def rates(found, work):
     """Summaries of times as those of rates, for so much work."""
     return found.assign(
-        median=work / found["median"], low=work / found["high"], high=work / np.maximum(found["low"], 1 / style.FAR)
+        median=work / found["median"], low=work / found["high"], high=work / np.maximum(found["low"], 1 / FAR)
     )
 
 
-def product(row, form=True):
-    """A matrix product in words: `nn: 1000 × 300 × 784`, with dtype and cache where they aren't the usual."""
-    shape = f"{row['m']} × {row['n']} × {row['k']}"
-    return ", ".join([f"{row['form']}: {shape}" if form else shape, *unusual(row)])
-
-
-def vector_product(row):
-    """The matrix of a matrix-vector product in words: `8,192 × 16,384`, with dtype and cache as in `product`."""
-    return ", ".join([f"{row['n']:,} × {row['m']:,}", *unusual(row)])
-
-
-def training(row):
-    """A training in words, in three lines."""
-    first = ", ".join([str(row["layers"]), row["activation"], *unusual(row)])
-    return f"{first}\n{row['images']:,} images of {row['source']}\nbatches of {row['batch']:,}"
-
-
 def unusual(row):
-    """The dtype unless it is float64, the cache unless it is cold."""
-    words = [] if row["dtype"] == "float64" else [row["dtype"]]
-    return words if row["cache"] == "cold" else [*words, f"{row['cache']} cache"]
+    """What a problem's title says besides its size: the dtype unless it is float64, the cache unless it is cold."""
+    dtype = [] if row["dtype"] == "float64" else [row["dtype"]]
+    return dtype if row["cache"] == "cold" else [*dtype, f"{row['cache']} cache"]

@@ -3,3 +3,20 @@
 ORDER = 30
 TITLE = "Matrix-vector products"
 TABLES = ("threads", "mpi", "gpu", "cards")
+# Threads bound to cores are another method for every way of binding.
+METHOD = ("variant", "binding")
+LOOKS = {
+    "openmp": ("OpenMP loops", "red", "o", ""),
+    "openmp_bound spread": ("OpenMP, bound spread", "orange", ">", (5, 1.5)),
+    "openmp_bound close": ("OpenMP, bound close", "green", "<", (3, 1, 1, 1)),
+    "blas": ("BLAS", "blue", "D", (1, 1)),
+    "mpi": ("MPI", "pink", (4, 1, 0), (6, 1, 1, 1)),
+    "mpi_openmp": ("MPI + OpenMP", "brown", (4, 1, 45), (2, 1)),
+    "cuda_naive": ("CUDA naive", "red", "*", ""),
+    "cuda_coalesced": ("CUDA transposed", "pink", (3, 1, 0), ""),
+    "cuda_shared": ("CUDA shared memory", "orange", "d", ""),
+    "cuda_warp": ("CUDA warps on rows", "green", (6, 1, 0), ""),
+    "cublas": ("cuBLAS", "blue", "p", ""),
+    "mpi_cublas": ("MPI + cuBLAS", "sky", (5, 1, 0), (4, 1)),
+    "nccl_cublas": ("NCCL + cuBLAS", "indigo", (8, 1, 0), (1, 1)),
+}

@@ -1,0 +1,29 @@
+"""Numbers as figures write them."""
+
+UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
+
+
+def plain(value, _=None):
+    """A number without exponent or trailing zeros."""
+    return f"{value:,.10f}".rstrip("0").rstrip(".")
+
+
+def time(seconds, number=None):
+    """A time with its unit, by default with three digits."""
+    name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
+    return f"{(number or three)(seconds * per_second)} {name}"
+
+
+def three(value):
+    """A number with three digits, or all of those before the point."""
+    return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
+
+
+def percent(share):
+    """A share with two digits."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def threads(count):
+    """A number of threads with its noun."""
+    return "1 thread" if count == 1 else f"{count} threads"

@@ -1,0 +1,113 @@
+"""The frame of a figure: panels in bands, one band a machine, and the legend below them or beside."""
+
+import itertools
+import textwrap
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ladder.report.figures.looks import look
+from ladder.report.figures.theme import DARK, WIDTH
+
+
+def new(height):
+    """An empty figure of the text's width; height in inches."""
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def blank(axes, sentence):
+    """Say in place of a drawing why there is none."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, sentence, ha="center", va="center", color=DARK, wrap=True, transform=axes.transAxes)
+
+
+def empty(what):
+    """A figure that says that nothing of it was measured."""
+    figure = new(1.2)
+    blank(figure.subplots(), f"No measurement of {what} is there.")
+    return figure
+
+
+def bands(figure, counts, beside=3, inches=None):
+    """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
+
+    Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
+    to three panels in a row, and `inches`, by machine, says how the height is shared if not by rows.
+    """
+    narrow = max(counts.values()) == 1
+    columns = min(len(counts), beside) if narrow else 1
+    heights = None if narrow else list((inches or {name: -(-count // 3) for name, count in counts.items()}).values())
+    parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
+    names, found = wrapped(counts, 84 // columns), {}
+    for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
+        headline(part, name)
+        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False)
+        found[machine] = list(grid.flat[:count])
+        for axes in grid.flat[count:]:
+            axes.set_axis_off()
+    return found
+
+
+def wrapped(names, width):
+    """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
+    lines = [textwrap.fill(name, width) for name in names]
+    most = max(text.count("\n") for text in lines)
+    return [text + "\n " * (most - text.count("\n")) for text in lines]
+
+
+def headline(part, machine):
+    """The machine's name above its part of a figure."""
+    part.suptitle(machine, x=0.01, ha="left", weight="bold")
+
+
+def rows_of_bands(counts, beside=3):
+    """How many rows of panels `bands` makes."""
+    if max(counts.values()) == 1:
+        return -(-len(counts) // beside)
+    return sum(-(-count // 3) for count in counts.values())
+
+
+def shared_height(counts, tall):
+    """The inches of a figure of `bands`, and how they are shared, from those of a panel of each machine."""
+    if max(counts.values()) == 1:
+        return max(tall.values()) * rows_of_bands(counts), tall
+    tall = {name: one * -(-counts[name] // 3) for name, one in tall.items()}
+    return sum(tall.values()), tall
+
+
+def share(bands):
+    """One range of y for the panels of a machine, and for all machines where they show the same problems."""
+    titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
+    same = all(one == titles[0] for one in titles)
+    for panels in [list(itertools.chain(*bands.values()))] if same else bands.values():
+        limits = [axes.get_ylim() for axes in panels]
+        for axes in panels:
+            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def handle(method, line=True):
+    """A method's entry in a legend."""
+    return entry(look(method), line)
+
+
+def entry(one, line=True):
+    """The entry of a look in a legend."""
+    return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.linestyle if line else "", label=one.label)
+
+
+def legend(figure, handles, converged=True, beside=False):
+    """The legend of a whole figure, below it or beside it, with a note on hollow markers where there are any."""
+    if not converged:
+        note = "hollow: not converged"
+        handles = [*handles, Line2D([], [], color=DARK, marker="o", mfc="white", mew=0.9, linestyle="", label=note)]
+    if not handles:
+        return
+    if beside:
+        figure.legend(handles=handles, loc="outside right center")
+        return
+    for most in range(5, 0, -1):  # columns, as many as have room
+        rows = -(-len(handles) // most)
+        found = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        if most == 1 or found.get_window_extent().width <= figure.bbox.width:
+            return
+        found.remove()

@@ -1,0 +1,74 @@
+"""Logarithmic axes with round numbers."""
+
+import numpy as np
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
+
+from ladder.report.figures import formats
+
+
+def extent(found, reach=4.0, pad=1.25):
+    """Limits of a logarithmic axis that hold all medians, and intervals as far as a factor `reach` from them."""
+    low = np.maximum(found["low"], found["median"] / reach).min()
+    high = np.minimum(found["high"], found["median"] * reach).max()
+    return low / pad, high * pad
+
+
+class RoundNumbers(Locator):
+    """Round numbers on a logarithmic axis, as many as there is room for."""
+
+    STEPS = (np.arange(10, 100) / 10, np.arange(5, 50) / 5, np.arange(2, 20) / 2, range(1, 10), (1, 2, 5), (1, 3), (1,))
+
+    def __init__(self, most):
+        self.most = most
+
+    def __call__(self):
+        low, high = sorted(self.axis.get_view_interval())
+        return self.tick_values(low, high)
+
+    def tick_values(self, vmin, vmax):
+        decades = 10.0 ** np.arange(np.floor(np.log10(vmin)), np.ceil(np.log10(vmax)) + 1)
+        for steps in self.STEPS:
+            ticks = np.outer(decades, steps).ravel()
+            ticks = ticks[(ticks >= vmin) & (ticks <= vmax)]
+            if len(ticks) <= self.most:
+                return ticks
+        return ticks[:: -(-len(ticks) // self.most)]
+
+
+def log_axis(axis, limits, text=formats.plain, most=7):
+    """A logarithmic axis with at most so many round numbers."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
+    axis.set_major_locator(RoundNumbers(most))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(text))
+
+
+def time_axis(axis, limits, most=7):
+    """A logarithmic axis of times in seconds, labelled with their units."""
+    log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), most)
+
+
+def thread_axis(axis, threads, more=()):
+    """A logarithmic axis of these numbers of threads, with a tick at each and words where there is room.
+
+    `more` are further numbers that have words where they are shown.
+    """
+    ticks = sorted({int(count) for count in threads})
+    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
+    axis.set_major_locator(FixedLocator([*more, *apart(ticks)]))
+    axis.set_minor_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(formats.plain))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def apart(ticks, most=8):
+    """Of sorted numbers, the largest and those below that leave room for each other on a logarithmic axis.
+
+    Neighbours are at least a part of the axis in `most` apart.
+    """
+    factor = (ticks[-1] / ticks[0]) ** (1 / most)
+    chosen = [ticks[-1]]
+    for tick in reversed(ticks[:-1]):
+        if tick * factor <= chosen[-1] * 1.0001:  # in spite of rounding
+            chosen.append(tick)
+    return chosen[::-1]

@@ -1,0 +1,143 @@
+"""Roofline of each machine from its measured ceilings, with the products on it, of matrices and of a vector.
+
+S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
+architectures", Communications of the ACM 52(4), 2009. The intensity counts each operand once, as if caches had no end.
+"""
+
+import numpy as np
+import pandas as pd
+
+from ladder.report.figures import formats, layout, marks, medians, methods, peaks, scales, theme
+from ladder.workloads.fma.paper.ceilings import multiply_adds
+from ladder.workloads.gemm.paper.ceilings import products, roofs_by_threads
+from ladder.workloads.stream.paper.ceilings import bandwidths
+
+TITLE = "Roofline from measured ceilings"
+CATEGORY = "Machine"
+CAPTION = """\
+The products, of two matrices and of a matrix and a vector, under the measured ceilings of each machine. The roofs are
+the best products and the best streams that were measured, with one thread and with the most; the points are median
+rates with 95 % intervals, each method with its fastest number of threads. The square product was measured with one
+thread. A GPU has a panel of its own, with what cuBLAS reaches and what fused multiply-adds reach without tensor
+cores. The intensity counts each operand once.
+"""
+EXPERIMENTS = (
+    "gemm_square",
+    "gemm_threads",
+    "gemv_threads",
+    "gemm_gpu_float64",
+    "gemm_gpu_training_float64",
+    "gemv_gpu",
+)
+USES_CEILINGS = True
+DTYPE = "float64"
+# The experiments of the points, by device, and what stands beside them.
+GROUPS = {
+    "host": {
+        "gemm_square": "square product",
+        "gemm_threads": "training's products",
+        "gemv_threads": "matrix-vector",
+    },
+    "cuda": {
+        "gemm_gpu_float64": "square product",
+        "gemm_gpu_training_float64": "training's products",
+        "gemv_gpu": "matrix-vector",
+    },
+}
+LEFT = 0.1  # FLOP per byte
+BESIDE = 2  # machines
+
+
+def draw(tables, ceilings):
+    """A panel per machine with ceilings, and one for its GPU: the roofs, and every method's products under them."""
+    found = {}
+    for machine in medians.machines(*tables.values()):
+        own = ceilings.get(machine, peaks.NONE)
+        for device, roofs in (("host", roofs_of_threads(own)), ("cuda", roofs_of_card(own))):
+            groups = GROUPS[device].items()
+            points = pd.concat([fastest(tables[group], machine).assign(group=label) for group, label in groups])
+            if roofs and len(points):
+                found[machine if device == "host" else f"{machine}, GPU"] = roofs, points
+    if not found:
+        return layout.empty("ceilings")
+    counts = dict.fromkeys(found, 1)
+    figure = layout.new(0.3 + 2.5 * layout.rows_of_bands(counts, BESIDE))
+    bands = layout.bands(figure, counts, BESIDE)
+    for name, (roofs, points) in found.items():
+        (axes,) = bands[name]
+        fill(axes, roofs, points)
+        axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
+    every = pd.concat([points for _, points in found.values()])
+    handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
+    layout.legend(figure, handles, every["converged"].all(), beside=len(found) == 1)
+    return figure
+
+
+def roofs_of_threads(known):
+    """The roofs of the fewest threads and of those with the most FLOP/s: [(label, FLOP/s, B/s)]."""
+    found = roofs_by_threads(known, DTYPE)
+    chosen = {one[0]: one for one in (found[0], max(found, key=lambda one: one[1]))} if found else {}
+    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in chosen.values()]
+
+
+def roofs_of_card(known):
+    """The roofs of a GPU with its tensor cores and without them, as those of threads."""
+    flops = {
+        "cuBLAS": products(known, DTYPE, 1, "cuda"),
+        "no tensor cores": multiply_adds(known, DTYPE, "cuda"),
+    }
+    bandwidth = max(bandwidths(known, device="cuda").values(), default=None)
+    return [(label, rate, bandwidth) for label, rate in flops.items() if rate and bandwidth]
+
+
+def fastest(tables, machine):
+    """A row per method and problem, with its fastest number of threads, in GFLOP/s over FLOP per byte."""
+    frame = medians.samples(tables)
+    frame = frame[frame["machine"] == machine]
+    rows = []
+    for first, problem in medians.problems(frame):
+        if first["dtype"] == DTYPE:
+            found = medians.summaries(problem).sort_values("median").drop_duplicates("method")
+            rates = medians.rates(found, first["flops"] / 1e9)
+            rows.append(rates.assign(intensity=first["flops"] / first["bytes"]))
+    return pd.concat(rows) if rows else pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])
+
+
+def fill(axes, roofs, cases):
+    """Roofs and the cases under them."""
+    top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
+    has_slope = len({roof[2] for roof in roofs}) > 1
+    right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
+    low = min([LEFT * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
+    scales.log_axis(axes.xaxis, (LEFT, right))
+    scales.log_axis(axes.yaxis, (low / 1.3, 2 * top))
+    axes.grid()
+    for name, flops, bandwidth in roofs:
+        roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
+    if not has_slope:
+        slope(axes, f"{formats.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
+    marks.points(axes, cases, "intensity", "median")
+    middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
+    for number, (group, middle) in enumerate(middles.iterrows()):
+        is_left = number == len(middles) - 2  # of the last two, which may be neighbours
+        side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
+        x = middle["min"] if is_left else middle["max"]
+        along = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
+        axes.annotate(group, (x, 0), **along, **side, va="bottom", color=theme.DARK, fontsize=theme.SMALL)
+
+
+def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
+    """One roof in GFLOP/s and GB/s with its numbers along it, below a lower one; its name where the slope is shared."""
+    axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=theme.DARK, linewidth=1.0)
+    text = f"{formats.three(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
+    y, side = (flops / 1.07, "top") if is_lower else (flops * 1.04, "bottom")
+    axes.text(right, y, text, ha="right", va=side, color=theme.DARK, fontsize=theme.SMALL)
+    if has_slope:
+        slope(axes, f"{name}: {formats.three(bandwidth)} GB/s", bandwidth, is_lower)
+
+
+def slope(axes, text, bandwidth, is_lower=False):
+    """A text along the slope of a bandwidth in GB/s, below it or above."""
+    turned = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
+    y, side = (1.05, "top") if is_lower else (1.21, "bottom")
+    axes.text(1.15 * LEFT, y * LEFT * bandwidth, text, va=side, color=theme.DARK, fontsize=theme.SMALL, **turned)

@@ -1,0 +1,98 @@
+"""Loss and accuracy by epoch of every backend, and how far its loss is from the reference's."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
+from ladder.workloads.mlp.paper import problem
+
+TITLE = "Loss and accuracy by epoch"
+CATEGORY = "MLP"
+CAPTION = """\
+Learning on every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
+the distance of the loss from the float64 reference with the bound that the arithmetic allows it (largest of the
+processes). Markers inside each other are backends that coincide; both dtypes are drawn.
+"""
+EXPERIMENTS = ("mlp_accuracy",)
+LEAST = 2e-17  # where a deviation of nothing stands on the logarithmic axis
+BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
+REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
+
+
+def draw(tables):
+    """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
+    frame = tables["mlp_accuracy"]["curves"]
+    frame = methods.with_methods(frame) if len(frame) else frame
+    found = [
+        (name, row, rows)
+        for name in medians.machines(tables["mlp_accuracy"])
+        for row, rows in medians.problems(frame[frame["machine"] == name] if len(frame) else frame, but=("dtype",))
+    ]
+    if not found:
+        return layout.empty("learning curves")
+    figure = layout.new(0.4 + 2.2 * len(found))
+    parts = figure.subfigures(len(found), 1, squeeze=False)[:, 0]
+    for part, (name, row, rows) in zip(parts, found, strict=True):
+        words = problem.title(row.replace({row["dtype"]: "float64"}))
+        layout.headline(part, name)
+        loss, accuracy, deviation = part.subplots(1, 3)
+        loss.set_title(words.replace("\n", ", "))
+        fill_loss(loss, rows)
+        fill_accuracy(accuracy, rows)
+        fill_deviation(deviation, rows)
+        for axes in (loss, accuracy, deviation):
+            axes.set_xlabel("epoch")
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.grid(axis="y")
+    shown = methods.ordered(method for *_, rows in found for method in rows["method"])
+    lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
+    layout.legend(figure, [*(layout.handle(method, line=False) for method in shown), *lines])
+    return figure
+
+
+def fill_loss(axes, rows):
+    """Every backend's mean loss of an epoch over the reference's."""
+    due = rows.groupby("epoch")["reference_loss"].first()
+    axes.plot(due.index, due, **REFERENCE)
+    nested(axes, rows, "loss", 1)
+    scales.log_axis(axes.yaxis, (0.7 * min(due.min(), rows["loss"].min()), 1.3 * max(due.max(), rows["loss"].max())))
+    axes.set_ylabel("mean loss")
+
+
+def fill_accuracy(axes, rows):
+    """Every backend's accuracy on the test images."""
+    nested(axes, rows, "accuracy", 100)
+    axes.set_ylabel("test accuracy (%)")
+
+
+def nested(axes, rows, column, scale):
+    """Markers that lie inside each other where backends coincide."""
+    order = methods.ordered(rows["method"])
+    sizes = {method: (7 - 5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}
+    mark(axes, rows.assign(value=scale * rows[column]), "epoch", "value", sizes)
+
+
+def fill_deviation(axes, rows):
+    """Distance of every backend's loss from the reference's, the largest of its processes, with each dtype's bound."""
+    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=LEAST))
+    for dtype, some in rows.groupby("dtype"):
+        bound = some.groupby("epoch")["loss_bound"].first()
+        axes.plot(bound.index, bound, **BOUND)
+        corner = {"textcoords": "offset points", "fontsize": theme.SMALL}
+        axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), **corner)
+    order = methods.ordered(rows["method"])
+    worst = rows.groupby(["dtype", "method", "epoch"], as_index=False)["deviation"].max()
+    shift = worst["method"].map(order.index) - (len(order) - 1) / 2
+    mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
+    top = np.log10(rows[["loss_bound", "deviation"]].max().max())
+    scales.log_axis(axes.yaxis, (LEAST / 2, 10 ** (top + 1.5)))
+    ticks = range(-15, int(top) + 1, 3)
+    axes.set_yticks([LEAST, *(10.0**exponent for exponent in ticks)], ["0", *(f"$10^{{{one}}}$" for one in ticks)])
+    axes.set_ylabel("|loss − reference|")
+
+
+def mark(axes, rows, x, y, size):
+    """Markers of the backends, of which none is left out for not having converged."""
+    order = methods.ordered(rows["method"])
+    rows = rows.assign(converged=True).sort_values("method", key=lambda names: names.map(order.index), kind="stable")
+    marks.mark(axes, rows, x, y, {method: looks.look(method) for method in order}, size)

@@ -1,0 +1,34 @@
+"""Images of the data set: the first of each digit."""
+
+import numpy as np
+
+from ladder.report.figures import formats, layout
+
+TITLE = "Images of the data set"
+CATEGORY = "Data"
+CAPTION = """\
+Digits of the data set that the trainings of this build read: the first four training images of each.
+"""
+USES_DATA = True
+EACH = 4
+NAMES = {"mnist": "MNIST", "digits": "scikit-learn's digits, enlarged to 28 × 28 pixels"}
+
+
+def draw(data):
+    """The first images of every class for training, a column a class."""
+    name, found = data
+    side = found.train_images.shape[1]
+    sheet = np.zeros((EACH * side, 10 * side), np.uint8)
+    for label in range(10):
+        for row, image in enumerate(found.train_images[found.train_labels == label][:EACH]):
+            sheet[row * side : (row + 1) * side, label * side : (label + 1) * side] = image
+    figure = layout.new(2.85)
+    layout.headline(figure, f"{NAMES.get(name, name)}: {formats.plain(len(found.train_images))} images for training")
+    axes = figure.subplots()
+    axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=255)
+    axes.spines[:].set_visible(False)
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(10) * side + side / 2 - 0.5, range(10))
+    axes.set_yticks([])
+    axes.tick_params(length=0)
+    return figure
