@@ -48,6 +48,38 @@ def test_every_combination_is_one_case():
     assert len({one.case.key for one in found}) == len(found) == 3 * 2 * 2 * (2 + 1)
 
 
+def two(first, second, **general):
+    """The plan of two experiments that share a case, under their protocols."""
+    one, other = experiment({"blas": {"threads": [1, 2]}}), experiment({"blas": {"threads": 1}})
+    config = {
+        "protocol": general,
+        "experiments": {"one": one | {"protocol": first}, "other": other | {"protocol": second}},
+    }
+    return plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
+
+
+def test_the_protocol_of_an_experiment_is_laid_over_the_general_one():
+    general = {"cap": 7, "most": 9}
+    found = two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general)
+    expected = configuration.protocol(general | {"cap": 60, "energy": True})
+    assert [one.protocol for one in found] == [expected] * 3
+    assert [one.protocol for one in two({}, {}, **general)] == [configuration.protocol(general)] * 3
+
+
+def test_a_case_under_two_protocols_is_refused():
+    with pytest.raises(LadderError) as error:
+        two({"cap": 5, "most": 20}, {"most": 30})
+    assert str(error.value).startswith("The experiments 'one' and 'other' both have the case gemm/blas/form=nn,m=1,")
+    assert "under protocols that differ in cap, most: " in str(error.value)
+    assert len(two({"cap": 60}, {}, cap=60)) == 3, "they are the same in the end"
+
+
+def test_a_protocol_s_keys_are_checked_in_an_experiment_too():
+    for wrong in ({"samplez": 3}, {"samples": 0}, {"energy": "yes"}):
+        with pytest.raises(LadderError, match=r"is wrong at experiments\.one\.protocol"):
+            two(wrong, {})
+
+
 def test_sizes_and_tunings_may_be_lists_of_grids():
     sizes = [{"m": 1, "n": 1, "k": [1, 2]}, {"m": 5, "n": 5, "k": 5}]
     found = planned({"blas": [{"threads": 1}, {"threads": [2, 4]}]}, sizes=sizes)

@@ -97,6 +97,21 @@ def fingerprints():
     return {stamp_of(one.case): sources.fingerprint(one.case) for one in PLAN}
 
 
+@functools.cache
+def protocols():
+    """The measuring protocol of every case, as JSON."""
+    return {one.case.key: json.dumps(one.protocol) for one in PLAN}
+
+
+@functools.cache
+def stamped_protocols():
+    """The protocols of the cases that depend on every stamp, as one text: experiments may have different ones."""
+    found = {}
+    for one in PLAN:
+        found.setdefault(stamp_of(one.case), set()).add(protocols()[one.case.key])
+    return {stamp: " ".join(sorted(texts)) for stamp, texts in found.items()}
+
+
 def is_on_card(wildcards):
     return workloads.constants(wildcards.workload, wildcards.variant)["DEVICE"] == "cuda"
 

@@ -13,7 +13,7 @@ rule stamp:
         ENVIRONMENT
     params:
         sources=lambda wildcards: fingerprints()[f"results/stamps/{wildcards.name}.txt"],
-        protocol=json.dumps(CONFIG["protocol"]),
+        protocol=lambda wildcards: stamped_protocols()[f"results/stamps/{wildcards.name}.txt"],
     shell:
         "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
 
@@ -41,7 +41,7 @@ if CONFIG["measure"]:
             **RESOURCES,
         params:
             case=lambda wildcards: case_of(wildcards).slug,
-            protocol=json.dumps(CONFIG["protocol"]),
+            protocol=lambda wildcards: protocols()[case_of(wildcards).key],
             reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
             launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",

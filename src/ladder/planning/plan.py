@@ -9,7 +9,7 @@ import random
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ladder.catalogue import sources, workloads
@@ -23,22 +23,42 @@ PATIENCE = 60  # seconds for a library to be loaded from a slow file system
 
 @dataclass(frozen=True)
 class Planned:
-    """A case of an experiment, why it is left out (None: it runs), and the label of the machine that it is for."""
+    """A case of an experiment, why it is left out (None: it runs), its machine's label, and its measuring protocol."""
 
     experiment: str
     case: Case
     left_out: str | None
     machine: str
+    protocol: dict = field(default_factory=dict, hash=False)
 
 
 def plan(config, places):
-    """Every case of every experiment, in the configuration's order. Raises LadderError for a case that can't exist."""
+    """Every case of every experiment, in the configuration's order.
+
+    Raises LadderError for a case that can't exist, or that two experiments want measured under different protocols.
+    """
     found = []
     for name, experiment in config["experiments"].items():
+        protocol = config["protocol"] | experiment.get("protocol", {})
         for case in cases(name, experiment):
             place = place_of(places, case)
-            found.append(Planned(name, case, reason_left_out(case, config["peers"], place), place.label))
+            found.append(Planned(name, case, reason_left_out(case, config["peers"], place), place.label, protocol))
+    require_one_protocol(found)
     return found
+
+
+def require_one_protocol(planned):
+    """Refuse a case that experiments want measured under different protocols: it has one record."""
+    first = {}
+    for one in planned:
+        other = first.setdefault(one.case.key, one)
+        if other.protocol != one.protocol:
+            keys = sorted(key for key, value in one.protocol.items() if other.protocol[key] != value)
+            raise LadderError(
+                f"The experiments {other.experiment!r} and {one.experiment!r} both have the case {one.case.key}, but "
+                f"under protocols that differ in {', '.join(keys)}: give them the same `protocol`, or leave the case "
+                "out of one."
+            )
 
 
 def cases(name, experiment):
