@@ -95,6 +95,14 @@ def test_a_changed_protocol_measures_everything_anew(done):
     assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
 
 
+def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
+    done.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
+    (record,) = (path for path in done.pending("results/table.csv") if path.startswith("results/records/"))
+    assert "m=34+" in record
+    out, status = done.snakemake("--dry-run", "--printshellcmds", record)
+    assert (status, out.count('"samples": 3')) == (0, 2), out  # the stamp's and the measurement's
+
+
 def test_other_ceilings_hide_nothing_that_is_missing(done):
     """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
     of_33 = done.config["experiments"]["ceiling_33"]
