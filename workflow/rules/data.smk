@@ -1,9 +1,14 @@
-# The data sets, as the same four IDX files, and the references of the trainings.
+# The data that cases read, the artefacts that workloads make, and the references of the trainings.
+
+
+def artefact_source(wildcards):
+    """The name of the data that an artefact is made from, or None."""
+    return datasets.artefacts(wildcards.workload).get(wildcards.artefact)
 
 
 rule mnist:
     output:
-        expand("results/data/mnist/{file}", file=dataset.FILES),
+        datasets.files("mnist"),
     log:
         "results/logs/mnist.log",
     retries: 1
@@ -21,7 +26,7 @@ rule mnist:
 
 rule digits:
     output:
-        expand("results/data/digits/{file}", file=dataset.FILES),
+        datasets.files("digits"),
     log:
         "results/logs/digits.log",
     conda:
@@ -30,10 +35,34 @@ rule digits:
         ladder("data digits --out results/data/digits 2> {log}")
 
 
+# It takes all cores, so that nothing is timed beside it.
+rule artefact:
+    input:
+        lambda wildcards: datasets.files(source) if (source := artefact_source(wildcards)) else [],
+    output:
+        "results/data/{workload}/{artefact}",
+    log:
+        "results/logs/artefacts/{workload}/{artefact}.log",
+    wildcard_constraints:
+        workload="|".join(workloads.names()),
+        artefact="[^/]+",
+    conda:
+        ENVIRONMENT
+    threads: PLACES["cpu"].cores
+    params:
+        sources=lambda wildcards: datasets.fingerprint(wildcards.workload),
+        data=lambda wildcards: f"--data=results/data/{source}" if (source := artefact_source(wildcards)) else "",
+    shell:
+        ladder(
+            "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} --out {output:q}"
+            " 2> >(tee {log:q} >&2)"
+        )
+
+
 rule reference:
     input:
-        lambda wildcards: once(
-            f"results/references/{wildcards.workload}/{wildcards.sizes}.npz", data_of(reference_case(wildcards))
+        lambda wildcards: data_for(
+            f"results/references/{wildcards.workload}/{wildcards.sizes}.npz", reference_case(wildcards)
         ),
     output:
         "results/references/{workload}/{sizes}.npz",
@@ -44,6 +73,9 @@ rule reference:
     threads: PLACES["cpu"].cores
     params:
         sources=lambda wildcards: sources.reference_fingerprint(wildcards.workload),
-        data=lambda wildcards: Path(data_of(reference_case(wildcards))[0]).parent,
+        data=lambda wildcards: datasets.name_of(wildcards.workload, reference_case(wildcards).sizes),
     shell:
-        ladder("reference {wildcards.workload} {wildcards.sizes:q}" " --data {params.data} --out {output:q} 2> {log:q}")
+        ladder(
+            "reference {wildcards.workload} {wildcards.sizes:q}"
+            " --data results/data/{params.data} --out {output:q} 2> {log:q}"
+        )

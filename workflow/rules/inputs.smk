@@ -7,7 +7,7 @@ from dataclasses import replace
 from ladder.build import binaries
 from ladder.build import compilation
 from ladder.catalogue import imports
-from ladder.data import dataset
+from ladder.catalogue import datasets
 from ladder.machine import nvidia
 from ladder.report import figures as drawings
 from ladder.records.case import Case
@@ -181,9 +181,14 @@ def reference_case(wildcards):
 
 
 def data_of(case):
-    """The files of the data set that a case reads."""
-    name = workloads.load(case.workload).data_set(case.sizes)
-    return expand("results/data/{name}/{file}", name=name, file=dataset.FILES) if name else []
+    """The files of the data that a case reads."""
+    return datasets.files_of(case.workload, case.sizes)
+
+
+def data_for(path, case):
+    """The files of the data that a job reads to make a path. What is fetched stays the same, an artefact need not."""
+    name = datasets.name_of(case.workload, case.sizes)
+    return data_of(case) if name and datasets.is_artefact(name) else once(path, data_of(case))
 
 
 def reference_of(case):

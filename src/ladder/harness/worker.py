@@ -15,8 +15,7 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import workloads
-from ladder.data.dataset import load as load_data
+from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
 from ladder.harness import curves, validation
 from ladder.harness.steps import Steps, in_order
@@ -65,7 +64,7 @@ def work(case, workload, variant, job):
     began = time.perf_counter()
     device = devices.load(variant.DEVICE)
     name = workload.data_set(case.sizes)
-    data = load_data(job.data[name]) if name else None
+    data = datasets.load(workload, job.data[name]) if name else None
     reference = dict(np.load(job.reference)) if job.reference else None
     precision = workloads.precision(case)
     problem = make_problem(workload, case, device, variant)

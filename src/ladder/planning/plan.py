@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ladder.catalogue import sources, workloads
+from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
 from ladder.planning.places import place_of
 from ladder.records import record
@@ -66,6 +66,8 @@ def cases(name, experiment):
     workload, seen = experiment["workload"], {}
     try:
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
+        for sizes in every_size:
+            datasets.files_of(workload, sizes)
         for variant, tunings in experiment["variants"].items():
             if tunings is None:
                 continue  # dropped by an overlaid configuration

@@ -10,6 +10,7 @@ VERBS = (
     "status",
     "plan",
     "data",
+    "artefact",
     "reference",
     "build",
     "precompile",

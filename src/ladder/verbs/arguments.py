@@ -40,9 +40,12 @@ def write_json(path, value):
     write_atomically(path, json.dumps(value, indent=1) + "\n")
 
 
-def data_folders(folder):
-    """The folder of each data set: {name: folder}."""
-    return {name: f"{folder}/{name}" for name in ("digits", "mnist")}
+def data_paths(folder, *cases):
+    """Where the data of cases lie below a folder: {name: path}."""
+    from ladder.catalogue import datasets  # here, because most verbs have no use for it
+
+    names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
+    return {name: f"{folder}/{name}" for name in names}
 
 
 def add_study(parser):

@@ -1,7 +1,7 @@
 """Measure two cases side by side: is A faster or slower, or can't we tell?"""
 
 from ladder.harness import comparison
-from ladder.verbs.arguments import at_least_one, data_folders
+from ladder.verbs.arguments import at_least_one, data_paths
 
 
 def add_arguments(parser):
@@ -20,15 +20,15 @@ def add_arguments(parser):
 
 
 def run(options):
+    cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
     found = comparison.side_by_side(
-        comparison.parse_key(options.a),
-        comparison.parse_key(options.b),
+        *cases,
         samples=options.samples,
         most_pairs=options.most_pairs,
         detect=options.detect,
         cap=options.cap,
         paired=options.paired,
-        data=data_folders(options.data),
+        data=data_paths(options.data, *cases),
         reference=options.reference,
     )
     print(comparison.report(found))

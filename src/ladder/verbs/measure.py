@@ -5,7 +5,7 @@ from ladder.harness.measure import measure
 from ladder.machine import description
 from ladder.planning import configuration
 from ladder.records.case import Case
-from ladder.verbs.arguments import data_folders, parse_object, read_ceilings
+from ladder.verbs.arguments import data_paths, parse_object, read_ceilings
 
 
 def add_arguments(parser):
@@ -26,7 +26,7 @@ def run(options):
     host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None
-    data = data_folders(options.data)
+    data = data_paths(options.data, case)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
     label = description.label() if options.machine == "auto" else options.machine
     measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted, options.launcher)

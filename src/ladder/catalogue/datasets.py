@@ -1,0 +1,84 @@
+"""The data that workloads read, and the artefacts that they make outside timing: files and folders in results/data.
+
+A workload's `data_set(sizes)` names what its cases read: MNIST or its stand-in, or an artefact, "<workload>/<file>".
+Its `load_data(path)` says how that is loaded; without one it's the four IDX files of a `ladder.data.dataset.Dataset`.
+
+A workload's folder may have a module `artefacts.py`, for a network's weights, say, or for pictures that a figure shows:
+
+    ARTEFACTS = {"weights.npz": "mnist", ...}   # a literal: each file, and the data that it is made from or None
+    def make(name, path, data): ...             # writes the file at `path`; `data` is the path of what it's made from
+"""
+
+import importlib
+from pathlib import Path
+
+from ladder.catalogue import literals, sources, workloads
+from ladder.data import dataset
+from ladder.errors import LadderError
+
+FOLDER = "results/data"
+FETCHED = ("mnist", "digits")
+
+
+def artefacts(workload):
+    """The artefacts of a workload, {file: the data that it is made from or None}, read without importing it."""
+    path = workloads.module_path(workload, "artefacts")
+    return literals.read(path).get("ARTEFACTS", {}) if path else {}
+
+
+def is_artefact(name):
+    """Whether data of this name are an artefact, not files that are the same for ever."""
+    workload, _, file = name.partition("/")
+    return bool(file) and workload in workloads.names() and file in artefacts(workload)
+
+
+def files(name):
+    """The files of the data of this name. Raises LadderError where nothing makes them."""
+    if name in FETCHED:
+        return [f"{FOLDER}/{name}/{file}" for file in dataset.FILES]
+    if is_artefact(name):
+        return [f"{FOLDER}/{name}"]
+    made = [f"{workload}/{file}" for workload in workloads.names() for file in artefacts(workload)]
+    raise LadderError(f"Nothing makes the data {name!r}: choose one of {', '.join([*FETCHED, *made])}.")
+
+
+def name_of(workload, sizes):
+    """The name of the data that cases of these sizes read, or None."""
+    return workloads.load(workload).data_set(sizes)
+
+
+def files_of(workload, sizes):
+    """The files that cases of these sizes read. Raises LadderError where nothing makes them."""
+    name = name_of(workload, sizes)
+    return files(name) if name else []
+
+
+def load(workload, path):
+    """The data at a path as a workload's module loads them. Raises LadderError when they are missing or unsound."""
+    try:
+        return getattr(workload, "load_data", dataset.load)(path)
+    except (OSError, ValueError) as error:  # of a workload's own `load_data`
+        raise LadderError(f"The data {path} can't be loaded: {error}.") from error
+
+
+def fingerprint(workload):
+    """A short digest of the code that a workload's artefacts depend on."""
+    return sources.of(f"ladder.workloads.{workload}.artefacts")
+
+
+def make(workload, name, out, data):
+    """Make an artefact at `out`, whole or not at all, from the data at a path. Raises LadderError where it can't be."""
+    if name not in artefacts(workload):
+        raise LadderError(
+            f"{workload} makes no {name!r}: its artefacts are {', '.join(artefacts(workload)) or 'none'}."
+        )
+    workloads.load(workload)
+    out = Path(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_name(f"part-{out.name}")  # its ending may say how it's written
+    importlib.import_module(f"ladder.workloads.{workload}.artefacts").make(name, part, data)
+    if not part.is_file():
+        raise LadderError(
+            f"The artefacts.py of {workload} didn't write {name}: its `make` must write the path it gets."
+        )
+    part.replace(out)

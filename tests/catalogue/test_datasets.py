@@ -1,0 +1,172 @@
+"""A workload whose cases read what it makes itself: weights that it draws, pictures that it shows."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import PROTOCOL
+from ladder.__main__ import main
+from ladder.catalogue import datasets, sources
+from ladder.data.digits import write as write_digits
+from ladder.errors import LadderError
+from ladder.planning import plan
+from ladder.records import record
+
+WORKLOAD = """
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import compare
+
+SIZES = {"n": int, "dtype": ("float64",), "weights": ("weights", "missing"), "seed": 1}
+STATEFUL = False
+
+
+def data_set(sizes):
+    return f"scaling/{sizes['weights']}.npy"
+
+
+def load_data(path):
+    return np.load(path)
+
+
+def reference_sizes(sizes):
+    return None
+
+
+def rounds(sizes):
+    return 2
+
+
+def arrays(sizes):
+    return {"x": ((sizes["n"],), "float64")}, {"y": ((sizes["n"],), "float64")}
+
+
+def fill(inputs, sizes, round, data):
+    inputs["x"][...] = data[: sizes["n"]] + round
+    return ["x"]
+
+
+def cost(sizes):
+    return SimpleNamespace(flops=sizes["n"], bytes=16 * sizes["n"], precision="float64")
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    return [compare("scaled", outputs["y"], 2 * (data[: sizes["n"]] + round), np.full(sizes["n"], 1e-12))], None
+"""
+VARIANT = """
+from functools import partial
+
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+
+
+def setup(problem, *, threads: int):
+    return [("scale", partial(np.multiply, problem.x, 2, out=problem.y))]
+"""
+ARTEFACTS = """
+import numpy as np
+
+from ladder.data import dataset
+
+ARTEFACTS = {"weights.npy": "digits", "picture.npy": "scaling/weights.npy", "nothing.npy": None}
+
+
+def make(name, path, data):
+    if name == "weights.npy":
+        np.save(path, dataset.load(data).train_images[0].reshape(-1) / 255)
+    elif name == "picture.npy":
+        np.save(path, np.load(data).reshape(28, 28))
+"""
+
+
+def write_workload(root):
+    folder = Path(root, "scaling")
+    folder.mkdir(parents=True)
+    for name, text in (("__init__", WORKLOAD), ("numpy", VARIANT), ("artefacts", ARTEFACTS)):
+        (folder / f"{name}.py").write_text(text)
+
+
+@pytest.fixture
+def scaling(tmp_path, monkeypatch):
+    """The workload in a folder of the user's, and the working directory a study's."""
+    write_workload(tmp_path / "own")
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    sources.forget()
+    yield tmp_path
+    sources.forget()
+
+
+CASE = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
+WEIGHTS, PICTURE = "results/data/scaling/weights.npy", "results/data/scaling/picture.npy"
+
+
+def test_cases_read_what_their_workload_makes_and_a_picture_is_no_record(scaling, capsys):
+    assert datasets.files("scaling/weights.npy") == [WEIGHTS]
+    write_digits("results/data/digits")
+    main(["artefact", "scaling", "weights.npy", "--data", "results/data/digits", "--out", WEIGHTS])
+    main(["artefact", "scaling", "picture.npy", "--data", WEIGHTS, "--out", PICTURE])
+    picture = np.load(PICTURE)
+    assert picture.shape == (28, 28)
+    assert sorted(path.name for path in Path(WEIGHTS).parent.iterdir()) == ["picture.npy", "weights.npy"]
+    measure = ["measure", "scaling", "numpy", CASE, "--out", "record.json", "--protocol", json.dumps(PROTOCOL)]
+    main(measure)
+    assert record.read("record.json")["processes"][0]["checks"][0]["name"] == "scaled"
+    assert Path("record.json").stat().st_size < picture.nbytes
+    Path(WEIGHTS).unlink()
+    with pytest.raises(SystemExit):
+        main(measure)
+    assert f"The data {WEIGHTS} can't be loaded: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("missing.npy", "scaling makes no 'missing.npy': its artefacts are weights.npy"), ("nothing.npy", "didn't write")],
+)
+def test_an_artefact_that_is_not_made_is_a_sentence(scaling, name, words):
+    with pytest.raises(LadderError, match=words):
+        datasets.make("scaling", name, f"out/{name}", None)
+    assert not list(Path("out").glob("*"))
+
+
+def test_data_that_nothing_makes_are_refused_when_planning(scaling):
+    sizes = {"n": [5], "dtype": "float64", "weights": ["weights", "missing"]}
+    one = {"workload": "scaling", "sizes": sizes, "variants": {"numpy": {"threads": 1}}}
+    with pytest.raises(LadderError, match=r"can't be planned: Nothing makes the data 'scaling/missing.npy'"):
+        plan.cases("own", one)
+
+
+def test_artefacts_are_made_anew_when_their_code_changes_and_with_them_what_reads_them(scaling):
+    before = datasets.fingerprint("scaling")
+    file = Path(os.environ["LADDER_VARIANTS"], "scaling/artefacts.py")
+    file.write_text("# A comment\n" + file.read_text())
+    sources.forget()
+    assert datasets.fingerprint("scaling") == before
+    file.write_text(file.read_text().replace("/ 255", "/ 256"))
+    sources.forget()
+    assert datasets.fingerprint("scaling") != before
+
+
+@pytest.mark.workflow
+def test_the_workflow_makes_what_a_case_reads(study):
+    write_workload(study.folder / "own")
+    study.config["variant_folders"] = ["own"]
+    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    wanted = ["results/tables/own/samples.csv", PICTURE]
+    out, status = study.snakemake("--cores", "2", *wanted)
+    assert status == 0, out
+    assert len(study.records()) == 1
+    assert not study.pending(*wanted)
+    file = study.folder / "own/scaling/artefacts.py"
+    file.write_text(file.read_text().replace("/ 255", "/ 256"))
+    pending = study.pending(*wanted)
+    assert {WEIGHTS, PICTURE} <= pending
+    assert any(path.startswith("results/records/") for path in pending)
