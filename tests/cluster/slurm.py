@@ -42,12 +42,12 @@ LOCK = Path("/run/ladder-slurm.lock")
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
 # nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
-# batch_sched_delay: a job starts within a second, not three.
+# batch_sched_delay: a job starts within a second, not three. cred_expire: so long a job waits when its node failed.
 SLURM_CONF = """{mark}
 ClusterName=ladder
 SlurmctldHost=localhost
 SlurmUser=root
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=15
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
