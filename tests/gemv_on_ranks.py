@@ -18,7 +18,9 @@ from ladder.records.case import Case
 
 MODES = ("ship", "resident")
 
-SIZES = (1, 2, 17, 1000, 4097)
+SIZES = (1, 2, 17, 257)
+# And two that are long in one direction.
+SHAPES = [*itertools.product(SIZES, SIZES), (4097, 1000), (1000, 4097)]
 DTYPES = ("float64", "float32")
 ON_RANKS = [("mpi", {}), *(("mpi_openmp", {"threads": threads}) for threads in (1, 2))]
 ON_CARDS = [(variant, {"chunks": chunks}) for chunks in (1, 3) for variant in ("mpi_cublas", "nccl_cublas")]
@@ -35,7 +37,7 @@ def main():
     variants = ON_CARDS if on_cards else ON_RANKS
     ways = [*itertools.product(MODES, variants), *(AS_GRAPH if on_cards else [])]
     kinds = [("float64", ways[0])] if given else list(itertools.product(DTYPES, ways))
-    shapes = [given] if given else list(itertools.product(SIZES, SIZES))
+    shapes = [given] if given else SHAPES
     for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
         solve(Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning}), device, gemv)

@@ -270,10 +270,10 @@ def products(ranks, *arguments):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
     done = products(ranks)
-    assert done.stdout.splitlines()[-1:] == [f"300 products were right on {ranks} ranks"], done.stderr
+    assert done.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], done.stderr
 
 
 @needs_mpi
@@ -314,11 +314,11 @@ def late_cards(cards, monkeypatch):
 
 def all_products(ranks):
     done = products(ranks, "--cards")
-    assert done.stdout.splitlines()[-1:] == [f"500 products were right on {ranks} ranks"], done.stderr
+    assert done.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], done.stderr
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
     all_products(ranks)
 
