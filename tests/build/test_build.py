@@ -149,3 +149,11 @@ def test_tiles_that_are_none_are_a_sentence(needed):
             needed(f"wrong{number}", tiles, "float32")
     with pytest.raises(LadderError, match="gemm/wrong has no tuning named colour"):
         needed("wrong", '({"colour": 1},)', "float32")
+
+
+def test_only_the_tunings_that_are_macros_make_binaries(needed):
+    """By default all whole numbers are; what is read as text must be written out."""
+    due = {"dtype=float32,depth=4"}
+    assert needed("few_macros", '({"block": 8}, {"block": 32})\nMACROS = ("depth",)', "float32") == due
+    with pytest.raises(LadderError, match=r"computed\.py computes MACROS, which is read as text"):
+        needed("computed", '({"block": 8},)\nMACROS = tuple(["depth"])', "float32")

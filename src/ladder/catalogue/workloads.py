@@ -19,6 +19,8 @@ from ladder.errors import LadderError
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that count something, of which there is at least one.
 COUNTS = ("threads", "ranks", "chunks")
+# A variant's constants that are read as text: a computed one would be overlooked.
+LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS")
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
@@ -106,6 +108,8 @@ def constants(workload, variant):
     """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
     path = variant_path(workload, variant)
     found = {"REQUIRES": ()} | literals.read(path)
+    if computed := [name for name in LITERALS if name not in found and assigns(path, name)]:
+        raise LadderError(f"{path} computes {computed[0]}, which is read as text: write out its value.")
     if not {"RUNTIME", "USES"} & set(found):
         raise LadderError(f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or "openmp".')
     return found

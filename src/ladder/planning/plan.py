@@ -105,6 +105,8 @@ def reason_left_out(case, peers, place):
         return "needs a launcher of MPI, none to be had"
     if workloads.cards(case) > place.gpus > 0:
         return f"needs {workloads.cards(case)} GPUs, {place.gpus} to be had"
+    if reason := workloads.beyond_limits(case):
+        return reason
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
         if constants["DEVICE"] in ("cuda", "mpi_cuda") and not place.gpus:

@@ -1,0 +1,65 @@
+"""AXPY: out = a x + y of two vectors, a workload that the project doesn't have.
+
+Shapes: x, y and out (elements,), all of one dtype.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import compare, product_factor
+
+RUNGS = {
+    "vectorised": "two passes of NumPy",
+    "parallel": "one loop of Numba, shared among OpenMP threads",
+}
+SIZES = {"elements": int, "dtype": ("float64", "float32"), "seed": 1}
+STATEFUL = False
+FACTOR = 2.5
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    return f"elements={sizes['elements']} of axpy is too many." if sizes["elements"] > 2**30 else None
+
+
+def data_set(sizes):
+    """None: the inputs come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other inputs."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    kind = ((sizes["elements"],), sizes["dtype"])
+    return {"x": kind, "y": kind}, {"out": kind}
+
+
+def fill(inputs, sizes, round, data):
+    """Write the inputs of a round in place; their names."""
+    generator = np.random.default_rng([sizes["seed"], round])
+    for array in inputs.values():
+        generator.random(out=array, dtype=array.dtype)
+    return list(inputs)
+
+
+def cost(sizes):
+    """FLOPs, two an element, and bytes: every array once."""
+    size = np.dtype(sizes["dtype"]).itemsize
+    return SimpleNamespace(flops=2 * sizes["elements"], bytes=3 * sizes["elements"] * size, precision=sizes["dtype"])
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    """Compare every element with float64's."""
+    x, y = (inputs[name].astype(np.float64) for name in ("x", "y"))
+    expected = FACTOR * x + y
+    return [compare("sums", outputs["out"], expected, product_factor(2, precision) * expected)], None

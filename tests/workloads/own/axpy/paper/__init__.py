@@ -1,0 +1,6 @@
+"""The paper's chapter on scaled sums."""
+
+ORDER = 90
+TITLE = "Scaled sums"
+TABLES = ("rates",)
+LOOKS = {"vectorised": ("two passes", "blue", "o", ""), "parallel": ("one pass", "green", "s", "")}

@@ -1,0 +1,96 @@
+"""A workload that the project has never seen, in a folder of a user's: found, measured, refused where it is wrong."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import PROTOCOL, TESTS, Study
+from ladder.catalogue import sources, workloads
+from ladder.errors import LadderError
+from ladder.harness.measure import measure
+from ladder.planning import configuration, places, plan
+from ladder.records import record
+from ladder.records.case import Case
+
+SIZES = {"elements": 1000}
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """The folder with the workload, outside of the project, in which users' own are looked for."""
+    folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
+    monkeypatch.setenv("LADDER_VARIANTS", str(folder))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    sources.forget()
+    yield folder
+    sources.forget()
+
+
+def case(variant, **sizes):
+    return Case("axpy", variant, workloads.complete("axpy", SIZES | sizes), {"threads": 1})
+
+
+def test_it_is_found_beside_the_projects_own(own):
+    assert "axpy" in workloads.names()
+    assert workloads.variants("axpy") == ["parallel", "vectorised", "wrong_last"]
+    assert list(workloads.rungs("axpy")) == ["vectorised", "parallel", "wrong_last"]
+    assert {path.name for path in sources.code(case("wrong_last"))} == {"__init__.py", "vectorised.py", "wrong_last.py"}
+    before = sources.fingerprint(case("wrong_last")), sources.fingerprint(case("parallel"))
+    path = own / "axpy/vectorised.py"
+    path.write_text(path.read_text().replace("np.add", "1 and np.add"))
+    sources.forget()
+    assert sources.fingerprint(case("wrong_last")) != before[0]
+    assert sources.fingerprint(case("parallel")) == before[1]
+
+
+@pytest.mark.parametrize("variant", ["vectorised", "parallel"])
+def test_it_is_measured(own, variant):
+    measure(case(variant), "record.json", configuration.protocol(PROTOCOL), "here")
+    found = record.read("record.json")
+    assert (found["workload"], found["variant"], found["cost"]["bytes"]) == ("axpy", variant, 24000)
+    assert found["processes"][0]["checks"][0]["error"] < 1
+
+
+def test_what_is_wrong_is_refused(own):
+    with pytest.raises(LadderError, match="The result is wrong"):
+        measure(case("wrong_last"), "record.json", configuration.protocol(PROTOCOL), "here")
+    assert not (own.parent / "record.json").exists()
+    with pytest.raises(LadderError, match="is too many"):
+        case("vectorised", elements=2**31)
+
+
+def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
+    large = {"question": "?", "workload": "axpy", "sizes": {"elements": [1000, 2**21]}}
+    large["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
+    config = configuration.checked({"experiments": {"large": large}, "cores": 2, "gpus": 0})
+    why = {
+        (one.case.variant, one.case.sizes["elements"]): one.left_out for one in plan.plan(config, places.here(config))
+    }
+    assert why.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
+    assert set(why.values()) == {None}
+    with pytest.raises(LadderError, match=r"can't be measured: axpy/vectorised takes elements from 1 to 1048576 only"):
+        measure(case("vectorised", elements=2**21), "record.json", configuration.protocol(PROTOCOL), "here")
+
+
+@pytest.mark.workflow
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="waits for pdftotext")
+def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_project_touched(own):
+    study = Study(own.parent)
+    study.config["variant_folders"] = [str(own)]
+    variants = {"vectorised": {}, "parallel": {"threads": [1, 2]}, "wrong_last": {}}
+    study.add("axpy_threads", variants, SIZES | {"elements": [1000, 2**21]}, "axpy")
+    out, status = study.snakemake("results/paper.pdf", "--keep-going")
+    assert status != 0
+    assert "The result is wrong" in out
+    study.config["measure"] = False
+    out, status = study.snakemake("results/paper.pdf", "results/figures/axpy_time.png")
+    assert status == 0, out
+    assert {key.split("/")[1] for key in study.records()} == {"vectorised", "parallel"}
+    text = subprocess.run(["pdftotext", study.folder / "results/paper.pdf", "-"], capture_output=True, text=True).stdout
+    flat = " ".join(text.split())
+    assert "Scaled sums" in flat
+    assert "Marmalade sums move at most" in flat
+    assert "The best rates of the variants" in flat
+    assert "Time of axpy by the number of threads" in flat
