@@ -13,12 +13,12 @@ Some __ldcs(const Some *place) {
   return *place;
 }
 
-inline REAL __shfl_down_sync(unsigned, REAL value, unsigned distance) {
+inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
   const unsigned lane = threadIdx.x % 32;
   Warp &warp = warps[threadIdx.x / 32];
   warp.a[lane][0] = value;
   warp.barrier.wait();
-  const REAL found = lane + distance < 32 ? warp.a[lane + distance][0] : value;
+  const REAL found = warp.a[lane ^ distance][0];
   warp.barrier.wait();
   return found;
 }

@@ -11,7 +11,7 @@ import pytest
 import sanitized
 from conftest import TESTS
 from ladder.build import binaries
-from ladder.catalogue import workloads
+from ladder.catalogue import companions, workloads
 from ladder.devices import cuda, host, large
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -196,6 +196,7 @@ def compiled_for_the_cpu(folder, variant, **constants):
     """The kernels of a source, compiled for the CPU with these constants."""
     constants |= {"REAL": "double", "SOURCE": f'"{binaries.source_of("gemv", variant)}"'}
     options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={constants[key]}" for key in constants)]
+    options += [f"-I{folder}" for folder in companions.include_folders()]
     here = TESTS / "emulated/gemv.cpp"
     subprocess.run(["g++", *options, str(here), "-o", str(folder / "kernels.so")], check=True)
     return ctypes.CDLL(str(folder / "kernels.so"))

@@ -1,10 +1,12 @@
 // A team of TEAM threads works on ROWS rows of the matrix at once, on a part of their columns: with TEAM = 32 a team is
 // a warp, with TEAM = BLOCK a whole block. Each thread has UNROLL accesses of every row on their way before it uses
 // the first, so that memory is never idle, and an access to x serves ROWS rows.
+#include "warp.cuh"
+
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
 static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the threads of a warp");
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
-constexpr int WARPS = TEAM / 32;  // of a team
+constexpr int WARPS = TEAM / WARP;  // of a team
 // So few blocks on a multiprocessor are enough: told so, the compiler spends the registers that hold UNROLL accesses.
 constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
@@ -19,13 +21,6 @@ __device__ __forceinline__ Vector<1> streamed(const Vector<1> *place) { return {
 __device__ __forceinline__ Vector<16 / sizeof(REAL)> streamed(const Vector<16 / sizeof(REAL)> *place) {
   const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));
   return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
-}
-
-// The sum over a warp's threads, in its first one.
-__device__ __forceinline__ REAL over_warp(REAL sum) {
-#pragma unroll
-  for (int distance = 16; distance; distance /= 2) sum += __shfl_down_sync(~0u, sum, distance);
-  return sum;
 }
 
 // Writes this block's partial sums, element [row][part] of `out`, where part is blockIdx.y. `columns`, those of a part,
@@ -64,7 +59,7 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
   __shared__ REAL of_warp[BLOCK / 32][ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
-    const REAL sum = over_warp(sums[r]);
+    const REAL sum = sum_of_warp(sums[r]);
     if (lane % 32 == 0) of_warp[threadIdx.x / 32][r] = sum;
   }
   __syncthreads();  // the sums of all warps are complete
@@ -97,6 +92,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   if (i >= n) return;
   REAL sum = 0;
   for (int part = lane; part < parts; part += 32) sum += partial[i * parts + part];
-  sum = over_warp(sum);
+  sum = sum_of_warp(sum);
   if (lane == 0) y[i] = sum;
 }

@@ -1,6 +1,6 @@
 // The operations of the training beside its products. Deltas carry the factor -rate from the loss on, so that an update
 // is an addition, which a product's addend does for the weights. Sums are taken in the same order every time.
-constexpr int WARP = 32;
+#include "warp.cuh"
 
 // Rows `order` of the pixels, scaled to [0, 1]: a block a row, a thread four pixels at a time.
 extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
@@ -23,11 +23,6 @@ extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *b
 extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias, int count, int columns) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) z[i] = max(z[i] + bias[i % columns], REAL(0));
-}
-
-__device__ REAL sum_of_warp(REAL value) {
-  for (int distance = WARP / 2; distance; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
-  return value;
 }
 
 // Softmax cross-entropy by one block of 512 threads, a thread a row: z <- -rate times the mean loss's derivative by the
