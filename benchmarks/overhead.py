@@ -29,6 +29,7 @@ def configuration(cases):
         "question": "What does the pipeline cost?",
         "workload": "gemm",
         "sizes": sizes,
+        "cache": "warm",  # emptying a large one would take longer than all else
         "variants": {"blas": {"threads": 1}},
     }
     return {"protocol": {"processes": 3, "most_processes": 3}, "experiments": {"small": experiment}}

@@ -111,9 +111,11 @@ def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
     assert alone / repeated == pytest.approx(1, abs=launch.ALLOWED)
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
     overhead = script("overhead")
+    monkeypatch.setattr(overhead, "FEW", 1)
     monkeypatch.setattr("sys.argv", ["overhead.py", "--cases", "17", "--jobs", "1"])
     with pytest.raises(SystemExit):
         overhead.main()

@@ -107,7 +107,7 @@ def test_other_ceilings_hide_nothing_that_is_missing(done):
     """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
     of_33 = done.config["experiments"]["ceiling_33"]
     done.config["experiments"]["ceiling_33"] = None
-    done.add("more", {"tiled": {"threads": 1}})
+    done.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = done.snakemake("results/table.csv")
     assert status == 0, out
     assert "Of 7 cases 2 measured now, 5 before" in out
