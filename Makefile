@@ -53,9 +53,10 @@ status: ## tell how far the last run is: done, running, failed and why, left out
 bench: setup ## measure what the pipeline itself costs: planning, and a job beyond its measurement
 	.venv/bin/python benchmarks/overhead.py
 
-lint: setup ## check the style of the code and of the workflow
+lint: setup ## check the style of the code and of the workflow, and the order of the packages
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/lint-imports
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile config/smoke.yaml
 
@@ -71,5 +72,5 @@ lock: ## pin what pyproject.toml asks for in requirements.txt, and for GPUs in r
 	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay
-	rm -rf .venv .pytest_cache .ruff_cache src/ladder.egg-info
+	rm -rf .venv .pytest_cache .ruff_cache .import_linter_cache src/ladder.egg-info
 	find src tests workflow -name __pycache__ -prune -exec rm -r {} +

@@ -1,0 +1,10 @@
+"""The order of the packages, which pyproject.toml states."""
+
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from conftest import ROOT
+
+
+def test_no_import_goes_upwards_or_names_a_workload(capsys):
+    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
