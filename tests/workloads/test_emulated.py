@@ -18,6 +18,7 @@ from conftest import TESTS
 from ladder.build import binaries
 from ladder.catalogue import companions, workloads
 
+pytestmark = pytest.mark.xdist_group("emulated")  # each tiling is compiled once
 EMULATED = TESTS / "emulated"
 OPTIONS = ["-std=c++20", "-O1", "-pthread", "-fsanitize=address,alignment", "-fno-sanitize-recover=all"]
 FORMS = ("nn", "tn", "nt")

@@ -16,6 +16,7 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import gemm
 
+pytestmark = pytest.mark.xdist_group("gemm")  # its functions are compiled once
 FORMS = ("nn", "tn", "nt")
 DTYPES = ("float64", "float32")
 SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]

@@ -20,6 +20,7 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import gemv
 
+pytestmark = pytest.mark.xdist_group("gemv")  # its functions are compiled once
 COUNTS = (1, 2, 17, 1000, 4097)
 SHAPES = list(itertools.product(COUNTS, COUNTS))
 DTYPES = ("float64", "float32")

@@ -21,6 +21,7 @@ from ladder.records.case import Case
 from ladder.workloads import mlp
 from ladder.workloads.mlp import elementwise, reference
 
+pytestmark = pytest.mark.xdist_group("mlp")  # its functions are compiled once
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 DTYPES = ("float64", "float32")
 NEEDS_TORCH = pytest.mark.skipif(

@@ -12,6 +12,7 @@ import pytest
 
 from ladder.workloads.gemm import tiled
 
+pytestmark = pytest.mark.xdist_group("gemm")  # its functions are compiled once
 FORMS = ["nn", "tn", "nt"]
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
 DTYPES = [np.float64, np.float32]
