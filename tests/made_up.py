@@ -7,6 +7,7 @@ import pandas as pd
 
 from ladder.catalogue.workloads import complete, constants, load, precision
 from ladder.records.case import Case
+from ladder.report import collect
 from ladder.report.collect import whole
 from ladder.report.study import Study
 
@@ -215,9 +216,7 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
         rows = case_rows(machine, experiment, case, seconds)
         if case.threads > most_threads:
             why = {"why": f"needs {case.threads} cores, {most_threads} to be had"}
-            parts["missing"].append(
-                {name: rows[0][name] for name in rows[0] if name not in ("process", "seconds")} | why
-            )
+            parts["missing"].append(collect.own_columns(machine, experiment, *case.key.split("/")) | why)
             continue
         parts["checks"] += checks(rows)
         parts["samples"] += rows

@@ -1,7 +1,12 @@
-"""The machine's ceilings, from the records of the experiments whose names begin with `ceiling`."""
+"""The machine's ceilings, from the records of the experiments whose names begin with `ceiling`.
+
+What a workload's cases are a ceiling of, its literal CEILING says: "bandwidth", of B/s; "multiply-adds", FLOP/s that
+may raise what products have reached; without one "flops".
+"""
 
 import statistics
 
+from ladder.catalogue import literals, workloads
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -30,17 +35,17 @@ def summarise(paths, margin):
     found = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
     for one in records:
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
-        streams, precision = one["workload"] == "stream", one["cost"]["precision"]
+        kind, precision = ceiling_of(one["workload"]), one["cost"]["precision"]
         work = one["cost"][bound(one["workload"])]
         best = work / min(samples)
         own = found
         if one["device"] == "cuda":
             own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
-        if streams:
+        if kind == "bandwidth":
             own["bandwidth"] = max(own["bandwidth"], best)
         else:
             rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
-            if one["workload"] == "fma":
+            if kind == "multiply-adds":
                 multiplied.append((own["flops"], precision, rate))
             else:
                 own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
@@ -57,9 +62,15 @@ def row(case, work, samples):
     return case | rates | {"unit": "B/s" if bound(case["workload"]) == "bytes" else "FLOP/s"}
 
 
+def ceiling_of(workload):
+    """What the cases of a workload are a ceiling of, read as text; "flops" also where there is no such workload."""
+    path = workloads.module_path(workload, "__init__")
+    return literals.read(path).get("CEILING", "flops") if path else "flops"
+
+
 def bound(workload):
     """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
-    return "bytes" if workload == "stream" else "flops"
+    return "bytes" if ceiling_of(workload) == "bandwidth" else "flops"
 
 
 def of_samples(samples):

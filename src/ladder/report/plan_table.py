@@ -7,26 +7,11 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code, escape, listed
 from ladder.report.study import CASE
 
-# The columns that name a case, in the order in which they are read.
-NAMING = (
-    "variant",
-    "product",
-    "kernel",
-    "form",
-    "dtype",
-    "ranks",
-    "threads",
-    "binding",
-    "mode",
-    "chunks",
-    "cache",
-    "batch",
-    "m",
-    "n",
-    "k",
-    "images",
-    "epochs",
-)
+# Columns that don't tell the cases of an experiment apart; the others are sizes and tunings.
+APART = ("machine", "experiment", "workload", "case", "why")
+COUNTS = ("ranks", "threads")
+# Words that need the name of their column.
+BARE = ("on", "off", "cold", "warm")
 
 
 def plan(found):
@@ -67,13 +52,21 @@ def reasons(absent, is_all):
 
 
 def naming_columns(rows):
-    """The fewest columns, in the order of NAMING, that tell the rows' cases apart; variant and threads always."""
+    """The fewest columns that tell the rows' cases apart, variant and threads always: words first, then counts."""
     columns = []
-    for column in [name for name in NAMING if name in rows]:
+    for column in sorted((name for name in rows if name not in APART), key=lambda name: order(name, rows[name])):
         told_apart = columns and not rows.duplicated(columns).any()
         if column in ("variant", "threads") or (rows[column].nunique(dropna=False) > 1 and not told_apart):
             columns.append(column)
     return columns
+
+
+def order(name, values):
+    """Where a column stands in the name of a case: the variant, words, counts, other numbers."""
+    is_words = values.dropna().map(lambda value: isinstance(value, str)).all()
+    if name in COUNTS:
+        return 2, COUNTS.index(name)
+    return (0 if name == "variant" else 1 if is_words else 3), 0
 
 
 def grouped(columns, cases):
@@ -85,18 +78,19 @@ def grouped(columns, cases):
                 in_words(column, values) for column, values in zip(columns, choices, strict=True) if values != [None]
             )
         ]
-    index = next(index for index, values in enumerate(choices) if len(values) > 1)
-    parts = []
-    for value in choices[index]:
-        parts += grouped(columns, [case for case in cases if case[index] == value])
-    return parts
+    splits = (split(columns, cases, index) for index, values in enumerate(choices) if len(values) > 1)
+    return min(splits, key=len)
+
+
+def split(columns, cases, index):
+    """The groups of the cases with each value of one column."""
+    values = dict.fromkeys(case[index] for case in cases)
+    return [part for value in values for part in grouped(columns, [case for case in cases if case[index] == value])]
 
 
 def in_words(column, values):
     """One column's values, with the column's name where the values don't speak for themselves."""
-    values = ", ".join(code(value) for value in values if value is not None)
-    return (
-        values
-        if column in ("variant", "product", "kernel", "form", "dtype", "binding", "mode")
-        else f"{escape(column)} {values}"
-    )
+    values = [value for value in values if value is not None]
+    listed_values = ", ".join(map(code, values))
+    speak = all(isinstance(value, str) and value not in BARE for value in values)
+    return listed_values if speak else f"{escape(column)} {listed_values}"

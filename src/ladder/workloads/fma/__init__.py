@@ -16,6 +16,8 @@ from ladder.harness.validation import compare, unit_roundoff
 RUNGS = {
     "cuda": "several recurrences in the registers of each thread of a GPU",
 }
+# What the experiments of ceilings take from it.
+CEILING = "multiply-adds"
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
 

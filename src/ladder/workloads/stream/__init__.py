@@ -22,6 +22,8 @@ RUNGS = {
     "openmp": "loops of Numba, shared among OpenMP threads",
     "cuda": "accesses of 16 bytes on a GPU",
 }
+# What the experiments of ceilings take from it.
+CEILING = "bandwidth"
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
 STATEFUL = False
