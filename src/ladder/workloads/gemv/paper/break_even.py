@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from ladder.report import distributed
 from ladder.report.figures import layout, looks, marks, medians, scales
-from ladder.workloads.gemv.paper import problem
+from ladder.workloads.gemv.paper import distributed, problem
 
 TITLE = "After how many products ranks pay"
 CATEGORY = "GEMV"

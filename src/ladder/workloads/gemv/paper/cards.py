@@ -3,9 +3,8 @@
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from ladder.report import distributed
 from ladder.report.figures import bars, formats, layout, looks, marks, medians, methods, scales, theme
-from ladder.workloads.gemv.paper import on_ranks, problem
+from ladder.workloads.gemv.paper import distributed, on_ranks, problem
 
 TITLE = "Matrix-vector products on several GPUs and on ranks of the CPU"
 CATEGORY = "GEMV"

@@ -3,9 +3,8 @@
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ladder.report import distributed
 from ladder.report.figures import bars, formats, layout, medians, methods, theme
-from ladder.workloads.gemv.paper import on_ranks, problem
+from ladder.workloads.gemv.paper import distributed, on_ranks, problem
 
 TITLE = "Computation and communication of matrix-vector products on ranks"
 CATEGORY = "GEMV"

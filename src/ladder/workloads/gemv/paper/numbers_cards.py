@@ -1,8 +1,9 @@
 """The numbers of the product on several cards, one for each rank."""
 
-from ladder.report import distributed, roofs, study
+from ladder.report import roofs, study
 from ladder.report.latex import code, percent, seconds
 from ladder.report.phrases import NOTHING, comparison, with_prefix
+from ladder.workloads.gemv.paper import distributed
 from ladder.workloads.gemv.paper.numbers_ranks import parts
 from ladder.workloads.gemv.paper.query import (
     MODES,

@@ -2,12 +2,13 @@
 
 import math
 
-from ladder.report import distributed, study
-from ladder.report.distributed import COMMUNICATION, COMPUTATION
+from ladder.report import study
 from ladder.report.findings import FAR, untested
 from ladder.report.latex import code, number, seconds
 from ladder.report.phrases import Missing, caches, comparison, counted, with_prefix
 from ladder.statistics import verdicts
+from ladder.workloads.gemv.paper import distributed
+from ladder.workloads.gemv.paper.distributed import COMMUNICATION, COMPUTATION
 from ladder.workloads.gemv.paper.query import MODES, machine, matrix, most_ranks, nodes, phases, setting, sizes
 
 

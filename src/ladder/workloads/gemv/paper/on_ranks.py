@@ -1,7 +1,7 @@
 """What the figures of products on ranks share: their cases by mode, and how phases look."""
 
-from ladder.report.distributed import BOTH, COMMUNICATION, COMPUTATION
 from ladder.report.figures import formats, looks, medians
+from ladder.workloads.gemv.paper.distributed import BOTH, COMMUNICATION, COMPUTATION
 
 MODES = {"ship": "the matrix is sent every time", "resident": "the matrix stays"}
 CASE = ("method", "case", "ranks", "threads")

@@ -1,8 +1,9 @@
 """The tables of products of a matrix and a vector, of the machines that the chapter's numbers speak of."""
 
-from ladder.report import distributed, latex, roofs, study
+from ladder.report import latex, roofs, study
 from ladder.report.cells import NONE, median, rate, speedup
 from ladder.report.latex import code, digits, percent, seconds
+from ladder.workloads.gemv.paper import distributed
 from ladder.workloads.gemv.paper.numbers_gpu import RUNGS
 from ladder.workloads.gemv.paper.numbers_threads import by_method, reading
 from ladder.workloads.gemv.paper.query import MODES, nodes, phases, sizes, study_of, throughput

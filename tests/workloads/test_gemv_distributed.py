@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from ladder.report import distributed
+from ladder.workloads.gemv.paper import distributed
 
 
 def samples(seconds, case="a", **columns):
