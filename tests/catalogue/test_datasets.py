@@ -84,12 +84,29 @@ def make(name, path, data):
     elif name == "picture.npy":
         np.save(path, np.load(data).reshape(28, 28))
 """
+FIGURE = """
+import matplotlib.pyplot as plt
+import numpy as np
+
+TITLE = "Picture"
+CATEGORY = "Scaling"
+CAPTION = "What is scaled."
+USES_ARTEFACTS = ("picture.npy",)
+
+
+def draw(artefacts):
+    figure, axes = plt.subplots()
+    axes.imshow(np.load(artefacts["picture.npy"]))
+    return figure
+"""
 
 
 def write_workload(root):
     folder = Path(root, "scaling")
-    folder.mkdir(parents=True)
-    for name, text in (("__init__", WORKLOAD), ("numpy", VARIANT), ("artefacts", ARTEFACTS)):
+    (folder / "paper").mkdir(parents=True)
+    (folder / "paper/__init__.py").touch()
+    modules = {"__init__": WORKLOAD, "numpy": VARIANT, "artefacts": ARTEFACTS, "paper/picture": FIGURE}
+    for name, text in modules.items():
         (folder / f"{name}.py").write_text(text)
 
 
@@ -160,7 +177,7 @@ def test_the_workflow_makes_what_a_case_reads(study):
     write_workload(study.folder / "own")
     study.config["variant_folders"] = ["own"]
     study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
-    wanted = ["results/tables/own/samples.csv", PICTURE]
+    wanted = ["results/tables/own/samples.csv", "results/figures/scaling_picture.svg"]
     out, status = study.snakemake("--cores", "2", *wanted)
     assert status == 0, out
     assert len(study.records()) == 1
@@ -168,5 +185,5 @@ def test_the_workflow_makes_what_a_case_reads(study):
     file = study.folder / "own/scaling/artefacts.py"
     file.write_text(file.read_text().replace("/ 255", "/ 256"))
     pending = study.pending(*wanted)
-    assert {WEIGHTS, PICTURE} <= pending
+    assert {WEIGHTS, PICTURE, *wanted} <= pending
     assert any(path.startswith("results/records/") for path in pending)

@@ -553,7 +553,6 @@ def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
     assert figures.drawable(planned()) == figures.names()
     assert figures.drawable(["gemm_threads"]) == ["gemm_speedup", "gemm_time", "mlp_sample_digits"]
     assert "gemv_break_even" not in figures.drawable(["gemv_mpi"])
-    assert figures.drawable([], data=False) == []
 
 
 def test_a_figure_that_is_not_there_is_a_sentence(capsys):

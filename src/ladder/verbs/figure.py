@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ladder.data import dataset
+from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
 from ladder.records.files import read_json
 from ladder.report import collect, figures
@@ -14,7 +14,8 @@ def add_arguments(parser):
         "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
     )
     parser.add_argument("--ceilings", action="append", default=[], metavar="MACHINE=FILE", help="may be repeated")
-    parser.add_argument("--data", help="folder of the data set")
+    parser.add_argument("--data", help="the data that the workload's cases read")
+    parser.add_argument("--artefact", action="append", default=[], metavar="FILE=PATH", help="may be repeated")
     parser.add_argument("--out", required=True, help="path of the files without their suffix")
 
 
@@ -29,6 +30,11 @@ def run(options):
         given["ceilings"] = {machine: read_json(path, "rows") for machine, _, path in pairs}
     if wants["USES_DATA"]:
         if not options.data:
-            raise LadderError(f"The figure {options.name} needs --data, the folder of a data set.")
-        given["data"] = Path(options.data).name, dataset.load(options.data)
+            raise LadderError(f"The figure {options.name} needs --data, the data of its workload.")
+        workload = workloads.load(figures.workload(options.name))
+        given["data"] = Path(options.data).name, datasets.load(workload, options.data)
+    if wants["USES_ARTEFACTS"]:
+        given["artefacts"] = dict(pair.split("=", 1) for pair in options.artefact)
+        if missing := set(wants["USES_ARTEFACTS"]) - set(given["artefacts"]):
+            raise LadderError(f"The figure {options.name} needs --artefact of {', '.join(sorted(missing))}.")
     figures.write(options.name, options.out, **given)

@@ -8,7 +8,8 @@ The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its consta
 | CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
 | EXPERIMENTS | draw gets `tables`: {experiment: {table: DataFrame}}, see `ladder.report.collect` |
 | USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.ceilings.summarise` found} |
-| USES_DATA | draw gets `data`: (name of the data set, the data set) |
+| USES_DATA | draw gets `data`: (name of the data set, the data set), that of the workload's cases |
+| USES_ARTEFACTS | draw gets `artefacts`: {file: path} of these of the workload, see `ladder.catalogue.datasets` |
 
 Planning reads the constants as text, without importing a module; a module without a TITLE supports others. All else in
 this package is the kit, which names no workload: `theme` is how figures look, `looks` how methods do, `layout` is the
@@ -32,6 +33,7 @@ CONSTANTS = {
     "EXPERIMENTS": (),
     "USES_CEILINGS": False,
     "USES_DATA": False,
+    "USES_ARTEFACTS": (),
 }
 FORMATS = ("pdf", "svg", "png")
 
@@ -72,13 +74,15 @@ def caption(name):
     return "".join(parts)
 
 
-def drawable(experiments, data=True):
-    """The figures whose experiments are all among those given; without data, none that needs the data set."""
-    return [
-        name
-        for name in names()
-        if set(constants(name)["EXPERIMENTS"]) <= set(experiments) and (data or not constants(name)["USES_DATA"])
-    ]
+def workload(name):
+    """The workload of a figure's chapter."""
+    constants(name)
+    return modules()[name][0]
+
+
+def drawable(experiments):
+    """The figures whose experiments are all among those given."""
+    return [name for name in names() if set(constants(name)["EXPERIMENTS"]) <= set(experiments)]
 
 
 def fingerprint(name):
