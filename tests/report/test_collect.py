@@ -289,7 +289,11 @@ def test_nothing_at_all_gives_empty_tables():
     assert all(frame.empty for frame in found.values())
 
 
-@pytest.mark.parametrize("text", [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]])
+@pytest.mark.parametrize(
+    "text",
+    [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]],
+    ids=["two bytes", "no gzip", "cut off"],
+)
 def test_a_torn_publication_is_a_sentence(here, text):
     here.add(case_of(1)).publish()
     Path("published/here/samples.csv.gz").write_bytes(text)
