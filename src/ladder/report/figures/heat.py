@@ -1,34 +1,51 @@
 """Heat maps of a rate by two properties of a case, for tilings and other tunings."""
 
-from ladder.report.figures import formats, layout
+import pandas as pd
+
+from ladder.report.figures import bars, formats, layout, looks
 from ladder.report.figures.theme import SMALL, sns
 
-INCHES = 0.16  # height of a row
+INCHES = 0.15  # height of a row
 
 
-def figure(found, unit, shared, around=0.75):
-    """Panels of cells, {machine: [(title, table)]}: a table's index is read downwards, its columns along.
+def figure(found, around):
+    """Panels of cells, {machine: [(title, groups)]}, where `groups` are [(method, table of rates)] from the top down.
 
-    `shared` gives from a table what its colours are of, shares of 1; the cells have the numbers, in `unit`. A case that
-    isn't there leaves a gap.
+    A table's index is read downwards, its columns along. A cell is the darker the nearer it is to the best of its
+    column; a case that isn't there leaves a gap. `around` are the inches that a panel needs above and below its cells.
     """
     counts = {name: len(some) for name, some in found.items()}
-    tall = {name: INCHES * max(len(table) for _, table in some) + around for name, some in found.items()}
+    tall = {name: max(INCHES * rows(groups) for _, groups in some) + around for name, some in found.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.1 + height)
     bands = layout.bands(drawn, counts, inches=tall)
     for name, some in found.items():
-        for axes, (title, table) in zip(bands[name], some, strict=True):
-            cells(axes, table, shared(table))
-            axes.set_title(f"{title}, {unit}")
+        most = max(rows(groups) for _, groups in some)
+        for axes, (title, groups) in zip(bands[name], some, strict=True):
+            fill(axes, groups)
+            axes.set_ylim(most, 0)  # rows of the same height
+            axes.set_title(title)
     return drawn
 
 
-def cells(axes, table, shares):
-    """A cell per number, the darker the larger its share."""
-    text = table.map(lambda value: "" if value != value else formats.three(value))
-    look = {"cmap": sns.light_palette("#0173b2", as_cmap=True), "vmin": 0, "vmax": 1, "linewidths": 0.6}
-    sns.heatmap(shares, annot=text, fmt="", annot_kws={"size": SMALL}, cbar=False, ax=axes, **look)
+def fill(axes, groups):
+    """The cells of a panel, each method's name above its own."""
+    table = pd.concat([part for method, own in groups for part in (own.iloc[:0].reindex([method]), own)])
+    text = table.map(lambda rate: "" if pd.isna(rate) else formats.three(rate))
+    colours = {"cmap": sns.light_palette(looks.COLOURS["blue"], as_cmap=True), "vmin": 0, "vmax": 1}
+    numbers = {"annot": text, "fmt": "", "annot_kws": {"size": SMALL}}
+    sns.heatmap(table / table.max(), **colours, **numbers, cbar=False, linewidths=0.6, ax=axes)
+    axes.set_facecolor("none")
+    heads = [at for at, name in enumerate(table.index) if name in dict(groups)]
+    for at in heads:
+        name = looks.look(table.index[at]).label
+        axes.annotate(name, (0, at + 0.5), (2, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
+    others = [at for at in range(len(table)) if at not in heads]
+    axes.set_yticks([at + 0.5 for at in others], [table.index[at] for at in others], rotation=0)
     axes.tick_params(length=0)
-    axes.tick_params(axis="y", rotation=0)
     axes.set(xlabel="", ylabel="")
+
+
+def rows(groups):
+    """How many rows a panel has, the methods' names among them."""
+    return sum(1 + len(table) for _, table in groups)

@@ -29,6 +29,12 @@ def samples(tables, total=True):
     return methods.with_methods(frame.assign(threads=counted)[(frame["phase"] == "total") == total])
 
 
+def joined(tables):
+    """The tables of several experiments, {experiment: tables}, as those of one: {samples}."""
+    frames = [one["samples"] for one in tables.values()]
+    return {"samples": pd.concat([frame for frame in frames if len(frame)] or frames[:1])}
+
+
 def problems(frame, but=()):
     """A table by sizes and cache: [(row of the first case, all rows of the problem)], in the order of the plan."""
     if not len(frame):

@@ -1,7 +1,6 @@
 """FLOP/s of each rung on a square product on a GPU, each with its fastest tuning."""
 
-import pandas as pd
-
+from ladder.report.figures import medians
 from ladder.workloads.gemm.paper import rungs
 
 TITLE = "FLOP/s of the rungs on a GPU"
@@ -17,6 +16,4 @@ USES_CEILINGS = True
 
 def draw(tables, ceilings):
     """A panel per machine and dtype."""
-    samples = [table["samples"] for table in tables.values()]
-    both = {"samples": pd.concat([frame for frame in samples if len(frame)]) if any(map(len, samples)) else samples[0]}
-    return rungs.figure(both, ceilings, "products on a GPU", device="cuda")
+    return rungs.figure(medians.joined(tables), ceilings, "products on a GPU", device="cuda")

@@ -31,7 +31,7 @@ OTHERS = {"one": "one rank", "shared": "threads"}
 
 def draw(tables):
     """A panel per machine and matrix: seconds of one of k products over k, and from which k on ranks pay."""
-    frame = medians.samples({"samples": pd.concat([table["samples"] for table in tables.values()])})
+    frame = medians.samples(medians.joined(tables))
     passes = medians.samples(tables["gemv_mpi"], total=False)
     found = {}
     for name, problems in medians.by_machine(frame, medians.machines(*tables.values())).items():

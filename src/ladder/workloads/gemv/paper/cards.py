@@ -24,7 +24,7 @@ KINDS = {
 
 def draw(tables):
     """A panel per machine and mode; by matrix and method, each on its best ranks or GPUs, the times of its parts."""
-    together = {"samples": pd.concat([table["samples"] for table in tables.values()])}
+    together = medians.joined(tables)
     totals, passes = (medians.samples(together, total=total) for total in (True, False))
     totals = totals[totals["device"].isin(["mpi", "mpi_cuda"])]
     found = {}

@@ -68,7 +68,7 @@ def fill_accuracy(axes, rows):
 def nested(axes, rows, column, scale):
     """Markers that lie inside each other where backends coincide."""
     order = methods.ordered(rows["method"])
-    sizes = {method: (7 - 5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}
+    sizes = {method: (6 - 3.5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}
     mark(axes, rows.assign(value=scale * rows[column]), "epoch", "value", sizes)
 
 

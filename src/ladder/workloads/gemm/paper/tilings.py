@@ -1,0 +1,62 @@
+"""FLOP/s of every rung on a GPU by tiling and form."""
+
+import math
+import re
+
+from ladder.records.case import Case
+from ladder.report.figures import heat, layout, medians, methods
+from ladder.workloads.gemm.paper import problem, rungs
+
+TITLE = "FLOP/s of the tilings on a GPU"
+CATEGORY = "GEMM"
+CAPTION = """\
+FLOP/s of every tiling of the rungs on a square product on one GPU, by form: a cell is the darker the nearer it is to
+the best of its column. In front of a row: edges of a thread block, or rows, columns and depth of its tile and after the
+comma those of a thread's or a warp's, with the fastest of its other tunings. Medians.
+"""
+EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
+
+
+def draw(tables):
+    """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
+    frame, found = medians.samples(medians.joined(tables)), {}
+    for name in medians.machines(*tables.values()):
+        shapes = frame[frame["machine"] == name].groupby(rungs.SHAPE, sort=False)
+        found[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
+    found = {name: some for name, some in found.items() if some}
+    if not found:
+        return layout.empty("products on a GPU")
+    return heat.figure(found, 0.8)
+
+
+def title(row):
+    """The product that a panel is about, and the unit of its numbers."""
+    return f"{problem.title({**row, 'dtype': 'float64'}, form=False)}\n{row['precision']}, TFLOP/s"
+
+
+def groups(rows):
+    """TFLOP/s by method, tilings downwards and forms along."""
+    found = medians.summaries(rows, ("method", "case", "variant", "form"))
+    work = rows.groupby("case")["flops"].first() / 1e12
+    found = found.assign(rate=found["case"].map(work) / found["median"])
+    found["tiling"] = [tiling(Case.parse("gemm", one.variant, one.case).tuning) for one in found.itertuples()]
+    found = found.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
+    forms = [form for form in rungs.SHADES if form in set(found["form"])]
+    return [
+        (method, some.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
+        for method, some in ((name, found[found["method"] == name]) for name in methods.ordered(found["method"]))
+    ]
+
+
+def tiling(tuning):
+    """A tiling by its edges: `16`, or `64·64·16, 8·8`; nothing where a library chooses."""
+    if "block" in tuning:
+        return str(tuning["block"])
+    block = "·".join(str(tuning[name]) for name in ("bm", "bn", "bk") if name in tuning)
+    part = "·".join(str(tuning[name]) for name in ("tm", "tn", "wm", "wn") if name in tuning)
+    return ", ".join(filter(None, (block, part)))
+
+
+def area(tilings):
+    """What tilings are sorted by: the elements of a block's tile, or the edge of a block."""
+    return tilings.map(lambda name: math.prod(map(int, re.findall(r"\d+", name)[:2])))
