@@ -1,0 +1,56 @@
+"""Sampling and judging inside a worker: what is done in which order, and when it ends."""
+
+import gc
+from types import SimpleNamespace
+
+import pytest
+
+from ladder.harness import worker
+from ladder.harness.validation import Check
+
+LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
+
+
+def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), **limits):
+    """The samples of a device whose clock shows these times, and what was done."""
+    done, clock = [], iter(times)
+
+    def stopwatch(run):
+        assert not gc.isenabled(), "the collector of garbage may run inside a timed call"
+        run()
+        return next(clock)
+
+    device = SimpleNamespace(stopwatch=stopwatch, broadcast=lambda value: value)
+    steps = [lambda name=name: done.append(name) for name in ("run", "flush", "reset")]
+    return worker.sample(device, *steps, SimpleNamespace(**LIMITS | limits)), done
+
+
+def test_every_timed_call_finds_fresh_inputs_and_empty_caches():
+    samples, done = sampled()
+    assert samples == [1.0, 1.0]
+    assert done == ["reset", "flush", "run"] * 3  # the first of them warms up
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("limits", "count"),
+    [
+        ({"samples": 6, "most": 9}, 6),
+        # Two samples give the median no interval.
+        ({"samples": 2, "most": 9, "target": 0.01}, 6),
+        ({"samples": 9, "most": 9, "least": 3, "seconds": 0.0}, 3),
+        ({"samples": 9, "most": 4, "least": 9}, 4),
+    ],
+)
+def test_sampling_ends_when_the_median_is_known_or_the_limits_are_reached(limits, count):
+    assert len(sampled(**limits)[0]) == count
+
+
+def test_samples_that_scatter_ask_for_more():
+    times = [1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0, 1.5, 1.0]
+    assert len(sampled(times, samples=2, most=8, target=0.01)[0]) == 8
+
+
+def test_of_the_checks_of_one_name_the_nearest_to_its_bound_is_kept():
+    checks = [Check("x", 0.5, 1.0), Check("x", 3.0, 4.0), Check("x", 2.0, 4.0), Check("y", 0.0, 1.0)]
+    assert worker.worst(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]

@@ -1,0 +1,89 @@
+"""Judging results: the bounds by hand, and everything that must not pass."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ladder.errors import LadderError
+from ladder.harness import validation
+
+U32, U64 = 2.0**-24, 2.0**-53
+
+
+@pytest.mark.parametrize(
+    ("length", "dtype", "factor"),
+    [
+        (1, "float64", U64),
+        (36, "float64", 36 * U64),  # where both bounds meet
+        (10_000, "float64", 600 * U64),
+        (25, "float32", 25 * U32),
+        (400, "float32", 120 * U32),
+        (400, "tf32", 2 * 2.0**-11 + 120 * U32),
+    ],
+)
+def test_the_bound_of_a_sum(length, dtype, factor):
+    assert validation.rounding_factor(length, dtype) == pytest.approx(factor, rel=1e-12)
+    own = min(length, 6 * math.sqrt(length)) * U64
+    assert validation.product_factor(length, dtype) == pytest.approx(factor + own, rel=1e-12)
+
+
+def test_the_bound_of_a_sum_of_random_signs():
+    assert validation.random_sum_factor(100, "float32") == pytest.approx(6 * 61 * U32, rel=1e-12)
+
+
+def test_what_isn_t_written_shows():
+    outputs = {"real": np.zeros(3), "single": np.zeros((2, 1), np.float32), "count": np.zeros(2, np.int32)}
+    validation.poison(outputs)
+    assert np.isnan(outputs["real"]).all()
+    assert np.isnan(outputs["single"]).all()
+    assert (outputs["count"] == -(2**31)).all()
+
+
+@pytest.mark.parametrize(
+    ("found", "bound", "error"),
+    [
+        ([1.0, 2.0], [0.0, 0.0], 0.0),
+        ([1.0, 2.5], [1.0, 2.0], 0.25),
+        ([1.5, 2.0], [0.0, 1.0], math.inf),
+        ([1.0, math.nan], [1.0, 1.0], math.inf),
+        ([1.0, math.inf], [1.0, 1.0], math.inf),
+        ([1.0], [1.0], math.inf),
+        ([[1.0], [2.0]], [1.0, 1.0], math.inf),
+        ([1.0, 2.0], [1.0, math.inf], math.inf),
+        ([1.0, 2.0], [math.nan, 1.0], math.inf),
+    ],
+)
+def test_the_largest_error_is_that_of_the_worst_element(found, bound, error):
+    check = validation.compare("x", np.array(found), np.array([1.0, 2.0]), bound)
+    assert (check.error, check.bound, check.passed) == (error, 1.0, error <= 1)
+
+
+def test_an_expectation_that_is_no_number_passes_nothing():
+    assert not validation.compare("x", [1.0], [math.nan], [1.0]).passed
+    assert not validation.Check("x", math.nan, 1.0).passed
+    assert not validation.Check("x", 1.0, math.nan).passed
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.ones((2, 3)), None),
+        (np.ones((3, 2)), r"is float64 \(3, 2\) where float64 \(2, 3\) is due"),
+        (np.ones((2, 3), np.float32), r"is float32 \(2, 3\) where float64 \(2, 3\) is due"),
+        (np.array([[1, 1, np.nan], [np.inf, 1, 1]]), "2 of the 6 elements of the result 'out' are NaN or infinite"),
+    ],
+)
+def test_results_of_another_kind_or_unfinished_are_refused(array, words):
+    if words is None:
+        validation.require_finite({"out": array}, {"out": ((2, 3), "float64")})
+    else:
+        with pytest.raises(LadderError, match=words):
+            validation.require_finite({"out": array}, {"out": ((2, 3), "float64")})
+
+
+def test_the_first_check_that_fails_is_named():
+    good, bad, worse = (validation.Check(name, error, 1.0) for name, error in (("a", 1.0), ("b", 1.1), ("c", 9.0)))
+    validation.require([good], "round 1")
+    with pytest.raises(LadderError, match=r"\(round 2\): the error of 'b' is 1\.1 where at most 1 is allowed"):
+        validation.require([good, bad, worse], "round 2")

@@ -1,0 +1,32 @@
+"""Files that are replaced as a whole: whoever has the old one open, or a link to it, keeps it as it was."""
+
+import os
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.records import files
+
+
+@pytest.mark.parametrize(("old", "new"), [("old", "new and longer"), (b"\xff\x00", b"\x01")])
+def test_a_file_is_replaced_and_never_written_over(tmp_path, old, new):
+    path, link = tmp_path / "deep/one.json", tmp_path / "link"
+    files.write_atomically(path, old)
+    os.link(path, link)
+    with path.open("rb") as reader:
+        files.write_atomically(path, new)
+        assert reader.read() == (old if isinstance(old, bytes) else old.encode())
+    assert path.read_bytes() == (new if isinstance(new, bytes) else new.encode())
+    assert path.stat().st_ino != link.stat().st_ino
+    assert [each.name for each in path.parent.iterdir()] == ["one.json"]
+
+
+def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
+    path = tmp_path / "one.json"
+    for text, keys in (("[]", ()), ("7", ()), ('{"a": 1}', ("a", "b"))):
+        path.write_text(text)
+        with pytest.raises(LadderError, match="isn't what is needed here: a JSON object with"):
+            files.read_json(path, *keys)
+    assert files.read_json(path, "a") == {"a": 1}
+    with pytest.raises(LadderError, match="can't be read: No such file"):
+        files.read_json(tmp_path / "none.json")
