@@ -337,8 +337,8 @@ def test_a_publication_names_every_commit_of_its_cases(here):
 @pytest.mark.parametrize(("dirty", "named"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
 def test_a_commit_in_a_word_tells_of_changes(dirty, named):
     source = {"commit": "a" * 40, "dirty": dirty}
-    assert revision.to_text(source) == named
-    assert revision.from_text(named) == source
+    assert revision.format(source) == named
+    assert revision.parse(named) == source
 
 
 def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(here):

@@ -48,7 +48,7 @@ if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
     if workflow.is_main_process:
-        os.environ |= {"LADDER_COMMIT": revision.to_text(revision.current())}  # a node may not have git
+        os.environ |= {"LADDER_COMMIT": revision.format(revision.current())}  # a node may not have git
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"

@@ -1,7 +1,7 @@
 # The data that cases read, the artefacts that workloads make, and the references of the trainings.
 
 
-def artefact_source(wildcards):
+def made_from(wildcards):
     """The name of the data that an artefact is made from, or None."""
     return datasets.artefacts(wildcards.workload).get(wildcards.artefact)
 
@@ -38,7 +38,7 @@ rule digits:
 # It takes all cores, so that nothing is timed beside it.
 rule artefact:
     input:
-        lambda wildcards: datasets.files(source) if (source := artefact_source(wildcards)) else [],
+        lambda wildcards: datasets.files(name) if (name := made_from(wildcards)) else [],
     output:
         "results/data/{workload}/{artefact}",
     log:
@@ -51,7 +51,7 @@ rule artefact:
     threads: PLACES["cpu"].cores
     params:
         sources=lambda wildcards: datasets.fingerprint(wildcards.workload),
-        data=lambda wildcards: f"--data=results/data/{source}" if (source := artefact_source(wildcards)) else "",
+        data=lambda wildcards: f"--data=results/data/{name}" if (name := made_from(wildcards)) else "",
     shell:
         ladder(
             "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} --out {output:q}"

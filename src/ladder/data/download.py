@@ -35,7 +35,7 @@ class Unusable(Exception):
 
 
 def fetch(path, expected, mirrors):
-    """Write the file `{path.name}.gz` of a mirror, decompressed, to `path`, unless what is expected is there.
+    """Write the file `{path.name}.gz` of a mirror, decompressed, to `path`, unless it is there; the mirror that had it.
 
     A mirror is a URL (http, https, file) or a folder, which may hold the decompressed file instead. They are tried in
     order. Raises LadderError when a mirror makes no sense, none has the expected bytes, or `path` can't be written.
@@ -43,7 +43,7 @@ def fetch(path, expected, mirrors):
     path, failures = Path(path), []
     with contextlib.suppress(Unusable, OSError):
         checked(path.read_bytes(), expected)
-        return
+        return None
     for mirror, base in [(mirror, location(str(mirror))) for mirror in mirrors]:
         try:
             read = from_folder if isinstance(base, Path) else from_server
@@ -52,7 +52,7 @@ def fetch(path, expected, mirrors):
             failures.append(f"{mirror}: {cause(error)}")
         else:
             write_atomically(path, contents)
-            return
+            return mirror
     raise LadderError(
         f"{path.name} can't be fetched: {'; '.join(failures) or 'no mirror is given'}. Set mnist_mirror to a URL "
         f"(http, https, file) or a folder that holds {path.name}.gz, and run again."

@@ -17,7 +17,9 @@ EXPECTED = {
 def write(folder, mirrors, expected=EXPECTED):
     """Write the four files of MNIST into `folder`, decompressed and with the expected sha256 sums.
 
-    `mirrors` are tried in order, see `download.fetch`. Raises LadderError as that does.
+    `mirrors` are tried in order, the one that had a file first for the next; see `download.fetch`, which raises
+    LadderError.
     """
     for name, sums in expected.items():
-        fetch(Path(folder, name), sums, mirrors)
+        used = fetch(Path(folder, name), sums, mirrors)
+        mirrors = sorted(mirrors, key=lambda mirror: mirror != used)

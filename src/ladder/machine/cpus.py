@@ -1,4 +1,4 @@
-"""The CPUs that a plan may use, and what lscpu says of them."""
+"""The CPUs that a plan may use, and their properties by lscpu."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def cores():
 
 
 def cpu():
-    """What lscpu tells of the CPU, its caches and its vector units."""
+    """The CPU's model, caches and vector units, by lscpu: {property: text}."""
     text = output("lscpu")
     pairs = dict(re.split(r":\s+", line, maxsplit=1) for line in text.splitlines() if re.search(r":\s", line))
     found = {name: pairs.get(name, "unknown") for name in CPU_PROPERTIES}

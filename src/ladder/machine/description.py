@@ -1,4 +1,4 @@
-"""What a record says of its machine: its label, hardware, software, clocks, and the job that it ran in."""
+"""The machine in a record: its label, hardware, software and clocks, and the job that it ran in."""
 
 import contextlib
 import os
@@ -20,16 +20,16 @@ def label():
 
 
 def clocks(card=None):
-    """The CPUs' clocks in MHz as /proc/cpuinfo tells them now, lowest and highest, and the state of a card as `gpu`.
+    """The CPUs' lowest and highest clock in MHz now, by /proc/cpuinfo, and the state of a card as `gpu`.
 
-    Without what isn't told.
+    What the machine doesn't report is left out.
     """
     found = []
     with contextlib.suppress(OSError):
         text = Path("/proc/cpuinfo").read_text()
         found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
-    told = {"lowest": min(found), "highest": max(found)} if found else {}
-    return told | ({"gpu": nvidia.state(card)} if card else {})
+    cpus = {"lowest": min(found), "highest": max(found)} if found else {}
+    return cpus | ({"gpu": nvidia.state(card)} if card else {})
 
 
 def describe():
@@ -62,7 +62,7 @@ def versions():
 
 
 def node():
-    """This machine's name: Slurm's own for it inside a job, which tells virtual nodes apart too."""
+    """This machine's name: inside a job Slurm's own, which differs between virtual nodes too."""
     return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 

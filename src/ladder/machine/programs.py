@@ -1,4 +1,4 @@
-"""Other programs: what one prints, and what starts ranks of MPI."""
+"""Other programs: the output of one, and the launcher of MPI's ranks."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def launcher(choice):
-    """What starts ranks of MPI: with `auto` the mpiexec beside this Python, else of the PATH; None without any."""
+    """The launcher of MPI's ranks: with `auto` the mpiexec beside this Python, else on the PATH; None without one."""
     if choice != "auto":
         return choice
     beside = Path(sys.executable).with_name("mpiexec")
@@ -15,7 +15,7 @@ def launcher(choice):
 
 
 def output(*command):
-    """What a command prints; nothing where it isn't there or fails."""
+    """The output of a command; empty where there is no such program or it takes over 10 s."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):

@@ -11,21 +11,21 @@ DIRTY = "-dirty"
 def current():
     """The source's commit and whether it was changed since: {commit, dirty}.
 
-    A copy of the sources without their history is told its commit by LADDER_COMMIT.
+    LADDER_COMMIT gives it to a copy of the sources without their history.
     """
-    if told := os.environ.get("LADDER_COMMIT"):
-        return from_text(told)
+    if given := os.environ.get("LADDER_COMMIT"):
+        return parse(given)
     here = str(Path(__file__).parent)
     found = output("git", "-C", here, "rev-parse", "HEAD").strip()
     dirty = output("git", "-C", here, "status", "--porcelain", "--untracked-files=no").strip()
     return {"commit": found or "unknown", "dirty": bool(dirty)}
 
 
-def to_text(source):
-    """The commit of a source, ending in `-dirty` where it was changed since."""
-    return source["commit"] + (DIRTY if source["dirty"] else "")
+def format(revision):
+    """The commit of a revision, ending in `-dirty` where it was changed since."""
+    return revision["commit"] + (DIRTY if revision["dirty"] else "")
 
 
-def from_text(word):
-    """The source, {commit, dirty}, that `to_text` writes so."""
-    return {"commit": word.removesuffix(DIRTY), "dirty": word.endswith(DIRTY)}
+def parse(text):
+    """The revision, {commit, dirty}, of which `format` makes this text."""
+    return {"commit": text.removesuffix(DIRTY), "dirty": text.endswith(DIRTY)}

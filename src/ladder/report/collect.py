@@ -9,7 +9,7 @@
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
-that of the source that measured the case, as `revision.to_text` writes it; what was published early lacks it. On a GPU
+that of the source that measured the case, as `revision.format` writes it; what was published early lacks it. On a GPU
 that reports it, `throttled` says whether the process's card was held back for power or heat, and `joules` is the energy
 of a run, where the protocol asks for it. Where there are ranks, `nodes` counts those that they ran on (what was
 published early lacks it), a phase's seconds are those of the slowest rank, and `imbalance` is their ratio to the mean
@@ -69,7 +69,7 @@ def own_columns(machine, experiment, workload, variant, slug):
 def rows_of(found, own):
     """The rows that a record adds to each table."""
     facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
-    facts["commit"] = revision.to_text(found["source"])
+    facts["commit"] = revision.format(found["source"])
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
         place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}

@@ -62,7 +62,7 @@ def publish(plans, machine, folder, keep=False):
     about = {
         "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sources": sources([*commits, *(revision.to_text(found["source"]) for found in records)]),
+        "sources": sources([*commits, *(revision.format(found["source"]) for found in records)]),
         "cases": len(frames["samples"][collect.KEY].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": records[-1]["description"],
@@ -122,4 +122,4 @@ def write_packed(path, frame):
 
 def sources(commits):
     """The commits that cases were measured with, a commit for each case: each with its number of cases, in order."""
-    return [revision.from_text(commit) | {"cases": cases} for commit, cases in Counter(commits).items()]
+    return [revision.parse(commit) | {"cases": cases} for commit, cases in Counter(commits).items()]
