@@ -28,7 +28,7 @@ SIZED, MAX_THREADS = 4, 5
 def occupancy(architecture, threads, registers, shared):
     """The most blocks and warps on a multiprocessor, and the warps' share of what it could hold, as a dict.
 
-    Of blocks with so many `threads`, `registers` each, and bytes of `shared` memory, static and dynamic. None where
+    Of blocks with `threads` threads, `registers` each, and bytes of `shared` memory, static and dynamic. None where
     the architecture is unknown or one of the counts is None.
     """
     limits = LIMITS.get(architecture.rstrip("af"))
@@ -36,12 +36,14 @@ def occupancy(architecture, threads, registers, shared):
         return None
     most_warps, most_blocks, memory = limits
     warps = -(-threads // WARP)
-    fitting = REGISTERS // PARTS // whole(WARP * registers, REGISTER_UNIT) * PARTS
-    blocks = min(most_blocks, most_warps // warps, fitting // warps, memory // whole(shared + RESERVED, SHARED_UNIT))
+    fitting = REGISTERS // PARTS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTS
+    blocks = min(
+        most_blocks, most_warps // warps, fitting // warps, memory // rounded_up(shared + RESERVED, SHARED_UNIT)
+    )
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / most_warps}
 
 
-def whole(count, unit):
+def rounded_up(count, unit):
     """A count rounded up to whole units."""
     return -(-count // unit) * unit
 

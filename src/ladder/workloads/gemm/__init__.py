@@ -42,7 +42,7 @@ SIZES = {
 }
 ARRAYS = ("a", "b", "c", "out")
 STATEFUL = False
-# Up to so many products every element of the result is recomputed; beyond, rows are sampled and all are projected.
+# The most products of which every element is recomputed; beyond, rows are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_ROWS = 8
 

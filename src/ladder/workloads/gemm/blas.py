@@ -1,9 +1,9 @@
 """GEMM by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemm and sgemm.
 
-BLAS thinks in columns, so a row-major product is asked for as its transpose, out^T = B^T A^T: the transposed views are
-column-major as they stand and nothing is copied. The addend of nt is copied into the result and added with beta = 1, as
-the study does. The only variant here that runs near the peak of the vector units; for few rows it is bound by packing
-and, at one row, by the bandwidth at which B is read.
+BLAS takes column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
+views are column-major as they stand and nothing is copied. The addend of nt is copied into the result and added with
+beta = 1, as the study does. The only variant here that runs near the peak of the vector units; for few rows it is bound
+by packing and, at one row, by the bandwidth at which B is read.
 """
 
 import numpy as np
@@ -36,6 +36,6 @@ def product(form):
 
 
 def setup(problem, *, threads: int):
-    """The timed product, on as many threads as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

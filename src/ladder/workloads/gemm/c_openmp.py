@@ -43,7 +43,7 @@ def product(form):
 
 
 def setup(problem, *, threads: int):
-    """The timed product, on as many threads as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     compiled(problem.out.dtype)
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -2,7 +2,7 @@
 
 A block works on `bm` x `bn` elements of the result in steps of `bk`, a warp on `wm` x `wn` of them; `stages` tiles are
 on their way or in use. Bound by the tensor cores, and by shared memory where warps are small. With `splitk` > 1, a
-cluster of so many blocks shares the sums of one tile, for results of few tiles and long sums (one block alone does it
+cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (one block alone does it
 all on GPUs before compute capability 9.0, which have no clusters).
 """
 

@@ -2,7 +2,7 @@
 
 A block works on `bm` x `bn` elements of the result in steps of `bk`, a thread on `tm` x `tn` of them, so that an
 element that is read from shared memory serves `tm` or `tn` FMAs. Bound by the floating-point units once the tiles are
-large enough. With `splitk` > 1, a cluster of so many blocks shares the sums of one tile, for results of few tiles and
+large enough. With `splitk` > 1, a cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and
 long sums (one block alone does it all on GPUs before compute capability 9.0, which have no clusters).
 """
 

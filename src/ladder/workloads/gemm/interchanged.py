@@ -58,6 +58,6 @@ def product(form):
 
 
 def setup(problem, *, threads: int):
-    """The timed product, on as many threads as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     multiply = product(problem.sizes["form"])
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

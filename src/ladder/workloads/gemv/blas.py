@@ -1,7 +1,7 @@
 """GEMV by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemv and sgemv.
 
-BLAS thinks in columns, so the row-major matrix is handed over as the transpose of a column-major one, with nothing
-copied. Bound by memory bandwidth.
+BLAS takes column-major matrices, so the row-major matrix is passed as the transpose of one, with nothing copied. Bound
+by memory bandwidth.
 """
 
 import numpy as np
@@ -12,6 +12,6 @@ RUNTIME = "blas"
 
 
 def setup(problem, *, threads: int):
-    """The timed product, on as many threads as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     gemv = blas.dgemv if problem.y.dtype == np.float64 else blas.sgemv
     return lambda: gemv(1.0, problem.matrix.T, problem.x, 0.0, problem.y, trans=1, overwrite_y=1)

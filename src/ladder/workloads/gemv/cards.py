@@ -20,13 +20,13 @@ def parts_of(count, ranks, chunks):
     """
     parts = []
     for rows, start in zip(*rows_of(count, ranks), strict=True):
-        counts, places = rows_of(rows, chunks)
-        parts.append([(start + place, count) for place, count in zip(places, counts, strict=True)])
+        counts, firsts = rows_of(rows, chunks)
+        parts.append([(start + first, count) for first, count in zip(firsts, counts, strict=True)])
     return parts
 
 
 def rank_of(problem, chunks):
-    """What a rank has: its place among the ranks, the pieces of all, and matrix, x and y on its card, y its part alone.
+    """What a rank has: its number, the pieces of all ranks, and matrix, x and y on its card, y its part alone.
 
     On the first rank y is whole, as `host.y` is, so that the results of all can be gathered in either.
     """

@@ -1,7 +1,7 @@
 """GEMV by cuBLAS: cublasDgemv and cublasSgemv.
 
-cuBLAS thinks in columns: the row-major matrix is to it a column-major one of m rows and n columns, asked for
-transposed, with nothing copied. Bound by the bandwidth of the card's memory, or by latency where it is small.
+cuBLAS takes column-major matrices: the row-major matrix is passed as one of m rows and n columns, with its transpose in
+the product and nothing copied. Bound by the bandwidth of the card's memory, or by latency where it is small.
 """
 
 import ctypes
@@ -22,11 +22,11 @@ SLOW = 2**31
 def product(matrix, x, y):
     """A function that writes M x to y in CuPy's current stream; shapes as in `ladder.workloads.gemv`, C-contiguous.
 
-    Large matrices go in equal parts. What cuBLAS is told is made ready before, so that a call costs the host little.
+    Large matrices go in equal parts. The arguments are made beforehand, so that a call costs the host little.
     """
     n, m = matrix.shape
     parts = -(-n // max((SLOW - 1) // m, 1))
-    ends = [n * place // parts for place in range(parts + 1)]
+    ends = [n * part // parts for part in range(parts + 1)]
     calls = [part(matrix[first:end], x, y[first:end]) for first, end in pairwise(ends)]
     return partial(multiply, calls, (matrix, x, y))
 

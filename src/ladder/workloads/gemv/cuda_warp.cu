@@ -7,7 +7,7 @@ static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of t
 static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the threads of a warp");
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
 constexpr int WARPS = TEAM / WARP;  // of a team
-// So few blocks on a multiprocessor are enough: told so, the compiler spends the registers that hold UNROLL accesses.
+// So few blocks on a multiprocessor are enough: knowing it, the compiler spends the registers that hold UNROLL accesses.
 constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
 // WIDTH neighbouring elements, one access.

@@ -24,7 +24,7 @@ TILES = (
     {"block": 256, "team": 32, "rows": 4, "unroll": 2},
 )
 ACCESS = 16  # bytes
-# Columns are split until there are so many blocks for each multiprocessor, or until each has so many steps.
+# Columns are split until each multiprocessor has BLOCKS blocks, or each block STEPS steps.
 BLOCKS, STEPS = 16, 4
 LARGE = 2**23  # accesses
 
@@ -53,7 +53,7 @@ def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int 
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
     (tiling,) = binaries.tiling_or((suited(n, m, dtype.itemsize),), block=block, team=team, rows=rows, unroll=unroll)
-    is_wide = not any(place % ACCESS for place in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
+    is_wide = not any(address % ACCESS for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
     width = ACCESS // dtype.itemsize if is_wide else 1
     groups, parts, columns = division(n, m, width, cuda.multiprocessors(), **tiling)
     product, add_up = (

@@ -17,5 +17,5 @@ REQUIRES = ("mpi4py",)
 
 
 def setup(problem, *, ranks: int, mode: Literal["ship", "resident"]):
-    """The product's steps on so many ranks, which the launcher has started."""
+    """The product's steps on the ranks that the launcher has started."""
     return by_rows.steps(problem, partial(multiply, threads=1), mode)

@@ -15,5 +15,5 @@ REQUIRES = ("mpi4py",)
 
 
 def setup(problem, *, ranks: int, threads: int, mode: Literal["ship", "resident"]):
-    """The product's steps on so many ranks, which the launcher has started, with so many threads each."""
+    """The product's steps on the ranks that the launcher has started, `threads` threads each."""
     return by_rows.steps(problem, partial(multiply, threads=threads), mode)

@@ -145,5 +145,5 @@ def load_nccl():
 def setup(
     problem, *, ranks: int, mode: Literal["ship", "resident"], chunks: int = 1, graph: Literal["off", "on"] = "off"
 ):
-    """The product's steps on so many ranks, which the launcher has started, in so many pieces of each rank's rows."""
+    """The product's steps on the ranks that the launcher has started, each rank's rows in `chunks` pieces."""
     return cards.steps(problem, mode, chunks, Link, graph)

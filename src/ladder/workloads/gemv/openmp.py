@@ -45,7 +45,7 @@ def four_dots(a, b, c, d, x):
 
 @numba.njit(parallel=True, **OPTIONS)
 def multiply(matrix, x, y, threads):
-    """y = matrix x on so many threads: arrays of (n, m), (m,) and (n,), C-contiguous and of one dtype; n may be 0."""
+    """y = matrix x on `threads` threads: arrays of (n, m), (m,) and (n,), C-contiguous and of one dtype; n may be 0."""
     for thread in numba.prange(threads):
         first, end = part_of(len(y), thread, threads)
         rest = end - (end - first) % 4
@@ -56,5 +56,5 @@ def multiply(matrix, x, y, threads):
 
 
 def setup(problem, *, threads: int):
-    """The timed product, on as many threads as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)

@@ -32,5 +32,5 @@ def first_touch(problem):
 
 
 def setup(problem, *, threads: int, binding: Literal["spread", "close"]):
-    """The timed product, on as many threads as the harness has set and bound."""
+    """The timed product, on the threads that the harness has set and bound."""
     return lambda: multiply(problem.matrix, problem.x, problem.y, threads)

@@ -13,8 +13,8 @@ from ladder.harness.steps import Steps
 
 def rows_of(count, ranks):
     """How many of `count` rows each rank has, and where these begin: two lists, the counts differing by at most one."""
-    places = [count * rank // ranks for rank in range(ranks + 1)]
-    return [end - first for first, end in pairwise(places)], places[:-1]
+    firsts = [count * rank // ranks for rank in range(ranks + 1)]
+    return [end - first for first, end in pairwise(firsts)], firsts[:-1]
 
 
 def types(sizes):
@@ -39,7 +39,7 @@ def steps(problem, multiply, mode):
     """
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])
-    counts, places = rows_of(n, world.size)
+    counts, firsts = rows_of(n, world.size)
     count, is_first = counts[world.rank], world.rank == 0
     element, row = types(problem.sizes)
     if is_first:
@@ -48,11 +48,11 @@ def steps(problem, multiply, mode):
         matrix, x, y = (problem.device.empty(shape, dtype) for shape in ((count, m), (m,), (count,)))
 
     def scatter():
-        whole = [problem.matrix, counts, places, row] if is_first else None
+        whole = [problem.matrix, counts, firsts, row] if is_first else None
         world.Scatterv(whole, in_place() if is_first else [matrix, count, row])
 
     def gather():
-        whole = [problem.y, counts, places, element] if is_first else None
+        whole = [problem.y, counts, firsts, element] if is_first else None
         world.Gatherv(in_place() if is_first else [y, count, element], whole)
 
     sending = [("scatter", scatter)]

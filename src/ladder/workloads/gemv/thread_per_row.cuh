@@ -4,6 +4,6 @@
 #pragma once
 static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
 
-// So few blocks on a multiprocessor are enough: told so, the compiler doesn't save registers for more. The smallest
+// So few blocks on a multiprocessor are enough: knowing it, the compiler doesn't save registers for more. The smallest
 // block has the registers of a warp of 32.
 constexpr int LEAST_BLOCKS = BLOCK < 32 ? 16 : BLOCK < 512 ? 512 / BLOCK : 1;

@@ -84,7 +84,7 @@ def gradients(parameters, x, labels, activation, product=np.matmul):
 
 
 def accuracy(parameters, images, labels, activation):
-    """The share of test images that are told right."""
+    """The share of test images that are classified correctly."""
     logits = forward(parameters, scaled(images), activation)[-1]
     return float((logits.argmax(axis=1) == labels).mean())
 
