@@ -18,7 +18,7 @@ from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
 
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md", "docs/contracts.md"]
 SCHEMA = json.loads(SCHEMA_FILE.read_text())["properties"]
 SECTIONS = {
     "## Keys": SCHEMA,
