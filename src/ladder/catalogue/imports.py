@@ -61,6 +61,7 @@ def reached(*roots):
     return found
 
 
+@functools.cache
 def module_path(name):
     """The file of a module or package of ladder, by its dotted name; None for any other."""
     match name.split("."):
