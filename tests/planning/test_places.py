@@ -98,14 +98,6 @@ def test_without_a_description_a_sentence_says_what_to_do(monkeypatch, tmp_path)
         places.site()
 
 
-def test_places_are_the_same_after_json(site):
-    found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2}}))
-    assert places.from_json(places.to_json(found)) == found
-    for wrong in ({}, {"cpu": {}}, {"cpu": 1}, {"gpu": {"label": "x", "cores": 1}}):
-        with pytest.raises(LadderError, match="The places must say"):
-            places.from_json(wrong)
-
-
 def test_a_path_has_no_comma_and_gives_the_slug_again():
     case = case_of("mpi", ranks=2, mode="ship")
     path = record.path_of("here", case.key)

@@ -1,6 +1,5 @@
 """The command line: bad input ends every verb with status 1 and one sentence, never a traceback."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,24 +10,12 @@ from ladder import __main__ as commands
 from ladder.devices import host
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
-ONE = {"question": "?", "workload": "gemm", "sizes": {"m": 1, "n": 1, "k": 1}, "variants": {"blas": {"threads": 1}}}
-PLAN = ['{"cpu": {"label": "here", "cores": 2}}', "--out", "plan.json"]
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
     (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
     (["list", "--configfile", "config.yaml"], "can't be read"),
     (["status"], "No run has begun here yet"),
-    (["plan", "{", *PLAN], "The configuration isn't JSON: "),
-    (["plan", "[]", *PLAN], "The configuration must be a JSON object"),
-    (["plan", '{"experiments": {}}', *PLAN], "A plan is of one experiment, but the configuration has 0."),
-    (["plan", json.dumps({"experiments": {"a": ONE | {"workload": "x"}}}), *PLAN], "There is no workload 'x'"),
-    (
-        ["plan", json.dumps({"experiments": {"a": ONE}}), *PLAN[:-1], "file/plan.json"],
-        "file/plan.json can't be written",
-    ),
-    (["plan", json.dumps({"experiments": {"a": ONE}}), '{"cpu": {}}', *PLAN[1:]], "The places must say"),
-    (["plan", json.dumps({"experiments": {"a": ONE}}), '{"gpu": 1}', *PLAN[1:]], "The places must say"),
     (["data", "digits", "--out", "file/digits"], "can"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
@@ -109,9 +96,7 @@ def test_every_verb_is_tried():
     assert tried == set(verbs)
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], ["nothing"], ["list", "--cores", "0"], ["plan", "{}", *PLAN[2:]], ["data", "x"]]
-)
+@pytest.mark.parametrize("arguments", [[], ["nothing"], ["list", "--cores", "0"], ["data", "x"]])
 def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main(arguments)

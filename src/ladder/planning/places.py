@@ -2,7 +2,7 @@
 
 import os
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ladder.catalogue import workloads
@@ -92,17 +92,3 @@ def site(path=None):
             f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
         )
     return configuration.checked_site(configuration.read(path), path)
-
-
-def to_json(places):
-    """Places as plain values, from which `from_json` makes them again."""
-    return {kind: asdict(place) for kind, place in places.items()}
-
-
-def from_json(values):
-    """Places from plain values. Raises LadderError when they aren't what `to_json` gives."""
-    try:
-        found = {kind: Place(**place) for kind, place in values.items()}
-        return {"cpu": found["cpu"], **found}
-    except (TypeError, KeyError):
-        raise LadderError(f"The places must say label and cores of `cpu` and of other kinds, not {values}.") from None

@@ -1,6 +1,8 @@
 """From the configuration to cases: what would run, where, and what is left out and why."""
 
+import base64
 import functools
+import gzip
 import hashlib
 import importlib.util
 import itertools
@@ -161,15 +163,6 @@ def measured(planned):
     return found if any(not one.left_out for one in found) else []
 
 
-def only(config, experiment):
-    """The part of a configuration that the plan of one experiment depends on."""
-    return {
-        "peers": config["peers"],
-        "measure": config["measure"],
-        "experiments": {experiment: config["experiments"][experiment]},
-    }
-
-
 def document(planned, experiment):
     """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code."""
     cases = [
@@ -185,9 +178,10 @@ def document(planned, experiment):
     return {"experiment": experiment, "cases": cases}
 
 
-def digest(planned, experiment):
-    """A short digest of an experiment's plan."""
-    return hashlib.sha256(json.dumps(document(planned, experiment)).encode()).hexdigest()[:16]
+def packed(planned, experiment):
+    """`document` as JSON, compressed and in letters: a command is given it whole, and none may be over 128 KiB."""
+    text = json.dumps(document(planned, experiment), indent=1) + "\n"
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def published(choice, folder="results/published"):

@@ -8,7 +8,6 @@ Each has `add_arguments`, which declares them, and `run`, which is given them pa
 VERBS = (
     "list",
     "status",
-    "plan",
     "data",
     "artefact",
     "reference",
