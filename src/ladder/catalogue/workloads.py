@@ -10,6 +10,7 @@ import ast
 import functools
 import importlib
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,8 +28,13 @@ KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "st
 
 def roots():
     """The folders that hold workloads, the project's own first."""
-    extra = filter(None, os.environ.get("LADDER_VARIANTS", "").split(":"))
-    return [HOME, *(Path(folder).expanduser() for folder in extra)]
+    return [HOME, *split(os.environ.get("LADDER_VARIANTS", ""))]
+
+
+@functools.cache
+def split(folders):
+    """The folders of a text in which ':' separates them."""
+    return [Path(folder).expanduser() for folder in folders.split(":") if folder]
 
 
 def folders(workload):
@@ -42,20 +48,26 @@ def look_in(extra):
 
 
 def names():
-    """The names of all workloads: the folders with an `__init__.py` that has SIZES."""
-    return sorted(
-        {path.parent.name for root in roots() for path in root.glob("*/__init__.py") if assigns(path, "SIZES")}
-    )
+    """The names of all workloads."""
+    found = {path.parent.name for root in roots() for path in root.glob("*/__init__.py")}
+    return sorted(filter(problem_path, found))
+
+
+def problem_path(workload):
+    """The file of a workload's problem: the `__init__.py` of its folder, which has SIZES. None where there is none."""
+    path = module_path(workload, "__init__")
+    return path if path and assigns(path, "SIZES") else None
 
 
 def load(workload):
     """The module of a workload, users' own and variants outside the repository made importable."""
-    if workload not in names():
-        raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
-    importlib.import_module("ladder.workloads").__path__[:] = map(str, roots())
-    module = importlib.import_module(f"ladder.workloads.{workload}")
-    module.__path__[:] = map(str, folders(workload))
-    return module
+    name, paths = f"ladder.workloads.{workload}", list(map(str, folders(workload)))
+    if name not in sys.modules or list(sys.modules[name].__path__) != paths:
+        if not problem_path(workload):
+            raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+        importlib.import_module("ladder.workloads").__path__[:] = map(str, roots())
+        importlib.import_module(name).__path__[:] = paths
+    return sys.modules[name]
 
 
 def module_path(workload, name):
@@ -85,8 +97,7 @@ def variants(workload):
 
 def rungs(workload):
     """The ladder of a workload: {variant: its idea in a line}, in order, those that RUNGS doesn't name at the end."""
-    path = next(filter(Path.is_file, (folder / "__init__.py" for folder in folders(workload))))
-    found = literals.read(path).get("RUNGS", {})
+    found = literals.read(problem_path(workload)).get("RUNGS", {})
     return found | {name: "" for name in variants(workload) if name not in found}
 
 
