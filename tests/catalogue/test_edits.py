@@ -91,6 +91,12 @@ SOME = {
     "the ceilings' judgement": ("harness/possible.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
     "the flush of the host": ("machine/caches.py", "def flusher(", "def flusher(unused=0, *", HOST),
     "the flush of a card": ("devices/cuda.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
+    "which of two modules' functions of one name comes first": (
+        "devices/mpi_cuda.py",
+        "cuda.start(case)\n    mpi.start(case)",
+        "mpi.start(case)\n    cuda.start(case)",
+        {"mpi_cuda"},
+    ),
     "how kernels are compiled": ("build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"', {"cuda"}),
 }
 
@@ -125,7 +131,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
 
 
 def test_a_new_rung_leaves_the_others_alone(tree, cases, before):
-    """Its name in RUNGS and in the configuration concerns no other."""
+    """Its name in RUNGS and in the configuration concerns no other, nor do other words that are read as text."""
+    edit(tree / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
     edit(tree / "workloads/gemm/__init__.py", "RUNGS = {", 'RUNGS = {"mine": "another", ')
     shutil.copy(tree / "workloads/gemm/blas.py", tree / "workloads/gemm/mine.py")
     assert outdated(cases, before) == []

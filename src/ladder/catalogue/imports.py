@@ -21,7 +21,7 @@ from ladder.errors import LadderError
 HOME = Path(__file__).parents[1]
 # What finds code, or names the files of what is compiled, changes no measurement.
 NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.build.compilation"}
-# Literals of a workload that other modules read as text, and no measurement.
+# Literals of a workload that lists, plans and reports read as text, and no measurement.
 DESCRIPTIONS = {"RUNGS", "CEILING"}
 
 
