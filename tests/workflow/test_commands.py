@@ -24,7 +24,7 @@ SENTENCES = [
     (["reference", "x", "m=1", "--data", "digits", "--out", "x.npz"], "There is no workload 'x'"),
     (
         ["reference", "mlp", "images=10,batch=5,epochs=1,rate=0.5", "--data", "nowhere", "--out", "x.npz"],
-        "nowhere/train-images-idx3-ubyte cannot be read",
+        "nowhere/train-images-idx3-ubyte can't be read",
     ),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),

@@ -8,7 +8,6 @@ version and comments in a source, so those are noted beside what was compiled.
 import functools
 import hashlib
 import platform
-from importlib.metadata import version
 from pathlib import Path
 
 from ladder.catalogue import sources, syntax, workloads
@@ -60,6 +59,8 @@ def note_path(case):
 
 def state(case):
     """What compiled code is only good for, as a dict for JSON: Numba, Python, CPU, and the sources to the letter."""
+    from importlib.metadata import version
+
     text = b"".join(path.read_bytes() for path in compiled_sources(case))
     own = {"numba": version("numba"), "python": platform.python_version(), "cpu": cpus.cpu()["Model name"]}
     return own | {"sources": hashlib.sha256(text).hexdigest()}
