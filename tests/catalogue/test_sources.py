@@ -1,5 +1,7 @@
 """A measurement depends on the code that its variant imports, and on no other."""
 
+import ast
+
 import pytest
 
 from ladder.catalogue import imports, literals, sources, syntax, workloads
@@ -100,6 +102,30 @@ def test_what_every_measurement_goes_through_counts():
     assert due <= names
     beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
     assert not [name for name in names if name.startswith(beside)]
+
+
+def test_another_python_finds_the_same_code(own, monkeypatch):
+    """Since Python 3.12 functions and classes have a field for the parameters of their type, empty here."""
+    (own / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[]):\n        return x\n')
+    before = sources.of("ladder.workloads.gemm.mine")
+    for kind in (ast.FunctionDef, ast.ClassDef):
+        if "type_params" not in kind._fields:
+            monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
+    parse = ast.parse
+
+    def newer(text):
+        tree = parse(text)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                node.type_params = []
+        return tree
+
+    monkeypatch.setattr(ast, "parse", newer)
+    sources.forget()
+    assert sources.of("ladder.workloads.gemm.mine") == before
+    (own / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
+    sources.forget()
+    assert sources.of("ladder.workloads.gemm.mine") != before
 
 
 KERNEL = """

@@ -61,14 +61,18 @@ def reached(*roots):
     return found
 
 
-@functools.cache
 def module_path(name):
     """The file of a module or package of ladder, by its dotted name; None for any other."""
+    return path_in(HOME, tuple(workloads.roots()), name)
+
+
+@functools.cache
+def path_in(home, roots, name):
     match name.split("."):
         case ["ladder", "workloads", workload, *below]:
-            folders = workloads.folders(workload)
+            folders = [root / workload for root in roots]
         case ["ladder", *below]:
-            folders = [HOME]
+            folders = [home]
         case _:
             return None
     for folder in folders:

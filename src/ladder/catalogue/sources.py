@@ -67,5 +67,5 @@ def forget():
     """Read every file anew from now on, for who has changed one or looks in other folders."""
     for cached in (literals.read, literals.statements, workloads.variant_path, workloads.constants, workloads.tunings):
         cached.cache_clear()
-    for cached in (imports.module_path, imports.read, companions.read, of, code_of):
+    for cached in (imports.path_in, imports.read, companions.read, of, code_of):
         cached.cache_clear()

@@ -69,7 +69,7 @@ def libraries(path):
 
 def written(tree):
     """A syntax tree as text that all versions of Python agree on: newer ones have more fields, empty in older code."""
-    for node in ast.walk(tree) if sys.version_info >= (3, 12) else ():
+    for node in ast.walk(tree) if "type_params" in ast.FunctionDef._fields else ():
         if getattr(node, "type_params", None) == []:
             del node.type_params
     return ast.dump(tree, **({"show_empty": True} if sys.version_info >= (3, 13) else {}))
