@@ -220,7 +220,7 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
     ],
 )
 def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
-    monkeypatch.setattr(mpi.machine, "slurm", lambda: job)
+    monkeypatch.setattr(mpi.description, "slurm", lambda: job)
     assert mpi.share_start(case_of(ranks), launcher) == may
 
 

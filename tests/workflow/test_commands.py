@@ -26,6 +26,7 @@ SENTENCES = [
         ["reference", "mlp", "images=10,batch=5,epochs=1,rate=0.5", "--data", "nowhere", "--out", "x.npz"],
         "nowhere/train-images-idx3-ubyte can't be read",
     ),
+    (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
     (["measure", "gemm", "blas", "m=1", "--out", "x.json"], "doesn't say which cache protocol it means"),

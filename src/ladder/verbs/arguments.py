@@ -41,9 +41,11 @@ def write_json(path, value):
 
 
 def data_paths(folder, *cases):
-    """Where the data of cases lie below a folder: {name: path}."""
-    from ladder.catalogue import datasets  # here, because most verbs have no use for it
+    """Where the data of cases lie below a folder: {name: path}. Raises LadderError for a case that no plan would have."""
+    from ladder.catalogue import datasets, workloads  # here, because most verbs have no use for them
 
+    for case in cases:
+        workloads.require_sound(case)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
 
