@@ -41,9 +41,9 @@ REQUIRED = 0.95
 
 def outcome(verdict):
     """What became of a planted slowdown."""
-    if verdict.word == "slower":
+    if verdict.outcome == "slower":
         return "found"
-    if verdict.word == "faster":
+    if verdict.outcome == "faster":
         return "called faster"
     return "undecidable" if verdict.detectable > PERCENT / 100 else "missed though decidable"
 
@@ -54,7 +54,7 @@ def verdicts(a, b, count, **rule):
         found = side_by_side(a, b, samples=SAMPLES, **rule)
         verdict = found.verdict
         print(
-            f"{i:4} {verdict.word:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
+            f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
             f"{found.pairs} pairs, changes below {100 * verdict.detectable:.1f} % undecidable",
             flush=True,
         )
@@ -84,7 +84,7 @@ def judge(plain, slower, same, planted, pairs, fewest):
     print(f"A slowdown of {PERCENT} % planted: {slower.key}")
     planted = list(verdicts(slower, plain, planted, pairs=fewest, detect=PERCENT / 100))
 
-    quiet = sum(verdict.word == "can't tell" for verdict in same)
+    quiet = sum(verdict.outcome == "can't tell" for verdict in same)
     for what, found in (("equals", same), ("slowdowns", planted)):
         if found:
             detectable = median(verdict.detectable for verdict in found)

@@ -35,14 +35,14 @@ def found_with(threads, **variables):
 def test_bound_threads_have_a_core_each_and_the_process_keeps_its_cpus(threads, binding):
     found = found_with(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")
     assert found["affinity"] == CPUS
-    assert len({tuple(place) for place in found["places"] if place != CPUS}) == threads
+    assert len({tuple(cpus) for cpus in found["thread_affinities"] if cpus != CPUS}) == threads
     host.require_threads(threads, "numba", found)
 
 
 @TWO_CORES
 def test_threads_that_are_not_bound_are_told_from_such_that_are():
     found = found_with(2)
-    assert "places" not in found
+    assert "thread_affinities" not in found
     host.require_threads(2, "numba", found)
     found = found_with(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
     with pytest.raises(LadderError, match="bound to 1 of the 2 that they should be on"):
@@ -70,7 +70,7 @@ def test_threads_that_are_not_bound_are_told_from_such_that_are():
 def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, places, bound):
     """Two cores of two hardware threads each."""
     monkeypatch.setattr(host, "core", lambda cpu: cpu // 2)
-    found = {"cpus": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}, "places": places}
+    found = {"cpus": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}, "thread_affinities": places}
     if bound:
         host.require_threads(threads, "numba", found)
     else:

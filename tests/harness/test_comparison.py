@@ -49,10 +49,10 @@ def compared(a, b, **options):
 
 def test_a_doubled_time_is_found_whichever_way_round():
     found = compared(TWICE, PLAIN, pairs=6, detect=0.5)
-    assert found.verdict.word == "slower"
+    assert found.verdict.outcome == "slower"
     assert found.verdict.low < 2.2
     assert found.verdict.high > 1.8
-    assert compared(PLAIN, TWICE, pairs=6, detect=0.5).verdict.word == "faster"
+    assert compared(PLAIN, TWICE, pairs=6, detect=0.5).verdict.outcome == "faster"
 
 
 def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(order):
@@ -136,7 +136,7 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(capsys, tmp_path):
     assert "% are undecidable here" in said
     found = json.loads((tmp_path / "found/compared.json").read_text())
     assert found["cases"] == {"a": TWICE, "b": PLAIN}
-    assert (found["word"], found["pairs"]) == ("slower", 6)
+    assert (found["outcome"], found["pairs"]) == ("slower", 6)
     assert [len(times) for times in found["times"]["b"]] == [3] * 6
 
 

@@ -47,7 +47,7 @@ NOISE = {
 def share(word, rng, count, factor, repeats, noise=None, **options):
     """Share of comparisons of a kernel, slowed down by `factor`, with itself that end in `word`."""
     pairs = (measured(rng, count, **(noise or {})) for _ in range(repeats))
-    return np.mean([compare(factor * a, b, **options).word == word for a, b in pairs])
+    return np.mean([compare(factor * a, b, **options).outcome == word for a, b in pairs])
 
 
 # --- the median and its rank interval ---
@@ -156,7 +156,7 @@ def test_speedup_covers_although_one_case_is_ten_times_noisier(count):
 def test_comparison_says_which_is_slower(count, paired):
     slow, fast = 2 * measured(np.random.default_rng(5), count, 0.001, 0.001)[0], np.ones((count, 10))
     there, back = compare(slow, fast, paired=paired), compare(fast, slow, paired=paired)
-    assert (there.word, back.word) == ("slower", "faster")
+    assert (there.outcome, back.outcome) == ("slower", "faster")
     assert there.low <= there.ratio <= there.high
     assert there.ratio == pytest.approx(2, rel=0.01)
     assert (back.low, back.ratio, back.high) == pytest.approx((1 / there.high, 1 / there.ratio, 1 / there.low))
@@ -176,7 +176,7 @@ def test_a_kernel_compared_with_itself_comes_out_as_cannot_tell(kind, count, pai
 def test_unequal_noise_is_no_difference(count):
     rng = np.random.default_rng(13)
     pairs = ((measured(rng, count, 0.05)[0], measured(rng, count, 0.005, 0.005)[0]) for _ in range(500))
-    assert np.mean([compare(a, b, threshold=0).word != "can't tell" for a, b in pairs]) <= 0.05
+    assert np.mean([compare(a, b, threshold=0).outcome != "can't tell" for a, b in pairs]) <= 0.05
 
 
 def test_pooled_samples_would_tell_a_kernel_from_itself():
@@ -200,13 +200,13 @@ def test_five_percent_are_found_although_some_processes_run_at_half_speed():
 
     rng = np.random.default_rng(8)
     pairs = (measured(rng, 20) for _ in range(200))
-    assert np.mean([compare(1.05 * visited(a), visited(b)).word == "slower" for a, b in pairs]) >= 0.95
+    assert np.mean([compare(1.05 * visited(a), visited(b)).outcome == "slower" for a, b in pairs]) >= 0.95
 
 
 def test_what_noise_hides_is_called_undecidable():
     rng = np.random.default_rng(9)
     verdicts = [compare(1.05 * a, b) for a, b in (measured(rng, 5, 0.08) for _ in range(200))]
-    undecided = [verdict for verdict in verdicts if verdict.word == "can't tell"]
+    undecided = [verdict for verdict in verdicts if verdict.outcome == "can't tell"]
     assert len(undecided) >= 0.8 * len(verdicts)
     assert np.mean([verdict.detectable > 0.05 for verdict in undecided]) >= 0.99
 
@@ -221,10 +221,10 @@ def test_detectable_is_the_change_found_in_about_four_of_five(count):
 
 def test_changes_below_the_threshold_do_not_count():
     a, b = measured(np.random.default_rng(11), 10, 0.001, 0.001)
-    assert compare(1.02 * a, b, threshold=0.0).word == "slower"
-    assert compare(1.02 * a, b, threshold=0.05).word == "can't tell"
-    assert compare(a, 1.02 * b, threshold=0.0).word == "faster"
-    assert compare(a, 1.02 * b, threshold=0.05).word == "can't tell"
+    assert compare(1.02 * a, b, threshold=0.0).outcome == "slower"
+    assert compare(1.02 * a, b, threshold=0.05).outcome == "can't tell"
+    assert compare(a, 1.02 * b, threshold=0.0).outcome == "faster"
+    assert compare(a, 1.02 * b, threshold=0.05).outcome == "can't tell"
     assert compare(a, b, threshold=0.05).detectable > 0.05
 
 
@@ -232,8 +232,8 @@ def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
     rng = np.random.default_rng(12)
     drift = np.linspace(1.0, 1.5, 12)[:, None]
     a, b = measured(rng, 12, 0.003, 0.003) * drift
-    assert compare(1.05 * a, b).word == "can't tell"
-    assert compare(1.05 * a, b, paired=True).word == "slower"
+    assert compare(1.05 * a, b).outcome == "can't tell"
+    assert compare(1.05 * a, b, paired=True).outcome == "slower"
 
 
 # --- rates ---
@@ -281,7 +281,7 @@ def test_senseless_options_are_refused(options):
 def test_one_process_decides_nothing(paired):
     one, other = [[5.0] * 10], [[1.0] * 10] * (1 if paired else 6)
     verdict = compare(one, other, paired=paired)
-    assert (verdict.word, verdict.ratio) == ("can't tell", pytest.approx(5.0))
+    assert (verdict.outcome, verdict.ratio) == ("can't tell", pytest.approx(5.0))
     assert (verdict.low, verdict.high, verdict.detectable) == (0.0, np.inf, np.inf)
     assert speedup(one, other) == (5.0, 0.0, np.inf)
 
@@ -290,12 +290,12 @@ def test_one_process_decides_nothing(paired):
 def test_extreme_spread_is_wide_and_not_a_warning():
     case = summary([[1e-300] * 10, [1e300] * 10])
     assert (case.low, case.high) == (0.0, np.inf)
-    assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).word == "can't tell"
+    assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).outcome == "can't tell"
 
 
 def test_equal_medians_leave_no_spread_to_divide_by():
-    assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).word == "can't tell"
-    assert compare([[1.0] * 10] * 3, [[2.0] * 10] * 3).word == "faster"
+    assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).outcome == "can't tell"
+    assert compare([[1.0] * 10] * 3, [[2.0] * 10] * 3).outcome == "faster"
     assert summary([[0.5, 1.0, 1.5] * 4] * 3).high > 1.0  # the samples differ though the medians do not
 
 

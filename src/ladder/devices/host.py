@@ -140,7 +140,7 @@ def threads_found():
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
     found = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
-        found["places"] = sorted(map(sorted, thread_affinities()))
+        found["thread_affinities"] = sorted(map(sorted, thread_affinities()))
     if "numba" in sys.modules:
         import numba
 
@@ -179,8 +179,8 @@ def require_bound(case_threads, found):
     Threads that aren't OpenMP's may run on many cores, or on the one of the thread that started them: either way they
     add no core to those that some thread is bound to.
     """
-    cores = [{core(cpu) for cpu in place} for place in found["places"]]
-    bound = len({one for place in cores if len(place) == 1 for one in place})
+    cores = [{core(cpu) for cpu in cpus} for cpus in found["thread_affinities"]]
+    bound = len({one for own in cores if len(own) == 1 for one in own})
     due = min(case_threads, len({core(cpu) for cpu in found["affinity"]}))
     if bound < due:
         raise LadderError(
@@ -195,7 +195,7 @@ def require_threads(case_threads, runtime, found):
 
     Also one whose threads should be bound and aren't.
     """
-    if "places" in found and runtime in ("numba", "openmp"):
+    if "thread_affinities" in found and runtime in ("numba", "openmp"):
         require_bound(case_threads, found)
     if found["cpus"] < case_threads:
         raise LadderError(

@@ -1,7 +1,7 @@
 """Two cases side by side: fresh workers in the order ABBA until they suffice.
 
 Measuring goes on until changes of a given size would be found, or the pairs or the time are used up. It never stops
-because of the verdict so far, which would make false verdicts more likely with every look.
+because of the outcome so far, which would make false outcomes more likely with every look.
 """
 
 import itertools
@@ -98,9 +98,9 @@ def report(comparison):
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
         lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
-    word = verdict.word if verdict.word == "can't tell" else f"A is {verdict.word} than B"
+    outcome = verdict.outcome if verdict.outcome == "can't tell" else f"A is {verdict.outcome} than B"
     lines.append(
-        f"{word}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
+        f"{outcome}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
     lines.append(f"Changes below {100 * verdict.detectable:.1f} % are undecidable here.")

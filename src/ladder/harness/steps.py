@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 class Steps:
     """Lists of (phase, function).
 
-    `run` is what is timed, as a whole and by phase; as a whole by the function `whole` where there is one, which does
-    all of it at once. `prepare` is done whenever the inputs have been written, outside the timed call, for example a
-    transposition or the first distribution of a matrix; it is timed among the phases.
+    `run` is what is timed, in one call and by phase. Where there is a function `at_once`, such as a graph's launch,
+    it is that one call. `prepare` is done whenever the inputs have been written, outside the timed call, for example
+    a transposition or the first distribution of a matrix; it is timed among the phases.
     """
 
     run: list
     prepare: list = field(default_factory=list)
-    whole: Callable | None = None
+    at_once: Callable | None = None
 
     @classmethod
     def of(cls, found):
@@ -26,10 +26,10 @@ class Steps:
 
     def timed(self):
         """One function that does what is timed."""
-        return self.whole or in_order(self.run)
+        return self.at_once or in_order(self.run)
 
-    def named(self):
-        """The steps that have a name: a list of those that prepare, and one of those that are timed."""
+    def by_phase(self):
+        """The steps that are timed by phase: a list of those that prepare, and one of the others."""
         return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
 
 

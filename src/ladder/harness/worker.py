@@ -121,7 +121,7 @@ def work(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += judge(0)[0]
-    parts = [*steps.named(), device.transfers(staged, problem)]
+    parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
         "setup": set_up,

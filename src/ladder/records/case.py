@@ -60,7 +60,7 @@ class Case:
 
     @property
     def key(self):
-        """workload/variant/slug: the case's name in messages, and, by `record.path_of`, its place."""
+        """workload/variant/slug: the case's name in messages and, by `record.path_of`, in paths."""
         return f"{self.workload}/{self.variant}/{self.slug}"
 
     @property
@@ -90,10 +90,10 @@ class Case:
             if key == "cache":
                 cache = text
                 continue
-            place = sizes if cache is None else tuning
+            values = sizes if cache is None else tuning
             if key in sizes or key in tuning:
                 raise LadderError(f"The case {slug!r} names {key!r} twice.")
-            place[key] = from_text(text)
+            values[key] = from_text(text)
         if cache is None:
             raise LadderError(f"The case {slug!r} doesn't say which cache protocol it means: add cache=cold.")
         case = cls(workload, variant, sizes, tuning, cache)

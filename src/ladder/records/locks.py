@@ -59,7 +59,7 @@ def is_at_work(folder=".snakemake"):
 def clear_stale(folder=".snakemake"):
     """Become the working directory's one run; if no other lives, remove the locks that a killed Snakemake has left.
 
-    Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until told to unlock.
+    Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until `--unlock`.
     Those of a run that began on another machine stay, since its lock may not show here.
     """
     Path(folder).mkdir(exist_ok=True)

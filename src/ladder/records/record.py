@@ -43,8 +43,8 @@ def validator():
 def require_valid(record, where):
     """Raise LadderError when a record doesn't fit the schema."""
     for error in validator().iter_errors(record):
-        place = "/".join(map(str, error.absolute_path)) or "the record itself"
-        raise LadderError(f"{where} is not a sound record: {place}: {error.message}. Delete it and measure again.")
+        key = "/".join(map(str, error.absolute_path)) or "the record itself"
+        raise LadderError(f"{where} is not a sound record: {key}: {error.message}. Delete it and measure again.")
 
 
 def write(path, record):

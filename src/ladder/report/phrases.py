@@ -47,9 +47,9 @@ def comparison(frame, other, name):
     if frame.empty or other.empty:
         return Missing(f"was not compared with {name} for want of a measurement")
     found = verdicts.compare(study.processes(frame), study.processes(other))
-    if found.word == "faster":
+    if found.outcome == "faster":
         return f"is {number(1 / found.ratio)} times as fast as {name} ({between(1 / found.high, 1 / found.low)})"
-    if found.word == "slower":
+    if found.outcome == "slower":
         return f"takes {number(found.ratio)} times as long as {name} ({between(found.low, found.high)})"
     if not bounded(found.low, found.high):
         return f"takes {number(found.ratio)} times as long as {name} (from too few processes to rule out chance)"
@@ -98,7 +98,7 @@ def scaling(cases):
     if len(cases) == 1:
         return values | {"speedup": Missing("none"), "levels-off": Missing("unknown"), "scaling": single}
     ratio, low, high = verdicts.speedup(study.processes(cases[few]), study.processes(cases[best]))
-    is_faster = verdicts.compare(study.processes(cases[best]), study.processes(cases[few])).word == "faster"
+    is_faster = verdicts.compare(study.processes(cases[best]), study.processes(cases[few])).outcome == "faster"
     if is_faster:
         sentence = (
             f"falls from {start} on {thread_count(few)} to {end} on {thread_count(best)}, the best of those tried: "

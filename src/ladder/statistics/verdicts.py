@@ -28,12 +28,12 @@ POWER = 0.8  # the chance, about, with which a change of size `Verdict.detectabl
 class Verdict:
     """What `compare(a, b)` found: `ratio`, between `low` and `high`, is time of a over time of b.
 
-    It is above 1 when a is slower; `word` is "faster", "slower" or "can't tell".
+    It is above 1 when a is slower; `outcome` is "faster", "slower" or "can't tell".
     `detectable` is the smallest relative slowdown that samples as noisy as these show in about 80 % of
     comparisons: 0.05 means that changes below 5 % are undecidable here.
     """
 
-    word: str
+    outcome: str
     ratio: float
     low: float
     high: float
@@ -65,17 +65,17 @@ def compare(
 ) -> Verdict:
     """Whether a is "faster" or "slower" than b by more than `threshold` (relative), or one "can't tell".
 
-    The word is given when the whole interval of the ratio at `level` lies beyond `threshold`: a test for a
-    minimum effect, so that a bias below the threshold (the order of measuring, say) is no change. The
-    interval is that of the shift between the logarithms of the process medians or, with `paired`, of the
+    `outcome` is "faster" or "slower" when the whole interval of the ratio at `level` lies beyond `threshold`: a
+    test for a minimum effect, so that a bias below the threshold (the order of measuring, say) is no change.
+    The interval is that of the shift between the logarithms of the process medians or, with `paired`, of the
     median of the differences between process i of a and process i of b. These must have run back to back, in
     alternating order (ABBA), so that slow drift of the machine cancels; unpaired, the same order only widens
     the interval. Cases measured apart in time carry the drift into the ratio, and no test can take it out.
     (A rank test of the pooled samples would take the offsets of processes for differences of the cases.)
 
     The level is 99 % because verdicts come in dozens: at 95 %, one hundred comparisons of a kernel with
-    itself would stay within five false words in 62 % of the studies only, at 99 % in 99.9 %. Ranks hold it
-    when both are equally noisy; where a is ten times as noisy as b, simulations gave up to 3.5 % false words.
+    itself would stay within five false outcomes in 62 % of the studies only, at 99 % in 99.9 %. Ranks hold it
+    when both are equally noisy; where a is ten times as noisy as b, simulations gave up to 3.5 % false outcomes.
 
     Raises `LadderError` when `paired` and the numbers of processes differ.
     """
@@ -91,11 +91,11 @@ def compare(
     level = checked_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
     ratio, least, most = exp([centre, low, high])
-    word = "slower" if least > 1 + threshold else "faster" if most < 1 / (1 + threshold) else "can't tell"
+    outcome = "slower" if least > 1 + threshold else "faster" if most < 1 / (1 + threshold) else "can't tell"
     normal = NormalDist()
     farther = 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
     detectable = (1 + threshold) * exp(farther * max(high - centre, centre - low)) - 1
-    return Verdict(word, float(ratio), float(least), float(most), float(detectable))
+    return Verdict(outcome, float(ratio), float(least), float(most), float(detectable))
 
 
 def shift_between(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, float]:

@@ -60,7 +60,7 @@ def halved(shared, naive):
     found = verdicts.compare(study.processes(shared), study.processes(naive))
     if found.high < HALF:
         return "holds"
-    return {"faster": "holds in part", "slower": "does not hold"}.get(found.word, "can't be told")
+    return {"faster": "holds in part", "slower": "does not hold"}.get(found.outcome, "can't be told")
 
 
 def exact(frame, variant):

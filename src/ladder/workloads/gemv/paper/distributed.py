@@ -75,7 +75,7 @@ def break_even(resident, phases, other):
     once = spent(phases, "resident")[1] if len(phases) else {}
     if resident.empty or other.empty or not once:
         return None
-    word = verdicts.compare(study.processes(resident), study.processes(other)).word
+    word = verdicts.compare(study.processes(resident), study.processes(other)).outcome
     if word != "faster":
         return math.inf if word == "slower" else None
     saved = other["seconds"].median() - resident["seconds"].median()

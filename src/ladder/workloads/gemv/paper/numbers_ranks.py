@@ -99,7 +99,7 @@ def longer(found, rows):
     if any(frame.empty for frame in spent):
         return untested("a measurement is missing")
     compared = verdicts.compare(*map(study.processes, spent))
-    verdict = {"slower": "holds in part", "faster": "does not hold"}.get(compared.word, "can't be told")
+    verdict = {"slower": "holds in part", "faster": "does not hold"}.get(compared.outcome, "can't be told")
     evidence = f"on {setting(rows)} the communication {comparison(*spent, 'the computation')}"
     return "holds" if compared.low > FAR else verdict, evidence
 
@@ -110,7 +110,7 @@ def makes_up(found, rows):
     if not {"one", "ship", "resident"} <= set(cases):
         return untested("no product ran on several ranks")
     one = cases["one"]
-    words = [verdicts.compare(*map(study.processes, (cases[mode], one))).word for mode in MODES]
+    words = [verdicts.compare(*map(study.processes, (cases[mode], one))).outcome for mode in MODES]
     count = distributed.break_even(cases["resident"], phases(found, cases["resident"]), one)
     evidence = (
         f"sending the matrix every time, the product on ranks {comparison(cases['ship'], one, 'on one')}; "

@@ -40,7 +40,7 @@ def about_levelling_off(cases):
 def about_best(cases):
     if BEST not in cases or WORSE not in cases:
         return untested(f"needs {BEST} and {WORSE} threads; {most_threads(cases)}")
-    found = verdicts.compare(study.processes(cases[WORSE]), study.processes(cases[BEST])).word
+    found = verdicts.compare(study.processes(cases[WORSE]), study.processes(cases[BEST])).outcome
     verdict = {"slower": "holds" if study.shortest(cases) == BEST else "holds in part", "faster": "does not hold"}
     worse = comparison(cases[WORSE], cases[BEST], str(BEST))
     evidence = f"best on {thread_count(study.shortest(cases))}; {WORSE} {worse}"
@@ -58,7 +58,7 @@ def about_lead(blas, plain):
     found = verdicts.compare(study.processes(blas), study.processes(plain))
     far = found.high < 1 / FAR
     verdict = (
-        "holds" if far else {"faster": "holds in part", "slower": "does not hold"}.get(found.word, "can't be told")
+        "holds" if far else {"faster": "holds in part", "slower": "does not hold"}.get(found.outcome, "can't be told")
     )
     return verdict, f"{code('blas')} {comparison(blas, plain, code('openmp'))}"
 
