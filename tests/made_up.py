@@ -8,7 +8,7 @@ import pandas as pd
 from ladder.catalogue.workloads import complete, constants, load, precision
 from ladder.records.case import Case
 from ladder.report import collect
-from ladder.report.collect import whole
+from ladder.report.collect import with_integers
 from ladder.report.study import Study
 
 THREADS = (1, 2, 4, 6, 12, 24)
@@ -234,7 +234,10 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
             parts["samples"] += copies(rows)
         if experiment == "mlp_accuracy":
             parts["curves"] += curves(rows, case.sizes)
-    return {name: {table: whole(pd.DataFrame(rows)) for table, rows in parts.items()} for name, parts in found.items()}
+    return {
+        name: {table: with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        for name, parts in found.items()
+    }
 
 
 def study(machine=MACHINE, **choices):

@@ -61,3 +61,19 @@ def test_texts_come_in_order_and_a_work_has_one_home(tmp_path, monkeypatch):
     (tmp_path / "a/references.bib").write_text(work)
     with pytest.raises(LadderError, match=r"'one2000' is in .*a/references.bib and in .*b/references.bib"):
         chapters.texts()
+
+
+@pytest.mark.parametrize(
+    ("literal", "sentence"),
+    [
+        ('ORDER = "first"', "ORDER in .* must be a whole number"),
+        ('TABLES = "square"', "TABLES in .* must be a tuple"),
+    ],
+)
+def test_a_literal_of_another_kind_is_refused(tmp_path, monkeypatch, literal, sentence):
+    (tmp_path / "own/paper").mkdir(parents=True)
+    (tmp_path / "own/paper/__init__.py").write_text(literal + "\n")
+    monkeypatch.setattr(chapters.workloads, "names", lambda: ["own"])
+    monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
+    with pytest.raises(LadderError, match=sentence):
+        chapters.chapters()

@@ -105,7 +105,7 @@ def tables(machines=MACHINES[:1], drop=(), without_gpu=(), without_cards=(), **f
                     continue
                 for name, some in collect.rows_of(one, own).items():
                     rows[name] += some
-        found[experiment] = {name: collect.whole(pd.DataFrame(some)) for name, some in rows.items()}
+        found[experiment] = {name: collect.with_integers(pd.DataFrame(some)) for name, some in rows.items()}
     return found
 
 

@@ -42,7 +42,10 @@ class Chapter:
         if not (self.folder / f"{name}.py").is_file():
             return None
         workloads.load(self.workload)
-        return importlib.import_module(f"ladder.workloads.{self.workload}.paper.{name}")
+        found = importlib.import_module(f"ladder.workloads.{self.workload}.paper.{name}")
+        if not callable(getattr(found, name, None)):
+            raise LadderError(f"{self.folder}/{name}.py has no function `{name}`: write {name}(study).")
+        return found
 
     def text(self, name):
         """The text of one of the chapter's files; empty where there is none."""
@@ -58,8 +61,19 @@ def chapters():
         if folder:
             stated = literals.read(folder / "__init__.py")
             order, title = stated.get("ORDER", LAST), stated.get("TITLE", workload)
-            found.append(Chapter(workload, folder, order, title, tuple(stated.get("TABLES", ()))))
+            tables = stated.get("TABLES", ())
+            require(isinstance(order, int), folder, "ORDER", "a whole number")
+            require(isinstance(title, str), folder, "TITLE", "a text")
+            names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
+            require(names, folder, "TABLES", 'a tuple of names, as in ("square",)')
+            found.append(Chapter(workload, folder, order, title, tuple(tables)))
     return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
+
+
+def require(is_right, folder, literal, kind):
+    """Refuse a literal of a chapter that isn't what planning reads."""
+    if not is_right:
+        raise LadderError(f"{literal} in {folder}/__init__.py must be {kind}.")
 
 
 def paper_of(folder):
@@ -68,7 +82,7 @@ def paper_of(folder):
 
 
 def files(*names):
-    """The paths of those of the named files that chapters have."""
+    """The paths of the chapters' files of these names."""
     return [path for chapter in chapters() for name in names if (path := chapter.folder / name).is_file()]
 
 

@@ -55,7 +55,7 @@ def collect(plan, folder, published=()):
     for name, rows in tables.items():
         # What was measured here needs no publication of the same machine beside it.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = [published_rows(place, name, plan["experiment"], here) for place in published]
+        parts = [published_rows(one, name, plan["experiment"], here) for one in published]
         write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
 
 
@@ -72,19 +72,19 @@ def rows_of(found, own):
     facts["commit"] = revision.format(found["source"])
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
-        place = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        common = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
         if "ranks" in process["threads"]:
-            place["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
+            common["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
-            place["throttled"] = not THROTTLING.isdisjoint(reasons)
+            common["throttled"] = not THROTTLING.isdisjoint(reasons)
         energy = {"joules": process["state"]["joules"]} if "joules" in process.get("state", {}) else {}
         rows["samples"] += [
-            place | {"sample": index, "phase": "total", "seconds": seconds} | energy
+            common | {"sample": index, "phase": "total", "seconds": seconds} | energy
             for index, seconds in enumerate(process["samples"])
         ]
         rows["samples"] += [
-            place | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
+            common | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
             for index, phases in enumerate(process["phases"])
             for phase, seconds in phases.items()
         ]
@@ -138,14 +138,14 @@ def concatenated(frames):
 def read_csv(path):
     """A table as written by `write_table`; an empty file is an empty table."""
     try:
-        return whole(pd.read_csv(path, low_memory=False))
+        return with_integers(pd.read_csv(path, low_memory=False))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
         raise LadderError(f"The table {path} can't be read: {error}.") from None
 
 
-def whole(frame):
+def with_integers(frame):
     """The table with whole numbers in the columns that have no other, also where some rows have none."""
     floats = frame.select_dtypes("float")
     gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]

@@ -36,11 +36,11 @@ def digits(value, count=3):
     """A number with `count` significant digits and no exponent: 0.0123, 1.23, 123, 1230."""
     if not value:
         return "0"
-    places = count - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
+    decimals = count - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
-        places -= 1  # 9.999 has become 10.00
-    return f"{rounded:.{max(places, 0)}f}"
+        decimals -= 1  # 9.999 has become 10.00
+    return f"{rounded:.{max(decimals, 0)}f}"
 
 
 def number(value, count=3):
@@ -104,7 +104,7 @@ def table(columns, head, rows, empty="There is no measurement for this table."):
 
 
 def long_table(columns, head, rows, empty="There is no measurement for this table."):
-    """The like of `table` over as many pages as it takes, its head on each; the paper says its caption."""
+    """A table like `table`'s over as many pages as it takes, its head on each; the paper gives its caption."""
     if not rows:
         return table(columns, head, rows, empty)
     titles = [r"\toprule", " & ".join(head) + r" \\", r"\midrule"]

@@ -7,8 +7,8 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code, escape, listed
 from ladder.report.study import CASE
 
-# Columns that don't tell the cases of an experiment apart; the others are sizes and tunings.
-APART = ("machine", "experiment", "workload", "case", "why")
+# Columns that are no part of a case's name; the others are sizes and tunings.
+NO_NAME = ("machine", "experiment", "workload", "case", "why")
 COUNTS = ("ranks", "threads")
 # Words that need the name of their column.
 BARE = ("on", "off", "cold", "warm")
@@ -52,11 +52,11 @@ def reasons(absent, is_all):
 
 
 def naming_columns(rows):
-    """The fewest columns that tell the rows' cases apart, variant and threads always: words first, then counts."""
+    """The fewest columns that distinguish the rows' cases, variant and threads always: words first, then counts."""
     columns = []
-    for column in sorted((name for name in rows if name not in APART), key=lambda name: order(name, rows[name])):
-        told_apart = columns and not rows.duplicated(columns).any()
-        if column in ("variant", "threads") or (rows[column].nunique(dropna=False) > 1 and not told_apart):
+    for column in sorted((name for name in rows if name not in NO_NAME), key=lambda name: order(name, rows[name])):
+        is_enough = columns and not rows.duplicated(columns).any()
+        if column in ("variant", "threads") or (rows[column].nunique(dropna=False) > 1 and not is_enough):
             columns.append(column)
     return columns
 
@@ -75,7 +75,7 @@ def grouped(columns, cases):
     if len(set(cases)) == len(list(itertools.product(*choices))):
         return [
             " ".join(
-                in_words(column, values) for column, values in zip(columns, choices, strict=True) if values != [None]
+                value_list(column, values) for column, values in zip(columns, choices, strict=True) if values != [None]
             )
         ]
     splits = (split(columns, cases, index) for index, values in enumerate(choices) if len(values) > 1)
@@ -88,7 +88,7 @@ def split(columns, cases, index):
     return [part for value in values for part in grouped(columns, [case for case in cases if case[index] == value])]
 
 
-def in_words(column, values):
+def value_list(column, values):
     """One column's values, with the column's name where the values don't speak for themselves."""
     values = [value for value in values if value is not None]
     listed_values = ", ".join(map(code, values))

@@ -33,7 +33,7 @@ def publish(plans, machine, folder, keep=False):
     With `keep`, only the cases that have a record now are replaced, in every experiment in which they stand. The others
     stay as they were published, also where no plan names them, and so does what was missing. What the tests on a GPU
     found goes with them, where they were run. Raises LadderError when no record is there, and when what is to be kept
-    can't be read or doesn't tell its commits; the folder stays untouched then.
+    can't be read or doesn't record its commits; the folder stays untouched then.
     """
     folder = Path(folder)
     plans = [plan | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
@@ -46,12 +46,13 @@ def publish(plans, machine, folder, keep=False):
     kept = {name: without(frame, collect.KEY, replaced) for name, frame in earlier.items()}
     if kept["samples"].reindex(columns=["commit"]).isna().any(axis=None):
         raise LadderError(
-            f"{folder} was published before commits were told by case, so its cases can't be kept: publish it whole."
+            f"{folder} was published before the commit of each case was recorded, so its cases can't be kept: "
+            "publish it whole."
         )
     frames = joined(kept, collected(with_published(plans, earlier, measured)))
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda found: found["started"])
-    commits = [commit for *_, commit in dict.fromkeys(named(kept["samples"], [*collect.KEY, "commit"]))]
+    commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         write_packed(folder / f"{name}.csv.gz", frame)
@@ -75,14 +76,14 @@ def earlier_rows(folder, name, machine):
     return where(collect.published_table(folder, name), machine=machine)
 
 
-def named(frame, columns):
+def keys_of(frame, columns):
     """The values of some columns, a tuple for each row."""
     return list(frame.reindex(columns=columns).itertuples(index=False, name=None))
 
 
 def without(frame, columns, cases):
     """The rows that don't have these values in the columns; a column that is left with none goes."""
-    return frame[[case not in cases for case in named(frame, columns)]].dropna(axis="columns", how="all")
+    return frame[[case not in cases for case in keys_of(frame, columns)]].dropna(axis="columns", how="all")
 
 
 def with_published(plans, earlier, measured):
@@ -91,7 +92,7 @@ def with_published(plans, earlier, measured):
     `earlier` are the published tables, `measured` the planned cases that have a record, by key.
     """
     planned = {plan["experiment"]: {case["key"]: case for case in plan["cases"]} for plan in plans}
-    for experiment, _, *key in named(collect.concatenated([earlier["samples"], earlier["missing"]]), PLANNED):
+    for experiment, _, *key in keys_of(collect.concatenated([earlier["samples"], earlier["missing"]]), PLANNED):
         if (key := "/".join(key)) in measured:
             planned.setdefault(experiment, {})[key] = measured[key]
     return [{"experiment": experiment, "cases": [*cases.values()]} for experiment, cases in planned.items()]
@@ -100,18 +101,18 @@ def with_published(plans, earlier, measured):
 def collected(plans):
     """The tables of all plans' records by name."""
     parts = []
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as temporary:
         for plan in plans:
-            collect.collect(plan, place)
-            parts.append(collect.load(place))
+            collect.collect(plan, temporary)
+            parts.append(collect.load(temporary))
     return {name: collect.concatenated([tables[name] for tables in parts]) for name in collect.TABLES}
 
 
 def joined(kept, new):
-    """The rows of both, by table; missing is what has no samples, for the new rows' reason where they give one."""
+    """The kept and the new rows by table; missing is what has no samples, for the new reason where there is one."""
     frames = {name: collect.concatenated([kept[name], new[name]]) for name in collect.TABLES}
     missing = frames["missing"].drop_duplicates(PLANNED, keep="last")
-    return frames | {"missing": without(missing, PLANNED, {*named(frames["samples"], PLANNED)})}
+    return frames | {"missing": without(missing, PLANNED, {*keys_of(frames["samples"], PLANNED)})}
 
 
 def write_packed(path, frame):

@@ -66,11 +66,11 @@ def without_twins(rows):
 
 
 def break_even(resident, phases, other):
-    """The fewest products after which a matrix sent to ranks once has cost no more than as many of another case.
+    """The fewest products after which a matrix sent to ranks once costs no more than as many products of another case.
 
     `resident` and `other` are the timed calls of two cases, `phases` those of the first. Where its products are
-    faster: a number of at least 1; where they are slower: infinity; None where that can't be told, or the sending
-    wasn't measured.
+    faster: a number of at least 1; where they are slower: infinity; None where the samples don't decide that, or the
+    sending wasn't measured.
     """
     once = spent(phases, "resident")[1] if len(phases) else {}
     if resident.empty or other.empty or not once:

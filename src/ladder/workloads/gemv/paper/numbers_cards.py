@@ -51,7 +51,7 @@ def by_nccl(rows):
 
 
 def overlap(rows, best):
-    """How pieces that overlap do against one piece, on as many cards and by the same link as a case."""
+    """How pieces that overlap do against one piece, on the same number of cards and by the same link as a case."""
     alike = {name: best[name].iloc[0] for name in ("variant", "ranks")} if len(best) else {}
     here = study.where(rows, **alike) if alike else study.NO_ROWS
     pieces = study.fastest(here[here["chunks"] > 1]) if len(here) else study.NO_ROWS
@@ -83,7 +83,7 @@ def twins(found):
 def large(found):
     """The largest matrix of the cards' own, resident: most of them against one, and the bandwidth of all.
 
-    The efficiency is one card's time over that of as many as there are and their number.
+    The efficiency is the speed-up over one card, over the number of cards.
     """
     several = sizes(found, "gemv_cards_large")
     rows = study.where(several[-1], mode="resident") if several else study.NO_ROWS
@@ -111,5 +111,5 @@ def large(found):
 
 
 def efficiency(most, one, count):
-    """The share of `count` times what one card does that as many cards do."""
+    """The throughput of `count` cards over `count` times that of one."""
     return percent(throughput(most) / throughput(one) / count) if len(most) and len(one) else None

@@ -15,7 +15,7 @@ BOUND = {"spread": ("openmp", "close", "blas"), "close": ("openmp",)}
 
 
 def threads(found):
-    """How the product does on threads, and whether to bind them helps on as many as were tried."""
+    """How the product does on threads, and whether to bind them helps on the most that were tried."""
     frame = study.one_size(found.samples("gemv_threads"))
     cases = by_method(frame)
     values = {"machine": machine(found), "matrix": matrix(frame), "cache": caches(frame)}
@@ -54,7 +54,7 @@ def method_code(name):
 
 
 def against_reading(found, rows):
-    """The time that a case takes for a byte against that of reading alone on as many threads."""
+    """The time that a case takes for a byte against that of reading alone on the same number of threads."""
     threads = rows["threads"].iloc[0] if len(rows) else None
     reads = found.samples("ceiling_bandwidth", kernel="read", threads=threads) if threads else study.NO_ROWS
     by_byte = (one.assign(seconds=one["seconds"] / one["bytes"]) if len(one) else one for one in (rows, reads))
@@ -62,5 +62,5 @@ def against_reading(found, rows):
 
 
 def reading(found, rows):
-    """The best B/s of reading alone on as many threads as a case has, or None."""
+    """The best B/s of reading alone on a case's number of threads, or None."""
     return roofs.bandwidth(found, rows["threads"].iloc[0], kernel="read") if len(rows) else None

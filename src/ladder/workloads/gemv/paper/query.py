@@ -54,7 +54,7 @@ def sizes(found, *experiments):
     frames = [frame for frame in map(found.samples, experiments) if len(frame)]
     if not frames:
         return []
-    every = collect.whole(pd.concat(frames))
+    every = collect.with_integers(pd.concat(frames))
     columns = [name for name in ("n", "m", "dtype", "cache") if name in every]
     parts = [rows for _, rows in every.groupby(columns, sort=False)]
     return sorted(parts, key=lambda rows: rows["flops"].iloc[0])
