@@ -3,9 +3,10 @@
 
 def data_shown(figure):
     """The name of the data that a figure shows, those of its workload's first case with any; empty without one."""
-    if not drawings.constants(figure)["USES_DATA"]:
+    if not stated(figure)["USES_DATA"]:
         return ""
-    cases = (one.case for one in PLAN if one.case.workload == drawings.workload(figure))
+    workload = drawings.workload(figure)
+    cases = (one.case for one in PLAN if one.case.workload == workload)
     return next(filter(None, (datasets.name_of(case.workload, case.sizes) for case in cases)), "")
 
 
@@ -14,7 +15,7 @@ def artefacts_shown(figure):
     workload = drawings.workload(figure)
     return {
         name: path
-        for name in drawings.constants(figure)["USES_ARTEFACTS"]
+        for name in stated(figure)["USES_ARTEFACTS"]
         for path in datasets.files(f"{workload}/{name}")
     }
 
@@ -23,7 +24,7 @@ def artefacts_shown(figure):
 def shown(figure):
     """The files of data and artefacts that a figure shows; None where they aren't there and nothing is measured."""
     name = data_shown(figure)
-    if drawings.constants(figure)["USES_DATA"] and not name:
+    if stated(figure)["USES_DATA"] and not name:
         return None
     files = [*(datasets.files(name) if name else []), *artefacts_shown(figure).values()]
     return files if CONFIG["measure"] or all(Path(file).exists() for file in files) else None
@@ -44,8 +45,8 @@ rule figure:
         report(
             "results/figures/{figure}.svg",
             caption="../report/figure.rst",
-            category=lambda wildcards: drawings.constants(wildcards.figure)["CATEGORY"],
-            labels=lambda wildcards: {"figure": drawings.constants(wildcards.figure)["TITLE"]},
+            category=lambda wildcards: stated(wildcards.figure)["CATEGORY"],
+            labels=lambda wildcards: {"figure": stated(wildcards.figure)["TITLE"]},
         ),
     log:
         "results/logs/figures/{figure}.log",

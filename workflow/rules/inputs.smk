@@ -207,17 +207,23 @@ def ceilings_of(case):
     return f"results/ceilings/{label}.json" if known else []
 
 
+@functools.cache
+def stated(figure):
+    """The constants of a figure, for which many functions of a job's wildcards ask."""
+    return drawings.constants(figure)
+
+
 def tables_of(figure):
     """The folders of the tables that a figure reads."""
     return expand(
         "results/tables/{experiment}",
-        experiment=drawings.constants(figure)["EXPERIMENTS"],
+        experiment=stated(figure)["EXPERIMENTS"],
     )
 
 
 def ceilings_for(figure):
     """The files of ceilings that a figure reads: {machine: path}, published machines named as in the tables."""
-    if not drawings.constants(figure)["USES_CEILINGS"]:
+    if not stated(figure)["USES_CEILINGS"]:
         return {}
     own = {label: f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES}
     others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}

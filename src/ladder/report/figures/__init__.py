@@ -58,9 +58,10 @@ def names():
 
 def constants(name):
     """A figure's constants, read without importing it. Raises LadderError when there is no such figure."""
-    if name not in modules():
-        raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(names())}.")
-    _, path = modules()[name]
+    every = modules()
+    if name not in every:
+        raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(every)}.")
+    _, path = every[name]
     found = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
     if missing := [key for key in ("CATEGORY", "CAPTION") if not found[key]]:
         raise LadderError(f"{path} has no {missing[0]} in plain text: say it beside TITLE.")
