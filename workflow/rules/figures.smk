@@ -13,11 +13,7 @@ def data_shown(figure):
 def artefacts_shown(figure):
     """The artefacts that a figure shows: {file: path}."""
     workload = drawings.workload(figure)
-    return {
-        name: path
-        for name in stated(figure)["USES_ARTEFACTS"]
-        for path in datasets.files(f"{workload}/{name}")
-    }
+    return {name: path for name in stated(figure)["USES_ARTEFACTS"] for path in datasets.files(f"{workload}/{name}")}
 
 
 @functools.cache
