@@ -88,7 +88,7 @@ class Study:
     def pending(self, *targets):
         """The files that a dry plan would make or make anew."""
         line, environment = self.command("--summary", *targets)
-        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         rows = [row.split("\t") for row in done.stdout.splitlines()]
         return {row[0] for row in rows if row[-1] == "update pending"}

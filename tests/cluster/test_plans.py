@@ -14,7 +14,7 @@ def planned(project, *arguments):
     """The cases that a dry run of the shipped study would measure: {(machine, workload, variant)}."""
     line, environment = project.command()
     line = [*line[: line.index("--configfile")], "-n", *arguments]
-    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     pattern = r"^rule measure:.*?wildcards: machine=(\S+), workload=(\w+), variant=(\w+)"
     return set(re.findall(pattern, done.stdout, re.MULTILINE | re.DOTALL))
