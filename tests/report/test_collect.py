@@ -438,9 +438,7 @@ def test_what_was_published_without_commits_is_not_kept(here):
     once = contents()
     here.forget().add(case_of(2))
     assert tables(here.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
-    with pytest.raises(
-        LadderError, match=r"before the commit of each case was recorded.*publish it whole"
-    ):
+    with pytest.raises(LadderError, match=r"before the commit of each case was recorded.*publish it whole"):
         here.publish(keep=True)
     assert contents() == once
     here.add(case_of(1)).publish(keep=True)

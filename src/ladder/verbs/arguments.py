@@ -41,7 +41,7 @@ def write_json(path, value):
 
 
 def data_paths(folder, *cases):
-    """Where the data of cases lie below a folder: {name: path}. Raises LadderError for a case that no plan would have."""
+    """Where the data of cases lie below a folder: {name: path}. Raises LadderError for a case that is incomplete."""
     from ladder.catalogue import datasets, workloads  # here, because most verbs have no use for them
 
     for case in cases:
