@@ -18,6 +18,7 @@ from ladder.devices import cublas, cuda
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
+from ladder.records import record
 from ladder.records.case import Case
 
 VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
@@ -137,13 +138,13 @@ FAULTS = {
 }
 
 
-def run(tmp_path, case, **variables):
+def run(tmp_path, case, protocol=PROTOCOL, **variables):
     """Measure a case on the stand-in for a GPU; the process, which has ended."""
     command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
     folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
     given = {"XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(filter(None, folders))}
     return subprocess.run(
-        [*command, "--protocol", json.dumps(PROTOCOL)],
+        [*command, "--protocol", json.dumps(protocol)],
         cwd=tmp_path,
         env={**os.environ, **given, **variables},
         capture_output=True,
@@ -177,13 +178,24 @@ def unjoined(joined):
 
 def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
     cards(1)
+    refusal = refused(tmp_path, unjoined("no"), FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
+    assert "The GPU works on for 0." in refusal
+    assert "the variant leaves work in a stream that the current one doesn't wait for" in refusal
+
+
+@pytest.mark.parametrize(("state", "asked"), [({"energy": 7, "watts": 100}, True), ({"energy": 7}, False), ({}, True)])
+def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked_and_counted(
+    cards, tmp_path, state, asked
+):
+    cards(1, clock=1980, **state)
     variables = {"FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
-    said = refused(tmp_path, unjoined("no"), **variables)
-    assert "The GPU works on for 0.01" in said
-    assert "the variant leaves work in a stream that the current one doesn't wait for" in said
-    done = run(tmp_path, unjoined("yes"), **variables)
+    done = run(tmp_path, unjoined("yes"), PROTOCOL | {"energy": asked}, **variables)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "record.json").exists()
+    (process,) = record.read(tmp_path / "record.json")["processes"]
+    assert process["state"].pop("clock") == 1980
+    if "watts" in state:
+        assert process["state"].pop("joules") >= 0.98  # 100 W for 10 ms, and the repeats' own time
+    assert process["state"] == {}
 
 
 @pytest.mark.gpu
