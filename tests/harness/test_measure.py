@@ -143,12 +143,13 @@ def test_a_training_has_phases_and_a_curve():
     np.savez("reference.npz", **reference.compute(case.sizes, dataset.load("digits")))
     given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     assert "is checked against a reference" in refused(case, data=given["data"])
-    found = measured(case, changes={"phase_passes": 2}, **given)
-    (process,) = found["processes"]
+    found = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **given)
+    process, other = found["processes"]
     assert len(process["phases"]) == 2
     names = {"gather", "forward 1", "forward 2", "activation", "loss", "gradient 1", "gradient 2", "delta 1"}
     assert set(process["phases"][0]) == names | {"bias", "update"}
     assert [point["epoch"] for point in process["curve"]] == [1, 2]
+    assert (other["curve"], len(other["checks"])) == ([], len(process["checks"]))
     assert {check["name"] for check in process["checks"]} == {"w1", "b1", "w2", "b2", "loss", "epoch loss"}
 
 

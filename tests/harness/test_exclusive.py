@@ -1,0 +1,67 @@
+"""What timed cases hold for themselves, and the environment of their workers."""
+
+import contextlib
+import fcntl
+from types import SimpleNamespace
+
+import pytest
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.harness import environment, exclusive
+from ladder.records import locks
+from ladder.records.case import Case
+
+
+@pytest.fixture
+def device(monkeypatch, tmp_path):
+    """A function that makes a device; a case is then whatever is timed on it."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(devices, "of", lambda case: case.device)
+
+    def make(shares, lease=lambda count: contextlib.nullcontext({})):
+        return SimpleNamespace(SHARES_MACHINE=shares, lease=lease)
+
+    return make
+
+
+@pytest.mark.parametrize(("kinds", "shared"), [([True, True], True), ([True, False], False), ([False], False)])
+def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, shared):
+    refused = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
+    cases = [SimpleNamespace(device=device(kind)) for kind in kinds]
+    with exclusive.quiet(*cases), locks.opened("timing") as other, refused:
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def test_cases_that_lease_the_same_hold_the_larger_number_once(device):
+    held = []
+
+    @contextlib.contextmanager
+    def cards(count):
+        held.append(count)
+        yield {"CARDS": str(count)}
+        held.append("given back")
+
+    def nothing(count):
+        return contextlib.nullcontext({"OTHER": str(count)})
+
+    cases = [
+        SimpleNamespace(device=device(True, lease), ranks=ranks)
+        for lease, ranks in ((cards, 2), (nothing, 1), (cards, 4), (cards, 1))
+    ]
+    with exclusive.leased(*cases) as variables:
+        assert (variables, held) == ({"CARDS": "4", "OTHER": "1"}, [4])
+    assert held == [4, "given back"]
+
+
+def test_a_worker_s_variables_are_the_devices_and_then_the_variants(monkeypatch):
+    inherited = {"OMP_NUM_THREADS": "7", "OMP_PROC_BIND": "close", "ANY": "kept", "NUMBA_CACHE_DIR": "mine"}
+    for name, value in inherited.items():
+        monkeypatch.setenv(name, value)
+    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    plain = environment.of_worker(Case("gemv", "openmp", sizes, {"threads": 2}))
+    assert [plain[name] for name in inherited] == ["2", "false", "kept", "mine"]
+    bound = environment.of_worker(Case("gemv", "openmp_bound", sizes, {"threads": 2, "binding": "spread"}))
+    assert (bound["OMP_NUM_THREADS"], bound["OMP_PROC_BIND"]) == ("2", "spread")
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert environment.of_worker(Case("gemv", "openmp", sizes, {"threads": 2}))["NUMBA_CACHE_DIR"].startswith("results")
