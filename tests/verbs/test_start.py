@@ -1,0 +1,32 @@
+"""How a job starts: with the libraries that its verb uses and no others, for imports are most of a short job's time."""
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
+PROGRAM = """
+import importlib, sys
+importlib.import_module(sys.argv[1])
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "uses"),
+    [
+        ("verbs.build", set()),
+        ("verbs.ceilings", set()),
+        ("verbs.collect", {"pandas"}),
+        ("verbs.figure", {"pandas"}),
+        ("verbs.measure", set()),
+        ("verbs.paper", set()),
+        ("verbs.precompile", set()),
+        ("harness.worker", set()),
+    ],
+)
+def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
+    line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
+    found = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert set(SLOW) & set(found) == uses
