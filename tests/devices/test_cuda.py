@@ -167,8 +167,8 @@ def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
 
 
 def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
-    said = refused(tmp_path, FAULT="nothing", CUDA_VISIBLE_DEVICES="")
-    assert said == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
+    refusal = refused(tmp_path, FAULT="nothing", CUDA_VISIBLE_DEVICES="")
+    assert refusal == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
 def unjoined(joined):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -387,13 +388,27 @@ def test_cases_on_more_cards_than_there_are_are_left_out():
 
 
 @needs_mpi
-@pytest.mark.parametrize(("told", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
-def test_a_rank_sees_its_own_card_alone(monkeypatch, told, own):
+@pytest.mark.parametrize(("leased", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
+def test_a_rank_sees_its_own_card_alone(monkeypatch, leased, own):
     from ladder.devices import mpi_cuda
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": told})
+    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": leased})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+
+
+@pytest.mark.parametrize(
+    ("counter", "of_one", "found"),
+    [(7.0, {"joules": 2.0}, {"joules": 6.0}), (None, {"joules": 2.0}, {}), (7.0, {}, {})],
+)
+def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of_one, found):
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 3))
+    monkeypatch.setattr(mpi_cuda.card, "name", lambda: "GPU-0")
+    monkeypatch.setattr(mpi_cuda.cuda, "energy", lambda run, timed, same: of_one)
+    monkeypatch.setattr(nvidia, "energy", lambda uuid: counter)
+    assert mpi_cuda.energy(None) == found
 
 
 def test_ranks_that_share_a_card_are_refused():

@@ -130,10 +130,10 @@ def test_a_training_needs_its_reference():
 
 def test_the_verb_prints_the_verdict_and_writes_every_sample(capsys, tmp_path):
     main(["compare", TWICE, PLAIN, "--samples", "3", "--most-pairs", "6", "--json", "found/compared.json"])
-    said = capsys.readouterr().out
-    assert "A is slower than B: A takes" in said
-    assert "6 pairs of processes, unpaired" in said
-    assert "% are undecidable here" in said
+    printed = capsys.readouterr().out
+    assert "A is slower than B: A takes" in printed
+    assert "6 pairs of processes, unpaired" in printed
+    assert "% are undecidable here" in printed
     found = json.loads((tmp_path / "found/compared.json").read_text())
     assert found["cases"] == {"a": TWICE, "b": PLAIN}
     assert (found["outcome"], found["pairs"]) == ("slower", 6)

@@ -157,8 +157,8 @@ def test_a_training_has_phases_and_a_curve():
 
 
 def test_fewer_cores_than_threads_are_refused():
-    said = refused(case_of(threads=2), granted=1)
-    assert said.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
+    refusal = refused(case_of(threads=2), granted=1)
+    assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
     assert measured(case_of(threads=1), granted=1)
 
 
@@ -166,8 +166,8 @@ def test_threads_are_read_back():
     more = written("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
     assert "runs 2 threads where the case says 1" in refused(case_of(more))
     bound = written("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
-    said = refused(case_of(bound, threads=2))
-    assert "asks for 2 threads, but the process may use 1 CPUs only" in said
+    refusal = refused(case_of(bound, threads=2))
+    assert "asks for 2 threads, but the process may use 1 CPUs only" in refusal
 
 
 @pytest.mark.parametrize(
