@@ -160,6 +160,15 @@ def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, name
 
 
 @needs_latex
+def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
+    copy = "chapters/own/text.tex"
+    given = {"texts": {copy: r"\result{own/kee}"}, "origins": {copy: "own/paper/text.tex"}}
+    source = tiny(tmp_path, r"\input{chapters/own/text}")
+    with pytest.raises(LadderError, match=r"stopped: own/paper/text\.tex:1: .*There is no result `own/kee'"):
+        typesetting.build(source, [], tmp_path / "build", tmp_path / "tiny.pdf", **given)
+
+
+@needs_latex
 def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     with pytest.raises(LadderError):
         typesetting.build(tiny(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")

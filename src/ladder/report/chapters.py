@@ -155,6 +155,11 @@ def texts():
     return found | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
 
 
+def origins():
+    """The files that the typesetting copies, {path of the copy: path}."""
+    return {f"chapters/{one.workload}/{name}": one.folder / name for one in chapters() for name in TEXTS}
+
+
 def require_distinct_works(every):
     """Refuse one key for works in the bibliographies of two chapters, of which BibTeX would lose one."""
     owners = {}

@@ -12,13 +12,15 @@ from ladder.errors import LadderError
 PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
 # No clock and no path may reach the PDF: its inputs alone decide its bytes.
 EPOCH = "1700000000"
+NONE = MappingProxyType({})
 
 
-def build(source, inputs, folder, out, texts=MappingProxyType({})):
+def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     """Typeset `source` in `folder` and copy the PDF to `out`. Raises LadderError with LaTeX's first complaint.
 
     The generated `inputs` are copied there first, so that no stale one is seen: results/tex/plan.tex is read as
-    `tex/plan`. `texts`, {path in the folder: text}, are written there.
+    `tex/plan`. `texts`, {path in the folder: text}, are written there; a complaint about one of them names the file
+    that it comes from, where `origins`, {path in the folder: path}, has it.
     """
     source, folder, out = Path(source), Path(folder), Path(out)
     if shutil.which("latexmk") is None:
@@ -32,6 +34,23 @@ def build(source, inputs, folder, out, texts=MappingProxyType({})):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    done, messages, log = run_latex(source, folder)
+    if done.returncode:
+        found = complaint(messages) or complaint(done.stdout + done.stderr)
+        for name, origin in origins.items():
+            found = found.replace(str(folder.resolve() / name), str(origin))
+        raise LadderError(f"LaTeX stopped: {found}. All of it: {log}.")
+    if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
+        raise LadderError(
+            f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend {source.parent} or a chapter's text."
+        )
+    part = out.with_name(f".{out.name}.part")
+    shutil.copyfile(folder / source.with_suffix(".pdf").name, part)
+    part.replace(out)
+
+
+def run_latex(source, folder):
+    """Run latexmk: the finished process, the messages of LaTeX's log, and the log's path."""
     home = f"{source.parent.resolve()}:{folder.resolve()}:"
     variables = {"TEXINPUTS": home, "BIBINPUTS": home, "SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
     # Long lines, so that a complaint isn't broken in the log.
@@ -47,17 +66,7 @@ def build(source, inputs, folder, out, texts=MappingProxyType({})):
     )
     log = folder / source.with_suffix(".log").name
     messages = log.read_text(errors="replace") if log.exists() else done.stdout + done.stderr
-    if done.returncode:
-        raise LadderError(
-            f"LaTeX stopped: {complaint(messages) or complaint(done.stdout + done.stderr)}. All of it: {log}."
-        )
-    if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
-        raise LadderError(
-            f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend the reference in {source}."
-        )
-    part = out.with_name(f".{out.name}.part")
-    shutil.copyfile(folder / source.with_suffix(".pdf").name, part)
-    part.replace(out)
+    return done, messages, log
 
 
 def complaint(log):

@@ -12,5 +12,5 @@ def add_arguments(parser):
 
 
 def run(options):
-    texts = chapters.texts() | captions.text()
-    typesetting.build(options.source, options.inputs, Path(options.out).with_suffix(""), options.out, texts)
+    texts, folder = chapters.texts() | captions.text(), Path(options.out).with_suffix("")
+    typesetting.build(options.source, options.inputs, folder, options.out, texts, chapters.origins())
