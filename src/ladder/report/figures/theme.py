@@ -70,7 +70,7 @@ def save(figure, path):
     """Write a figure without the date, so that the same figure is the same file; it is laid out the first time."""
     if figure.get_layout_engine().__class__.__name__ == "ConstrainedLayoutEngine":
         figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)  # with one, saving draws twice
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     figure.savefig(path, metadata=dates.get(suffix))

@@ -1,0 +1,145 @@
+"""Figures drawn from the tables that the study's own plan would give, with times made up by rule."""
+
+import functools
+
+import pandas as pd
+from matplotlib.text import Text
+
+from conftest import ROOT
+from ladder.catalogue import workloads
+from ladder.planning import configuration, plan
+from ladder.planning.places import Place
+from ladder.report import collect, figures
+from ladder.report.figures import theme
+
+THREADS = [1, 2, 6, 24]  # of the study's own on a machine of 24 cores
+MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
+PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
+COPIES = {"to device": 2e-4, "to host": 1e-5}
+ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
+RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
+RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_tiled": 2.5e4, "cuda_mma": 5e4, "cublas": 5.5e4}
+
+
+def seconds(case, flops, process, sample):
+    """A time that falls with the threads and differs a little between processes and samples."""
+    rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.cores**0.8
+    return flops / rate * (1 + 0.01 * process + 0.001 * sample)
+
+
+def parts_on_ranks(case, time):
+    """The phases of a product on ranks; in pieces, computation and communication are one."""
+    if "ranks" not in case.tuning:
+        return {}
+    found = {name: time * share for name, share in ON_RANKS.items()}
+    if case.tuning.get("chunks", 1) > 1:
+        other = "scatter" if case.tuning["mode"] == "ship" else "gather"
+        found = {f"{other} and compute": found.pop(other) + found.pop("compute")} | found
+    return found
+
+
+def record(case, processes, converged):
+    """A record as a measurement would have left it, as far as tables need it."""
+    flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
+    cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
+    if case.workload == "gemv":
+        cost = vars(workloads.load("gemv").cost(case.sizes))
+        flops = cost["flops"]
+
+    def one(process):
+        times = [seconds(case, flops, process, sample) for sample in range(3)]
+        parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
+        parts |= parts_on_ranks(case, times[0])
+        phases = [parts | (COPIES if device == "cuda" else {})] * 2
+        curve = [
+            {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
+            for epoch in (1, 2, 3)
+        ]
+        return {
+            "threads": {"runtimes": {"numba": case.threads}},
+            "samples": times,
+            "phases": phases,
+            "checks": [],
+            "curve": curve if case.workload == "mlp" else [],
+        }
+
+    found = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
+    return found | {"processes": [*map(one, range(processes))]}
+
+
+@functools.cache
+def planned():
+    """The cases of the study's own configuration, by experiment; of the numbers of threads those of THREADS."""
+    config = configuration.load([ROOT / "config" / "config.yaml"])
+    found = {}
+    for one in plan.plan(config, {"cpu": Place("here", 24)}):
+        if one.case.threads in THREADS or one.case.ranks > 1:
+            found.setdefault(one.experiment, []).append(one.case)
+    return found
+
+
+@functools.cache
+def rows_of(experiment, machine, drop, without, processes, converged):
+    """The rows of an experiment on a machine, {table: rows}; cases of the variants `drop` or devices `without` miss."""
+    rows = {name: [] for name in collect.TABLES}
+    for case in planned()[experiment]:
+        own = collect.own_columns(machine, experiment, case.workload, case.variant, case.slug)
+        if case.variant in drop or workloads.device(case) in without:
+            rows["missing"].append(own | {"why": "it is not installed"})
+            continue
+        for name, some in collect.rows_of(record(case, processes, converged), own).items():
+            rows[name] += some
+    return rows
+
+
+def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, converged=True):
+    """The tables that a figure reads; `without` are the devices that machines lack, {machine: devices}."""
+    found, without = {}, without or {}
+    for experiment in figures.constants(figure)["EXPERIMENTS"]:
+        parts = [rows_of(experiment, one, drop, without.get(one, ()), processes, converged) for one in machines]
+        found[experiment] = {
+            name: collect.with_integers(pd.DataFrame([row for part in parts for row in part[name]])) for name in collect.TABLES
+        }
+    return found
+
+
+def empty(figure):
+    """The tables of a figure of whose experiments nothing was measured."""
+    experiments = figures.constants(figure)["EXPERIMENTS"]
+    return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in experiments}
+
+
+def ceilings(machines=MACHINES):
+    """Ceilings of 1 and 24 threads: 50 GFLOP/s and 20 GB/s a thread; of a card 60 TFLOP/s, 33 of multiply-adds."""
+    gemm = "form=nn,m=2048,n=2048,k=2048,dtype={},source=random,seed=1,cache=warm,threads={}"
+    stream = "kernel=read,elements=16777216,dtype=float64,seed=1,cache=cold,threads={}"
+    rows = []
+    for threads in (1, 24):
+        for dtype in ("float64", "float32"):
+            row = {"workload": "gemm", "variant": "blas", "case": gemm.format(dtype, threads), "best": 50e9 * threads}
+            rows.append(row)
+        rows.append({"workload": "stream", "variant": "openmp", "case": stream.format(threads), "best": 20e9 * threads})
+    stream = stream.replace("threads={}", "block=512")
+    rows.append({"workload": "stream", "variant": "cuda", "case": stream, "best": 4e12, "device": "cuda"})
+    cublas = gemm.format("float64", 1).replace("threads=1", "math=default")
+    steps = "elements=16777216,length=8192,dtype=float64,seed=1,cache=warm,block=128,chains=8"
+    rows.append({"workload": "gemm", "variant": "cublas", "case": cublas, "best": 60e12, "device": "cuda"})
+    rows.append({"workload": "fma", "variant": "cuda", "case": steps, "best": 33e12, "device": "cuda"})
+    return {machine: {"rows": rows} for machine in machines}
+
+
+def draw(name, found, known=None, is_laid_out=False):
+    """A figure as the verb would draw it."""
+    given = {"tables": found}
+    if figures.constants(name)["USES_CEILINGS"]:
+        given["ceilings"] = ceilings() if known is None else known
+    with theme.context():
+        figure = figures.module(name).draw(**given)
+        if is_laid_out:
+            figure.draw_without_rendering()
+    return figure
+
+
+def words(figure):
+    """All that is written in a figure."""
+    return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]

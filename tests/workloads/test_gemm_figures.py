@@ -1,0 +1,98 @@
+"""The figures of products of matrices."""
+
+import numpy as np
+from matplotlib.collections import PathCollection
+
+from drawings import MACHINES, THREADS, ceilings, draw, tables, words
+from ladder.report import figures
+from ladder.workloads.gemm.paper.ceilings import roofs_by_threads
+
+
+def test_speedups_are_against_the_methods_own_single_thread():
+    found = tables("gemm_speedup")["gemm_threads"]
+    samples = found["samples"]
+    samples["seconds"] = 8e-3 / samples["threads"]
+    figure = draw("gemm_speedup", {"gemm_threads": found})
+    assert len(figure.axes) == 3
+    assert words(figure).count("8.00 ms") == 12
+    lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
+    assert len(lines) == 5
+    for line in lines:
+        np.testing.assert_allclose(line.get_ydata(), THREADS)
+
+
+def test_a_method_without_a_single_thread_has_no_speedup():
+    found = tables("gemm_speedup")["gemm_threads"]
+    samples = found["samples"]
+    found["samples"] = samples[(samples["variant"] != "blas") | (samples["threads"] > 1)]
+    shown = words(draw("gemm_speedup", {"gemm_threads": found}))
+    assert shown.count("not measured") == 3
+
+
+def test_rungs_are_held_against_the_ceiling_of_as_many_threads():
+    found = tables("gemm_square")["gemm_square"]
+    found["samples"]["seconds"] = found["samples"]["flops"] / 25e9
+    assert "25.0 (50 %)" in words(draw("gemm_square", {"gemm_square": found}))
+    without = words(draw("gemm_square", {"gemm_square": found}, known={}))
+    assert "25.0" in without
+    assert not any("%" in text for text in without)
+
+
+def test_rungs_on_a_gpu_are_held_against_multiply_adds_too():
+    figure = draw("gemm_gpu", tables("gemm_gpu"))
+    assert "dashed, 100 %: 60.0 TFLOP/s" in " ".join(words(figure))
+    places = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]
+    assert {60.0, 33.0} <= set(places)
+    assert "multiply-adds" in " ".join(words(figure))
+    assert "multiply-adds" not in " ".join(words(draw("gemm_square", tables("gemm_square"))))
+
+
+def test_roofs_are_those_of_one_kind_of_threads():
+    one, most = roofs_by_threads(ceilings()[MACHINES[0]], "float64")
+    assert one == (1, 50e9, 20e9)
+    assert most == (24, 1200e9, 480e9)
+    assert roofs_by_threads({"rows": []}, "float64") == []
+
+
+def test_a_card_has_a_roofline_of_its_own_with_and_without_tensor_cores():
+    figure = draw("gemm_roofline", tables("gemm_roofline"))
+    titles = [part.get_suptitle() for part in figure.subfigs]
+    assert titles == [MACHINES[0], f"{MACHINES[0]}, GPU"]
+    card = figure.axes[1]
+    assert [max(line.get_ydata()) for line in card.lines[:2]] == [60e3, 33e3]
+    assert {"60000 GFLOP/s, cuBLAS", "33000 GFLOP/s\nno tensor cores"} <= {text.get_text() for text in card.texts}
+    host = [row for row in ceilings()[MACHINES[0]]["rows"] if row.get("device", "host") == "host"]
+    without = draw("gemm_roofline", tables("gemm_roofline"), {MACHINES[0]: {"rows": host}})
+    assert [part.get_suptitle() for part in without.subfigs] == [MACHINES[0]]
+
+
+def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte():
+    figure = draw("gemm_roofline", tables("gemm_roofline"))
+    drawn = [collection for collection in figure.axes[0].collections if isinstance(collection, PathCollection)]
+    assert 0.25 in {round(float(x), 3) for collection in drawn for x, _ in collection.get_offsets()}
+    assert "matrix-vector" in words(figure)
+
+
+def test_a_card_of_which_ceilings_alone_are_known_has_no_roofline():
+    found, card = tables("gemm_roofline", MACHINES[:2]), f"{MACHINES[1]}, GPU"
+    assert card in " ".join(words(draw("gemm_roofline", found)))
+    for name in figures.module("gemm_roofline").GROUPS["cuda"]:
+        samples = found[name]["samples"]
+        found[name]["samples"] = samples[samples["machine"] != MACHINES[1]]
+    shown = " ".join(words(draw("gemm_roofline", found)))
+    assert MACHINES[1] in shown
+    assert card not in shown
+
+
+def test_every_tiling_has_a_row_and_every_form_a_column_of_the_heat_map():
+    found = tables("gemm_tilings")
+    samples = found["gemm_gpu_float64"]["samples"]
+    samples = samples[(samples["variant"] != "cuda_shared") | (samples["block"] != 8) | (samples["form"] != "nt")]
+    seconds = samples["flops"] / samples["form"].map({"nn": 1e12, "tn": 2e12, "nt": 4e12})
+    found["gemm_gpu_float64"]["samples"] = samples.assign(seconds=seconds)
+    axes = draw("gemm_tilings", found).axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["nn", "tn", "nt"]
+    rows = [text.get_text() for text in axes.get_yticklabels()]
+    assert rows == ["16", "8", "16", "32", "64·64·16, 8·8", "64·128·8, 8·8", "64·64·16, 32·32", "128·64·16, 64·32", ""]
+    numbers = [text.get_text() for text in axes.texts]
+    assert [numbers.count(text) for text in ("1.00", "2.00", "4.00")] == [9, 9, 8]
