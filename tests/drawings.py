@@ -73,7 +73,7 @@ def planned():
     config = configuration.load([ROOT / "config" / "config.yaml"])
     found = {}
     for one in plan.plan(config, {"cpu": Place("here", 24)}):
-        if one.case.threads in THREADS or one.case.ranks > 1:
+        if one.case.threads in THREADS or ("ranks" in one.case.tuning and one.case.threads <= THREADS[-1]):
             found.setdefault(one.experiment, []).append(one.case)
     return found
 

@@ -81,7 +81,8 @@ def stack(axes, bars):
     if not bars:
         return
     parts = [(bar["at"], value, colour) for bar in bars for value, colour in bar["parts"]]
-    stacked(axes, pd.DataFrame(parts, columns=["at", "value", "colour"]))
+    if parts:
+        stacked(axes, pd.DataFrame(parts, columns=["at", "value", "colour"]))
     marks.points(axes, pd.DataFrame(bars).assign(method="whole"), "value", "at", along="x", kinds=WHOLE)
 
 
