@@ -98,7 +98,8 @@ def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, co
     for experiment in figures.constants(figure)["EXPERIMENTS"]:
         parts = [rows_of(experiment, one, drop, without.get(one, ()), processes, converged) for one in machines]
         found[experiment] = {
-            name: collect.with_integers(pd.DataFrame([row for part in parts for row in part[name]])) for name in collect.TABLES
+            name: collect.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
+            for name in collect.TABLES
         }
     return found
 
