@@ -19,6 +19,7 @@ from ladder.report.study import Study
 
 PAPER = ROOT / "paper"
 ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
+pytestmark = pytest.mark.xdist_group("paper")  # each is typeset once
 needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
 
 
@@ -189,6 +190,7 @@ def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
 
 
 @needs_latex
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_the_report_is_made_inside_the_workflow_and_once(study):
     study.add("gemm_square", {"openmp": {"threads": 1}}, {"form": "nn", "m": 17, "n": 5, "k": 9})
