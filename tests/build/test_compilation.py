@@ -132,6 +132,12 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     assert compiled(case) == 0
 
 
+def test_what_another_numba_has_compiled_is_compiled_again(monkeypatch):
+    before = compilation.state(product())
+    monkeypatch.setattr(compilation, "version", lambda name: "0.1")
+    assert compilation.state(product()) != before
+
+
 def test_kinds_that_are_compiled_side_by_side_are_all_kept():
     """Both write to the index of one function."""
     cases = [product(dtype=dtype) for dtype in ("float64", "float32")]

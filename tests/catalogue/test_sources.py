@@ -77,6 +77,16 @@ def test_every_way_to_import_is_followed(own, line, modules):
     assert {one.path.stem for one in reached if one.path.parent == own} == due
 
 
+def test_only_docstrings_are_left_out_of_a_functions_body(own):
+    def digest(first):
+        sources.forget()
+        (own / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
+        return sources.of("ladder.workloads.gemm.mine")
+
+    assert digest('"""Runs."""') == digest('"""Runs it."""')
+    assert len({digest(first) for first in ('"""Runs."""', "x = 1", "x = 2", "1")}) == 4
+
+
 def test_broken_code_and_a_missing_root_are_sentences(tmp_path):
     (tmp_path / "broken.py").write_text("import")
     with pytest.raises(LadderError, match=r"broken\.py isn't valid Python"):

@@ -82,3 +82,16 @@ def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
     for cpu in CPUS:
         assert str(cpu) in host.core(cpu)
     assert host.core(10**6) == "1000000"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
+    found = {"cpus": 4, "runtimes": {"blas-openblas": 2}}
+    host.require_threads(2, "blas", found)
+    with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads where the case says {count}"):
+        host.require_threads(count, "blas", found)
+
+
+def test_arrays_begin_with_a_cache_line():
+    kept = [host.empty((3, size), "float32") for size in range(30)]
+    assert {array.ctypes.data % host.ALIGNMENT for array in kept} == {0}

@@ -177,6 +177,7 @@ def test_threads_are_read_back():
         ("wrong_crash", "The variant stopped with ValueError: no such matrix"),
         ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
         ("wrong_last_run", "The result is wrong (round 2): the error of 'product' is "),
+        ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # once it has been checked
     ],
 )
 def test_a_failing_variant_leaves_a_sentence(variant, sentence):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ladder.errors import LadderError
-from ladder.records import files
+from ladder.records import files, record
 
 
 @pytest.mark.parametrize(("old", "new"), [("old", "new and longer"), (b"\xff\x00", b"\x01")])
@@ -19,6 +19,16 @@ def test_a_file_is_replaced_and_never_written_over(tmp_path, old, new):
     assert path.read_bytes() == (new if isinstance(new, bytes) else new.encode())
     assert path.stat().st_ino != link.stat().st_ino
     assert [each.name for each in path.parent.iterdir()] == ["one.json"]
+
+
+def test_a_record_is_replaced_and_never_written_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "require_valid", lambda *given: None)  # what it holds doesn't matter here
+    path = tmp_path / "record.json"
+    record.write(path, {"old": 1})
+    with path.open() as reader:
+        record.write(path, {"new": 1})
+        assert '"old"' in reader.read()
+    assert record.read(path) == {"new": 1}
 
 
 def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
