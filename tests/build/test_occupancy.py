@@ -28,6 +28,8 @@ extern "C" __global__ void unbounded(float *a) { a[threadIdx.x] = 1; }
         ("sm_90", 256, 228, 0, 1, 8, 0.125),
         # 40 registers are 1280 of a warp: 12 fit in a part, 48 in all, though 51 would in one piece.
         ("sm_90", 96, 40, 0, 16, 48, 0.75),
+        # 33 registers are 1056 of a warp and take 5 units, 1280: 12 fit in a part, though 15 would without units.
+        ("sm_80", 256, 33, 0, 6, 48, 0.75),
         # 40000 + 1024 bytes are 321 units, 41088: four of them fit in 164 KiB, two in 100 KiB.
         ("sm_80", 64, 32, 40000, 4, 8, 0.125),
         ("sm_86", 64, 32, 40000, 2, 4, 4 / 48),
