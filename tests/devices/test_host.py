@@ -18,14 +18,20 @@ import numpy as np
 touch(np.empty((8, 8)), np.empty(8), numba.get_num_threads())
 print(json.dumps(host.threads_found()))
 """
+FOUND_OPENMP = """
+import ctypes, json
+from ladder.devices import host
+ctypes.CDLL("libgomp.so.1")
+print(json.dumps(host.threads_found()))
+"""
 CPUS = sorted(os.sched_getaffinity(0))
 TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="waits for two cores")
 
 
-def found_with(threads, **variables):
+def found_with(threads, program=FOUND, **variables):
     """What a process with so many OpenMP threads finds of itself."""
     environment = os.environ | host.environment(threads) | variables
-    done = subprocess.run([sys.executable, "-c", FOUND], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -90,6 +96,12 @@ def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
     host.require_threads(2, "blas", found)
     with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads where the case says {count}"):
         host.require_threads(count, "blas", found)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_openmp_has_the_threads_that_the_environment_says(count):
+    runtimes = found_with(count, FOUND_OPENMP)["runtimes"]
+    assert {threads for name, threads in runtimes.items() if name.startswith("openmp")} == {count}
 
 
 def test_arrays_begin_with_a_cache_line():

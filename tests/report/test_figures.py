@@ -15,6 +15,7 @@ from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError
 from ladder.report import collect, figures
 from ladder.report.figures import formats, looks, medians, methods, scales, theme
+from ladder.statistics import intervals
 
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
 HOLLOW = "hollow: not converged"
@@ -148,6 +149,17 @@ def test_numbers_of_threads_have_words_where_there_is_room():
     assert scales.apart([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]
     assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24]) == [1, 2, 4, 8, 16, 24]
     assert scales.apart([1, 2, 4, 6, 8, 12, 16, 24, 32, 64, 128]) == [1, 2, 4, 8, 16, 32, 64, 128]
+
+
+def test_a_figures_intervals_are_those_of_the_statistics():
+    processes = [[1.0, 1.1, 1.2], [1.3, 1.4, 1.5], [1.0, 1.2, 1.4]]
+    rows = [(process, "x", seconds) for process, some in enumerate(processes) for seconds in some]
+    rows = pd.DataFrame(rows, columns=["process", "method", "seconds"]).assign(converged=True)
+    (found,) = medians.summaries(rows, ["method"]).to_dict("records")
+    due = intervals.summary(processes)
+    assert (found["median"], found["low"], found["high"]) == (due.median, due.low, due.high)
+    (rate,) = medians.rates(medians.summaries(rows, ["method"]), 6.0).to_dict("records")
+    assert (rate["median"], rate["low"], rate["high"]) == (6 / due.median, 6 / due.high, 6 / due.low)
 
 
 def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():

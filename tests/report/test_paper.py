@@ -72,6 +72,12 @@ def test_every_figure_is_in_the_text():
     assert sorted(re.findall(r"\\studyfigure\{(\w+)\}", joined())) == figures.names()
 
 
+def test_a_figures_caption_is_its_modules():
+    text = captions.text()["captions.tex"]
+    for name in figures.names():
+        assert f"\\definecaption{{{name}}}{{{latex.prose(figures.constants(name)['CAPTION'])}}}" in text
+
+
 @pytest.mark.parametrize(
     "path", [PAPER / "results.tex", PAPER / "introduction.tex", *chapters.files("text.tex")], ids=str
 )
