@@ -11,7 +11,7 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study status test test-slow test-all test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study status test test-slow test-all mutants test-gpu bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -39,6 +39,10 @@ test-slow: ## run the tests that `make test` leaves out
 
 test-all: ## run all tests
 	@$(MAKE) --keep-going test test-slow
+
+mutants: ## plant defects one by one and see that the tests notice each: about 20 minutes
+	@$(SETUP) latex
+	.venv/bin/python tests/mutants/run.py
 
 test-gpu: setup ## run the tests that wait for a GPU, and every kernel under compute-sanitizer
 	.venv/bin/python tests/on_gpu.py
