@@ -134,7 +134,7 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
 
 def test_what_another_numba_has_compiled_is_compiled_again(monkeypatch):
     before = compilation.state(product())
-    monkeypatch.setattr(compilation, "version", lambda name: "0.1")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.1")
     assert compilation.state(product()) != before
 
 

@@ -32,4 +32,4 @@ def test_a_copy_without_history_has_the_commit_that_it_is_given(monkeypatch):
     for text, dirty in (("abc", False), ("abc-dirty", True)):
         monkeypatch.setenv("LADDER_COMMIT", text)
         assert revision.current() == {"commit": "abc", "dirty": dirty}
-        assert revision.to_text(revision.current()) == text
+        assert revision.format(revision.current()) == text
