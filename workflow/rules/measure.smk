@@ -36,6 +36,8 @@ if CONFIG["measure"]:
             machine="|".join(MACHINES),
         conda:
             ENVIRONMENT
+        # Short jobs of one core in between would leave the other cores waiting; later they run side by side.
+        priority: 1
         threads: threads_of
         resources:
             **RESOURCES,
