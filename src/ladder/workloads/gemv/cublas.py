@@ -26,7 +26,7 @@ def product(matrix, x, y):
     """
     n, m = matrix.shape
     parts = -(-n // max((SLOW - 1) // m, 1))
-    ends = [n * part // parts for part in range(parts + 1)]
+    ends = [n * index // parts for index in range(parts + 1)]
     calls = [part(matrix[first:end], x, y[first:end]) for first, end in pairwise(ends)]
     return partial(multiply, calls, (matrix, x, y))
 
