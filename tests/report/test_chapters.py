@@ -77,3 +77,15 @@ def test_a_literal_of_another_kind_is_refused(tmp_path, monkeypatch, literal, se
     monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
     with pytest.raises(LadderError, match=sentence):
         chapters.chapters()
+
+
+@pytest.mark.workflow
+def test_a_mistake_in_a_chapter_ends_the_run_with_a_sentence(study):
+    literals = study.folder / "src/ladder/workloads/gemm/paper/__init__.py"
+    literals.write_text(literals.read_text().replace("ORDER = 10", "ORDER = (10"))
+    output, status = study.snakemake("-n")
+    assert status != 0
+    assert "ladder: " in output
+    assert "isn't valid Python" in output
+    assert "Traceback" not in output
+    assert "File " not in output

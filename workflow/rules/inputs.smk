@@ -12,6 +12,13 @@ from ladder.machine import nvidia
 from ladder.report import figures as drawings
 from ladder.records.case import Case
 
+# A mistake in a chapter or in what a figure states ends the run before it begins.
+try:
+    for figure in drawings.names():
+        drawings.constants(figure)
+except LadderError as error:
+    stop(error)
+
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.

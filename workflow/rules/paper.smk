@@ -10,8 +10,8 @@ KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
 PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
-PAPER_SOURCES = sorted(map(str, [*Path("paper").glob("*.tex"), *Path("paper").glob("*.bib")]))
-PAPER_SOURCES += map(str, chapters.files(*chapters.TEXTS))
+PAPER_SOURCES = [*sorted(Path("paper").glob("*.tex")), *sorted(Path("paper").glob("*.bib"))]
+PAPER_SOURCES = [str(path) for path in [*PAPER_SOURCES, *chapters.files(*chapters.TEXTS)]]
 
 
 rule numbers:
