@@ -1,11 +1,6 @@
 # The data that cases read, the artefacts that workloads make, and the references of the trainings.
 
 
-def made_from(wildcards):
-    """The name of the data that an artefact is made from, or None."""
-    return datasets.artefacts(wildcards.workload).get(wildcards.artefact)
-
-
 rule mnist:
     output:
         datasets.files("mnist"),

@@ -1,31 +1,5 @@
 # A figure reads the tables of its experiments, and is drawn anew when they or its own code change.
 
-
-def data_shown(figure):
-    """The name of the data that a figure shows, those of its workload's first case with any; empty without one."""
-    if not stated(figure)["USES_DATA"]:
-        return ""
-    workload = drawings.workload(figure)
-    cases = (one.case for one in PLAN if one.case.workload == workload)
-    return next(filter(None, (datasets.name_of(case.workload, case.sizes) for case in cases)), "")
-
-
-def artefacts_shown(figure):
-    """The artefacts that a figure shows: {file: path}."""
-    workload = drawings.workload(figure)
-    return {name: path for name in stated(figure)["USES_ARTEFACTS"] for path in datasets.files(f"{workload}/{name}")}
-
-
-@functools.cache
-def shown(figure):
-    """The files of data and artefacts that a figure shows; None where they aren't there and nothing is measured."""
-    name = data_shown(figure)
-    if stated(figure)["USES_DATA"] and not name:
-        return None
-    files = [*(datasets.files(name) if name else []), *artefacts_shown(figure).values()]
-    return files if CONFIG["measure"] or all(Path(file).exists() for file in files) else None
-
-
 FIGURES = [figure for figure in drawings.drawable(EXPERIMENTS) if shown(figure) is not None]
 FIGURE_FILES = expand("results/figures/{figure}.{format}", figure=FIGURES, format=drawings.FORMATS)
 

@@ -220,6 +220,11 @@ def stated(figure):
     return drawings.constants(figure)
 
 
+def made_from(wildcards):
+    """The name of the data that an artefact is made from, or None."""
+    return datasets.artefacts(wildcards.workload).get(wildcards.artefact)
+
+
 def tables_of(figure):
     """The folders of the tables that a figure reads."""
     return expand(
@@ -235,6 +240,31 @@ def ceilings_for(figure):
     own = {label: f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES}
     others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}
     return own | {name: path for name, path in others.items() if Path(path).exists()}
+
+
+def data_shown(figure):
+    """The name of the data that a figure shows, those of its workload's first case with any; empty without one."""
+    if not stated(figure)["USES_DATA"]:
+        return ""
+    workload = drawings.workload(figure)
+    cases = (one.case for one in PLAN if one.case.workload == workload)
+    return next(filter(None, (datasets.name_of(case.workload, case.sizes) for case in cases)), "")
+
+
+def artefacts_shown(figure):
+    """The artefacts that a figure shows: {file: path}."""
+    workload = drawings.workload(figure)
+    return {name: path for name in stated(figure)["USES_ARTEFACTS"] for path in datasets.files(f"{workload}/{name}")}
+
+
+@functools.cache
+def shown(figure):
+    """The files of data and artefacts that a figure shows; None where they aren't there and nothing is measured."""
+    name = data_shown(figure)
+    if stated(figure)["USES_DATA"] and not name:
+        return None
+    files = [*(datasets.files(name) if name else []), *artefacts_shown(figure).values()]
+    return files if CONFIG["measure"] or all(Path(file).exists() for file in files) else None
 
 
 def code_of(verb):

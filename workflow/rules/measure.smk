@@ -34,10 +34,10 @@ if CONFIG["measure"]:
             "results/logs/measure/{machine}/{workload}/{variant}/{case}.log",
         wildcard_constraints:
             machine="|".join(MACHINES),
-        conda:
-            ENVIRONMENT
         # Short jobs of one core in between would leave the other cores waiting; later they run side by side.
         priority: 1
+        conda:
+            ENVIRONMENT
         threads: threads_of
         resources:
             **RESOURCES,
