@@ -172,6 +172,7 @@ def test_artefacts_are_made_anew_when_their_code_changes_and_with_them_what_read
     assert datasets.fingerprint("scaling") != before
 
 
+@pytest.mark.slow
 @pytest.mark.workflow
 def test_the_workflow_makes_what_a_case_reads(study):
     write_workload(study.folder / "own")
