@@ -10,7 +10,7 @@ A YAML file beside this one holds the mutants of a package, a list of mappings:
     tests: the tests that must notice it, as pytest takes them (a text, or a list of texts)
     tier: test-all, where only tests notice it that `make test` leaves out; by default test
 
-A mutant is a mistake that somebody might make and that no import notices. Where `old` has changed the mutant is stale:
+A mutant is a mistake that somebody might make and that no import notices. Where the text `old` has changed, the mutant is stale:
 whoever edits the line brings the mutant up to date (`test_mutants.py` finds stale ones with every run of the tests).
 
 Each is applied to a copy of the project's files in a temporary folder, and its tests must fail there. Before that, all
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,19 +157,21 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     options = parser.parse_args()
     mutants = [one for one in load() if options.tier in (None, one.tier)]
+    if unknown := set(options.names) - {name for one in mutants for name in (one.name, one.package)}:
+        sys.exit(f"There is no mutant and no package {', '.join(sorted(unknown))}.")
     if options.names:
         mutants = [one for one in mutants if {one.name, one.package} & set(options.names)]
-    if not mutants:
-        sys.exit("There is no such mutant.")
     if stale := [one for one in mutants if one.is_stale()]:
         sys.exit("\n".join(f"{one.package}: {one.name!r} is stale: look at {one.file}." for one in stale))
     check_unchanged(mutants, options.jobs)
-    survived = []
+    noticed, survived = Counter(), []
     with ThreadPoolExecutor(options.jobs) as pool:
         for mutant, (is_noticed, by, seconds) in zip(mutants, pool.map(outcome, mutants), strict=True):
             print(f"{mutant.package:10}  {mutant.tier:8}  {seconds:4.0f} s  {mutant.name}\n{'':28}{by}", flush=True)
+            noticed[mutant.tier] += is_noticed
             survived += [] if is_noticed else [mutant]
-    print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were noticed.")
+    counts = ", ".join(f"{count} by `make {tier}`" for tier, count in noticed.items())
+    print(f"{noticed.total()} of {len(mutants)} mutants were noticed: {counts}.")
     for mutant in survived:
         print(f"Not noticed: {mutant.name} ({mutant.wrong})")
     sys.exit(bool(survived))

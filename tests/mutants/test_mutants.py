@@ -13,7 +13,7 @@ PACKAGES = {path.parent.name for path in (ROOT / "src/ladder").glob("*/__init__.
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
 def test_a_mutant_is_up_to_date(mutant):
-    assert not mutant.is_stale()
+    assert not mutant.is_stale(), f"mend `old` in tests/mutants/{mutant.package}.yaml"
     assert mutant.new != mutant.old
     assert mutant.tests
     assert mutant.tier in run.TIERS
