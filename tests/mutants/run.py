@@ -10,8 +10,8 @@ A YAML file beside this one holds the mutants of a package, a list of mappings:
     tests: the tests that must notice it, as pytest takes them (a text, or a list of texts)
     tier: test-all, where only tests notice it that `make test` leaves out; by default test
 
-A mutant is a mistake that somebody might make and that no import notices. Where the text `old` has changed, the mutant is stale:
-whoever edits the line brings the mutant up to date (`test_mutants.py` finds stale ones with every run of the tests).
+A mutant is a mistake that somebody might make and that no import notices. Where the text `old` has changed, the mutant
+is stale: whoever edits the line brings it up to date (`test_mutants.py` finds stale ones with every run of the tests).
 
 Each is applied to a copy of the project's files in a temporary folder, and its tests must fail there. Before that, all
 tests that are named must pass on an unchanged copy.
