@@ -20,6 +20,7 @@ def planned(project, *arguments):
     return set(re.findall(pattern, done.stdout, re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.slow
 def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
     monkeypatch.delenv("LADDER_SITE", raising=False)
     found = planned(project, "--profile", "cluster")

@@ -28,6 +28,8 @@ needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
 )
 LIMIT = 60
+# More ranks than a small machine has cores wait for each other by turning in circles.
+RANKS = [1, 2, *(pytest.param(ranks, marks=pytest.mark.slow) for ranks in (3, 4))]
 
 
 @pytest.fixture(autouse=True)
@@ -271,12 +273,13 @@ def products(ranks, *arguments):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", RANKS)
 def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
     done = products(ranks)
     assert done.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], done.stderr
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="waits for 20 GiB of free memory")
 def test_a_part_of_more_than_two_to_the_31_bytes_travels():
@@ -319,7 +322,7 @@ def all_products(ranks):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", RANKS)
 def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
     all_products(ranks)
 
