@@ -118,6 +118,16 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
 
 
+def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
+    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
+    out, status = done.snakemake("--dry-run", "--printshellcmds", "results/table.csv")
+    assert status == 0, out
+    commands = [line for line in out.splitlines() if "-m ladder measure" in line]
+    held = [line for line in commands if "--ceilings=results/ceilings/here.json" in line]
+    assert len(commands) == 6
+    assert held == [line for line in commands if "m=17," in line]
+
+
 def test_other_ceilings_hide_nothing_that_is_missing(done):
     """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
     of_33 = done.config["experiments"]["ceiling_33"]
