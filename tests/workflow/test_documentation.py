@@ -70,19 +70,6 @@ def test_every_key_is_explained_with_its_default_and_no_other(heading):
             assert yaml.safe_load(default.strip("`")) == rule["default"], key
 
 
-def test_every_size_of_a_workload_is_listed():
-    rows = table("## Grids")
-    assert set(rows) == set(workloads.names())
-    for workload, (required, others) in rows.items():
-        sizes = workloads.load(workload).SIZES
-        due = {name for name, kind in sizes.items() if isinstance(kind, type)}
-        assert set(re.findall(r"`(\w+)`", required)) == due
-        assert set(re.findall(r"`(\w+)`", others)) == set(sizes) - due
-        for name in set(sizes) - due:
-            default = workloads.default_of(sizes[name])
-            assert f"`{name}` ({default}" in others
-
-
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_exist(name):
     targets = set(re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE))

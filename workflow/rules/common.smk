@@ -31,7 +31,7 @@ try:
     CONFIG = configuration.checked(config)
     workloads.look_in(CONFIG["variant_folders"])
     SITE = places.site() if ON_CLUSTER else None
-    # Cores that Snakemake may not use are not there.
+    # No more cores than Snakemake may use.
     PLACES = places.of_cluster(SITE) if SITE else places.here(CONFIG, workflow.cores)
     PLAN = plan.plan(CONFIG, PLACES)
     PUBLISHED = plan.published(CONFIG["published"])
@@ -62,7 +62,7 @@ MACHINE = MACHINES[0]
 
 
 def require_cluster():
-    """Before measurements are submitted to a cluster: what would end all of them ends the run, and a killed run's go."""
+    """Before anything is submitted to a cluster: end the run for a fault that all jobs share, and cancel stray jobs."""
     due = [case_of(job.wildcards) for job in workflow.dag.needrun_jobs() if job.rule.name == "measure"]
     if not due or workflow.touch:
         return

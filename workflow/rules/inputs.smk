@@ -46,10 +46,10 @@ def compiled_of(case):
 
 
 def once(path, files):
-    """Files that a job needs to make a path. Newer ones don't make old what is there.
+    """The input files of a job that makes a path: `ancient`, where the path exists, so that newer ones don't outdate it.
 
-    What isn't there depends on them plainly: where one of them is to be made anew, Snakemake overlooks jobs behind an
-    `ancient`, though their output is missing (its issue 4166).
+    A path that is missing depends on them as usual: where one of them is to be made anew, Snakemake overlooks jobs
+    behind an `ancient`, though their output is missing (its issue 4166).
     """
     return ancient(files) if files and Path(path).exists() else files
 

@@ -122,7 +122,9 @@ def constants(workload, variant):
     if computed := [name for name in LITERALS if name not in found and assigns(path, name)]:
         raise LadderError(f"{path} computes {computed[0]}, which is read as text: write out its value.")
     if not {"RUNTIME", "USES"} & set(found):
-        raise LadderError(f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or "openmp".')
+        raise LadderError(
+            f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or another runtime.'
+        )
     return found
 
 
@@ -210,7 +212,7 @@ def cards(case):
 
 
 def runtime(case):
-    """Whose threads a case counts: numba, blas or torch; a variant that uses another's kernels has theirs."""
+    """Whose threads a case counts, a variant's RUNTIME; a variant that uses another's kernels has theirs."""
     own = constants(case.workload, case.variant).get("RUNTIME")
     found = [own] if own else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
     return found[0] if found else None

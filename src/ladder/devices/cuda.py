@@ -79,7 +79,7 @@ def translate_errors():
 
 
 def environment(threads):
-    """The host's variables. Kernels are loaded when first launched, which the check does: never all of cuBLAS."""
+    """The host's variables, and lazy loading: a kernel at its first launch, in the check, and never all of cuBLAS."""
     return host.environment(threads) | {"CUDA_MODULE_LOADING": "LAZY"}
 
 

@@ -11,7 +11,7 @@ import time
 from ladder.devices.card import load_cupy, synchronize
 from ladder.errors import LadderError
 
-# Long enough to hide a few launches, short beside the flush of the cache.
+# Long enough to hide a few launches, short enough to cost a sample little.
 SPIN_NANOSECONDS = 100_000
 SPIN = r"""
 extern "C" __global__ void spin(long long nanoseconds) {

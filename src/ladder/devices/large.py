@@ -16,7 +16,7 @@ PARTS = 4  # per CPU, so that a late one delays little
 def fill(array, draw):
     """Fill a C-contiguous array in place: its first `DRAWN` elements by `draw(them)`, the rest by repeating them.
 
-    At a prime count no row ends and no block of any kernel.
+    The count is a prime, so that the repeats line up with no row and no block of any kernel.
     """
     flat = array.reshape(-1)
     drawn = flat[:DRAWN]

@@ -58,9 +58,9 @@ def private():
 def flusher(cpus, processes=1):
     """A function that empties these CPUs' private caches, and with other processes the shared ones, by writing.
 
-    Twice the size of the former is written by a thread on each CPU, which sleeps otherwise, and twice that of the
-    latter, or this process's part of it, by the caller afterwards: what is timed then finds it awake. A caller that had
-    waited might wake up on the CPU of another thread of the kernel's, which costs milliseconds.
+    A thread on each CPU writes twice the size of its private caches, and sleeps otherwise. The caller then writes twice
+    the size of the shared ones, or this process's part of it, so that it is awake when the timed call begins: had it
+    waited, Linux might have woken it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
     buffers = [np.zeros(2 * private(), np.uint8) for _ in cpus]

@@ -116,10 +116,10 @@ def reason_left_out(case, peers, place):
         if constants.get("PEER") and not peers:
             return "peers are switched off"
         for library in constants["REQUIRES"]:
-            # A cluster's GPUs are there, whether CuPy is yet or not.
+            # A cluster (a place with `asked`) is planned for before CuPy may be installed where it is planned.
             if not is_installed(library) and not (library == "cupy" and place.asked):
                 return f"{library} is not installed"
-            # Nor is a cluster's MPI always to be found where its jobs are planned.
+            # Nor need the planning machine have the cluster's MPI.
             if library == "mpi4py" and not place.asked and not finds_mpi():
                 return "mpi4py finds no MPI"
         for program in constants.get("PROGRAMS", ()):
@@ -153,7 +153,7 @@ def shuffled(keys):
 
 
 def measured(planned):
-    """Of a plan what has a record; the rest left out, all of it when nothing was measured here."""
+    """A plan in which cases without a record are left out; empty when no case has a record."""
 
     def reason(one):
         there = Path(record.path_of(one.machine, one.case.key)).exists()

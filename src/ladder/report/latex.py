@@ -62,7 +62,7 @@ def scaled(value, scales):
 
 
 def seconds(value):
-    """A time, in seconds or the fraction of a second that it is some of."""
+    """A time in s, ms, µs or ns, whichever gives a number of at least 1."""
     scale, unit = scaled(value, TIMES)
     return f"\\qty{{{digits(value / scale)}}}{{{unit}}}"
 

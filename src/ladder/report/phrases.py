@@ -1,7 +1,7 @@
 """Measurements as parts of sentences: times, rates, comparisons and scaling by threads, in LaTeX.
 
-A verdict comes from `ladder.statistics.compare`, so that a sentence claims a difference only where the samples show
-one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
+A verdict comes from `ladder.statistics.verdicts.compare`, so that a sentence claims a difference only where the
+samples show one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
 """
 
 import math
@@ -15,7 +15,7 @@ LEVEL = 1.1
 
 
 class Missing(str):
-    """A value for want of a measurement: words that fit where the value would stand."""
+    """A placeholder where there is no measurement: words that fit where the value would stand."""
 
 
 NOTHING = Missing(r"\nomeasurement{}")
@@ -63,7 +63,7 @@ def bounded(low, high):
 
 
 def between(low, high, level=99):
-    """An interval of ratios, in brackets' words."""
+    """An interval of ratios, as words that stand in brackets."""
     if not bounded(low, high):
         return "no interval from so few processes"
     return f"\\qty{{{level}}}{{\\percent}} interval \\numrange{{{digits(low)}}}{{{digits(high)}}}"

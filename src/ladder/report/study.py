@@ -1,4 +1,4 @@
-"""The tables of all experiments, asked by the words of the study: whose times, of which sizes, variants and threads.
+"""The tables of all experiments, with queries in the terms of the study: a machine, sizes, variants, threads.
 
 A `Study` speaks of one machine, its subject; `of` gives the same study with another subject. An experiment, a column or
 a case that isn't there gives an empty frame, never an error: what can be asked doesn't depend on what was measured.

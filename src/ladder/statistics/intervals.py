@@ -1,4 +1,4 @@
-"""Medians with honest intervals, and comparisons that may say "can't tell".
+"""Medians with honest intervals.
 
 A case is timed in several fresh processes with several samples each. The samples of one process share its
 page placement, its address-space layout and the state of the machine at that moment, so they are not
@@ -8,7 +8,7 @@ keeps outliers within a process out, the logarithm makes ratios symmetric. Inter
 ranks, which survive a process that met a busy neighbour and ran at half speed. Where no rank interval
 reaches the level (at 95 %, below 6 processes of one case or 4 of each of two), they go by Student's t, which
 is only nearly right when processes fall into two groups, a fast and a slow one: in simulations 93 % of such
-intervals covered instead of 95 %, and 2 % of the outcomes of `compare` were false instead of 1 %.
+intervals covered instead of 95 %, and 2 % of the outcomes of `verdicts.compare` were false instead of 1 %.
 
 Every function takes times in seconds and raises `LadderError` on times that no clock can have measured. With
 too few samples or processes for an interval, the interval is (0, inf): all that is known of a time, or of a

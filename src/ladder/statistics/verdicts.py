@@ -121,8 +121,9 @@ def welch(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, flo
 def shift_rank(m: int, n: int, level: float) -> int:
     """Rank, among m*n differences, of the ends of the interval of a shift; 0 if there is none at the level.
 
-    The number of negative differences is Mann and Whitney's U. Its ways are the coefficients of the Gaussian
-    binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), of comb(m+n, m) in all.
+    The number of negative differences is Mann and Whitney's U. The orderings that give each U are counted by the
+    coefficients of the Gaussian binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), of
+    comb(m+n, m) in all.
     """
     ways = [1] + [0] * (m * n)
     for i in range(1, m + 1):

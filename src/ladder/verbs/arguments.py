@@ -26,7 +26,7 @@ def parse_object(text, option):
 
 
 def read_plan(path):
-    """A plan as the verb `plan` writes it."""
+    """A plan as the rule `plan` writes it."""
     return read_json(path, "experiment", "cases")
 
 

@@ -3,7 +3,7 @@
 The bound can't be written down as for one product, since every step amplifies the errors of the steps before. So the
 training runs twice: as it is, and with noise at every place where a variant rounds, of the size that float32 rounding
 has there. The distance between the two trajectories, scaled from float32's unit roundoff to that of the variant's
-dtype and multiplied by the confidence factor of `ladder.validation`, is the bound.
+dtype and multiplied by the confidence factor of `ladder.harness.validation`, is the bound.
 """
 
 import itertools

@@ -6,7 +6,7 @@
 | copy | out = a | 1 load, 1 store (and the load that a store of a line costs, which isn't counted) |
 | triad | out = a + 3 b | 2 loads, 1 store |
 
-Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.large`).
+Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
 
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
