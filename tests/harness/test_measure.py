@@ -175,7 +175,10 @@ def test_threads_are_read_back():
     [
         ("wrong_killed", "The measuring process was killed by signal 9 (out of memory?) before it had a result"),
         ("wrong_crash", "The variant stopped with ValueError: no such matrix"),
+        ("wrong_nothing", "elements of the result 'out' are NaN or infinite"),
         ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
+        ("wrong_one_element", "The result is wrong (round 1): the error of 'product' is "),
+        ("wrong_precision", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_last_run", "The result is wrong (round 2): the error of 'product' is "),
         ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # once it has been checked
     ],
