@@ -4,7 +4,6 @@ A verdict comes from `ladder.statistics.verdicts.compare`, so that a sentence cl
 samples show one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
 """
 
-import math
 
 from ladder.report import study
 from ladder.report.latex import code, digits, listed, number, percent, rate, seconds, seconds_between
@@ -12,6 +11,8 @@ from ladder.statistics import intervals, verdicts
 
 # A time within a tenth of the shortest counts as levelled off.
 LEVEL = 1.1
+# An interval this wide, of two processes say, excludes nothing, and its ends are numbers of many digits.
+WIDEST = 1e6
 
 
 class Missing(str):
@@ -58,8 +59,8 @@ def comparison(frame, other, name):
 
 
 def bounded(low, high):
-    """Whether an interval of ratios has ends."""
-    return low > 0 and high < math.inf
+    """Whether an interval of ratios has ends that mean something: it spans less than a factor of WIDEST."""
+    return low > 0 and high < WIDEST * low
 
 
 def between(low, high, level=99):
