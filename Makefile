@@ -40,7 +40,7 @@ test-slow: ## run the tests that `make test` leaves out
 test-all: ## run all tests
 	@$(MAKE) --keep-going test test-slow
 
-mutants: ## plant defects one by one and see that the tests notice each: about 20 minutes
+mutants: ## plant defects one by one and see that the tests notice each: about 10 minutes
 	@$(SETUP) latex
 	.venv/bin/python tests/mutants/run.py
 
