@@ -4,7 +4,6 @@ A verdict comes from `ladder.statistics.verdicts.compare`, so that a sentence cl
 samples show one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
 """
 
-
 from ladder.report import study
 from ladder.report.latex import code, digits, listed, number, percent, rate, seconds, seconds_between
 from ladder.statistics import intervals, verdicts
