@@ -1,5 +1,5 @@
 # Records and published measurements become tidy tables.
-from ladder.report.collect import TABLES
+from ladder.report import TABLES
 
 
 rule plan:

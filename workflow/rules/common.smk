@@ -4,19 +4,14 @@ import os
 import sys
 from pathlib import Path
 
-from ladder.planning import slurm
-from ladder.planning import configuration
-from ladder.records import locks
-from ladder.planning import places
-from ladder.planning import plan
-from ladder.catalogue import sources
-from ladder.planning import status
-from ladder.catalogue import workloads
+from ladder.catalogue import sources, workloads
+from ladder.errors import LadderError
 from ladder.machine import revision
-from ladder.report.ceilings import is_ceiling
+from ladder.planning import configuration, places, plan, slurm, status
+from ladder.records import locks
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
-from ladder.errors import LadderError
+from ladder.report.ceilings import is_ceiling
 
 
 def stop(error):

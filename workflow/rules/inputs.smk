@@ -4,13 +4,11 @@ import hashlib
 import json
 from dataclasses import replace
 
-from ladder.build import binaries
-from ladder.build import compilation
-from ladder.catalogue import imports
-from ladder.catalogue import datasets
+from ladder.build import binaries, compilation
+from ladder.catalogue import datasets, imports
 from ladder.machine import nvidia
-from ladder.report import figures as drawings
 from ladder.records.case import Case
+from ladder.report import figures as drawings
 
 # A mistake in a chapter or in what a figure states ends the run before it begins.
 try:

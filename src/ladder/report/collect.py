@@ -26,8 +26,8 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import record
 from ladder.records.case import Case
+from ladder.report import TABLES
 
-TABLES = ("samples", "checks", "curves", "missing")
 KEY = ["machine", "workload", "variant", "case"]
 
 
