@@ -5,7 +5,8 @@ import os
 import pytest
 
 from ladder.errors import LadderError
-from ladder.planning import configuration, slurm
+from ladder.planning import configuration
+from ladder.planning import slurm as scheduler
 from ladder.records.case import Case
 
 NODES = {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 3000}
@@ -21,7 +22,7 @@ def described(kind="cpu", **nodes):
 
 @pytest.mark.cluster
 def test_what_there_is_is_accepted(slurm):
-    slurm.require_accepted(described(), "site.yaml", KINDS)
+    scheduler.require_accepted(described(), "site.yaml", KINDS)
 
 
 @pytest.mark.cluster
@@ -41,19 +42,19 @@ def test_what_there_is_is_accepted(slurm):
 )
 def test_a_wrong_key_is_named_with_its_value(slurm, kind, key, value):
     with pytest.raises(LadderError, match=rf"^Slurm refuses jobs for the nodes `{kind}` of site.yaml: ") as error:
-        slurm.require_accepted(described(kind, **{key: value}), "site.yaml", KINDS)
+        scheduler.require_accepted(described(kind, **{key: value}), "site.yaml", KINDS)
     assert f"Change `{key}: {value}` there. `sinfo" in str(error.value)
 
 
 @pytest.mark.cluster
 def test_with_two_wrong_keys_no_single_one_is_to_blame(slurm):
     with pytest.raises(LadderError, match="No single key is to blame"):
-        slurm.require_accepted(described(cores=3, memory=5000), "site.yaml", KINDS)
+        scheduler.require_accepted(described(cores=3, memory=5000), "site.yaml", KINDS)
 
 
 @pytest.mark.cluster
 def test_where_nobody_keeps_accounts_any_is_accepted(slurm):
-    slurm.require_accepted(described() | {"account": "nobody"}, "site.yaml", KINDS)
+    scheduler.require_accepted(described() | {"account": "nobody"}, "site.yaml", KINDS)
 
 
 @pytest.fixture
@@ -80,53 +81,53 @@ REFUSED_ACCOUNT = (
 def test_an_account_that_slurm_refuses_is_named(pretended):
     pretended(sbatch=REFUSED_ACCOUNT)
     with pytest.raises(LadderError, match=r"Invalid account or .*Change `account: nobody` there") as error:
-        slurm.require_accepted(described() | {"account": "nobody"}, "site.yaml", KINDS)
+        scheduler.require_accepted(described() | {"account": "nobody"}, "site.yaml", KINDS)
     assert "allocation failure" not in str(error.value)
 
 
 def test_where_slurm_wants_an_account_that_is_the_key(pretended):
     pretended(sbatch="echo 'allocation failure: Invalid account or account/partition' >&2; exit 1")
     with pytest.raises(LadderError, match=r"Change `account: null` there"):
-        slurm.require_accepted(described(), "site.yaml", KINDS)
+        scheduler.require_accepted(described(), "site.yaml", KINDS)
 
 
 def test_options_that_have_a_key_are_refused_before_snakemake_does(pretended):
     pretended(sbatch="exit 0")
     for option in ("--constraint=fast", "-C fast", "--mem=3000", "--nodes=3"):
         with pytest.raises(LadderError, match=r"can't be among nodes' options.*nodes.cpu.options of site.yaml"):
-            slurm.require_accepted(described(options=[option]), "site.yaml", KINDS)
-    slurm.require_accepted(described(options=["--reservation=us --hint nomultithread"]), "site.yaml", KINDS)
+            scheduler.require_accepted(described(options=[option]), "site.yaml", KINDS)
+    scheduler.require_accepted(described(options=["--reservation=us --hint nomultithread"]), "site.yaml", KINDS)
 
 
 def test_kinds_that_nothing_needs_are_not_asked_about(pretended):
     pretended(sbatch='case "$*" in *--partition=gpu*) echo no >&2; exit 1;; esac')
-    slurm.require_accepted(described(), "site.yaml", ["cpu", "mpi"])
+    scheduler.require_accepted(described(), "site.yaml", ["cpu", "mpi"])
     with pytest.raises(LadderError, match="nodes `gpu`"):
-        slurm.require_accepted(described(), "site.yaml", KINDS)
+        scheduler.require_accepted(described(), "site.yaml", KINDS)
 
 
 def test_an_account_of_others_is_named_though_slurm_does_not_mind(pretended):
     pretended(sbatch="exit 0", sacctmgr="echo physics; echo chemistry")
-    slurm.require_accepted(described() | {"account": "physics"}, "site.yaml", KINDS)
+    scheduler.require_accepted(described() | {"account": "physics"}, "site.yaml", KINDS)
     with pytest.raises(LadderError, match=r"`account: biology` of site.yaml.*(physics|chemistry)"):
-        slurm.require_accepted(described() | {"account": "biology"}, "site.yaml", KINDS)
+        scheduler.require_accepted(described() | {"account": "biology"}, "site.yaml", KINDS)
 
 
 def test_without_slurm_a_sentence_says_where_to_go(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match=r"no `sbatch` here: .* login node"):
-        slurm.require_accepted(described(), "site.yaml", KINDS)
+        scheduler.require_accepted(described(), "site.yaml", KINDS)
 
 
 def test_a_type_of_gpu_is_asked_for_by_its_name():
     site = described("gpu", gpus=4, model="h100")
-    assert slurm.options_of(site["nodes"]["gpu"], site)["gpus"] == ["--gpus-per-node=h100:4"]
-    assert slurm.options_of(site["nodes"]["cpu"], site)["gpus"] == []
+    assert scheduler.options_of(site["nodes"]["gpu"], site)["gpus"] == ["--gpus-per-node=h100:4"]
+    assert scheduler.options_of(site["nodes"]["cpu"], site)["gpus"] == []
 
 
 def test_cases_for_gpus_need_what_serves_them(monkeypatch):
-    monkeypatch.setattr(slurm, "is_installed", lambda library: False)
+    monkeypatch.setattr(scheduler, "is_installed", lambda library: False)
     sizes = {"n": 5, "m": 3, "dtype": "float64", "seed": 1}
-    slurm.require_packages([Case("gemv", "blas", sizes, {"threads": 1})])
+    scheduler.require_packages([Case("gemv", "blas", sizes, {"threads": 1})])
     with pytest.raises(LadderError, match=r"CuPy isn't installed: `make setup GPU=1`"):
-        slurm.require_packages([Case("gemv", "cublas", sizes, {})])
+        scheduler.require_packages([Case("gemv", "cublas", sizes, {})])

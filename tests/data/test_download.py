@@ -6,6 +6,7 @@ import itertools
 import re
 import socket
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -231,6 +232,8 @@ def test_a_folder_that_cannot_be_made_or_takes_no_more(good, tmp_path):
         fetch(tmp_path / "file" / "mnist", good)
     script = f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(good)!r}], expected)"
     script = f"from ladder.data.download import Expected; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
-    done = subprocess.run(["bash", "-c", f"ulimit -f 8; exec python -c {script!r}"], capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -c {script!r}"], capture_output=True, text=True
+    )
     assert "can't be written: File too large. Make room" in done.stderr
     assert not list((tmp_path / "data").iterdir())

@@ -73,6 +73,7 @@ def compared(a, b, **options):
     return comparison.side_by_side(comparison.parse_key(a), comparison.parse_key(b), **options)
 
 
+@pytest.mark.slow
 def test_a_doubled_time_is_found():
     found = compared(TWICE, PLAIN, pairs=6, most_pairs=10, detect=0.5)
     assert found.verdict.outcome == "slower"

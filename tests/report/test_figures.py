@@ -124,7 +124,7 @@ def test_numbers_are_written_with_their_units():
 
 
 def test_same_tables_same_bytes(tmp_path):
-    chosen = ("gemm_time", "gemm_tilings", "mlp_methods")
+    chosen = ("mlp_methods",)
     for name in chosen:
         for experiment, found in tables(name).items():
             for table, frame in found.items():
@@ -136,7 +136,7 @@ def test_same_tables_same_bytes(tmp_path):
             command += [f"--tables={tmp_path / experiment}" for experiment in figures.constants(name)["EXPERIMENTS"]]
             subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
     drawn = sorted((tmp_path / "1").iterdir())
-    assert len(drawn) == 9
+    assert len(drawn) == 3
     for path in drawn:
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
         if path.suffix == ".pdf":

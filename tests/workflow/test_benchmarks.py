@@ -59,6 +59,7 @@ def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypat
     assert "{'found': 1}" in said
 
 
+@pytest.mark.slow
 def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, capsys, tmp_path):
     aa = script("aa")
     monkeypatch.chdir(tmp_path)

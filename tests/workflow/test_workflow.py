@@ -109,6 +109,7 @@ def test_a_changed_protocol_measures_everything_anew(done):
     assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
 
 
+@pytest.mark.slow
 def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     done.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
     (record,) = (path for path in done.pending("results/table.csv") if path.startswith("results/records/"))
@@ -128,6 +129,7 @@ def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
     assert held == [line for line in commands if "m=17," in line]
 
 
+@pytest.mark.slow
 def test_other_ceilings_hide_nothing_that_is_missing(done):
     """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
     of_33 = done.config["experiments"]["ceiling_33"]
@@ -142,6 +144,7 @@ def test_other_ceilings_hide_nothing_that_is_missing(done):
     assert "(Rule: publish)" in out
 
 
+@pytest.mark.slow
 def test_configurations_of_other_sizes_and_protocols_keep_their_records(done):
     whole = done.config
     small = {"question": "?", "workload": "gemm", "sizes": {"form": "nn", "m": 3, "n": 3, "k": 3}}
@@ -177,6 +180,7 @@ def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
     assert {path.rsplit(".", 1)[0] for path in pending} == {"results/figures/gemm_speedup"}
 
 
+@pytest.mark.slow
 def test_a_record_of_changed_code_is_not_collected(done):
     path = next(iter(done.records().values()))
     found = record.read(path)

@@ -36,6 +36,8 @@ TILINGS = [
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
 TILED, MMA, FLOAT32_MMA = 2, 4, 6
+# Another tiling of a source is left to the slow tests.
+SLOW = (3, 5)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -121,7 +123,13 @@ def emulations(tmp_path_factory):
     return functools.cache(lambda place: Emulation(tmp_path_factory.mktemp("emulated"), *TILINGS[place]))
 
 
-@pytest.fixture(params=range(len(TILINGS)), ids=map(named, TILINGS))
+PLACES = [
+    pytest.param(place, id=named(tiling), marks=[pytest.mark.slow] * (place in SLOW))
+    for place, tiling in enumerate(TILINGS)
+]
+
+
+@pytest.fixture(params=PLACES)
 def emulation(request, emulations):
     return emulations(request.param)
 
