@@ -32,6 +32,7 @@ def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(proje
         assert not on_cards & {(workload, variant) for _, workload, variant in planned(project, "--cores", "2")}
 
 
+@pytest.mark.slow
 def test_one_figure_asks_for_no_more_than_it_needs(project, described):
     described()
     found = planned(project, "--profile", "cluster", "results/figures/gemv_speedup.pdf")

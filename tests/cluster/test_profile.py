@@ -144,8 +144,6 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
         assert seen == {(node, "0"), (node, f"GPU-{node}")}
 
 
-# Cancelling and running out of time share one run since lately, which failed once; apart they were not tried again.
-@pytest.mark.xfail(strict=False, reason="two jobs that are ended in one run are still to be understood")
 def test_jobs_that_are_ended_cost_their_cases_alone(slurm, described, project):
     described()
     run = Run(waits(project, 0, 60, 61))

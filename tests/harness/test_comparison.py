@@ -160,6 +160,7 @@ def test_a_training_needs_its_reference():
         compared(mlp, mlp)
 
 
+@pytest.mark.slow
 def test_the_verb_prints_the_verdict_and_writes_every_sample(capsys, tmp_path):
     main(["compare", TWICE, PLAIN, "--samples", "3", "--most-pairs", "6", "--json", "found/compared.json"])
     printed = capsys.readouterr().out

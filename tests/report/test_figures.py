@@ -79,6 +79,7 @@ def test_methods_stand_in_the_order_of_every_chapter():
         assert sorted(given, key=order.index) == list(given)
 
 
+@pytest.mark.slow
 def test_seaborn_brings_no_statistics():
     """What it would import at twice the cost stays out, and is there for who asks."""
     code = "import sys; from ladder.report.figures import bars, heat; assert 'scipy.stats' not in sys.modules"
@@ -123,6 +124,7 @@ def test_numbers_are_written_with_their_units():
     assert [formats.percent(value) for value in (0.004, 0.0994, 0.5)] == ["0.4 %", "9.9 %", "50 %"]
 
 
+@pytest.mark.slow
 def test_same_tables_same_bytes(tmp_path):
     chosen = ("mlp_methods",)
     for name in chosen:

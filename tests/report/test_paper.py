@@ -112,7 +112,7 @@ def papers(tmp_path_factory):
 
 
 @needs_latex
-@pytest.mark.parametrize("name", ["nothing", "one thread", "everything"])
+@pytest.mark.parametrize("name", ["nothing", pytest.param("one thread", marks=pytest.mark.slow), "everything"])
 def test_the_paper_fits_the_page_whatever_was_measured(papers, name):
     pdf, log = papers(name)
     assert re.findall(r"Overfull \\[hv]box \((?:[2-9]|\d\d+)\.?\d*pt.*", log) == []
@@ -133,6 +133,7 @@ def test_the_text_states_what_was_not_measured(papers):
     assert made_up.MACHINE in whole
 
 
+@pytest.mark.slow
 @needs_latex
 def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
     again, _ = build(Study({}, None), tmp_path)

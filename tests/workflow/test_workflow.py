@@ -55,6 +55,7 @@ def done(finished, tmp_path):
     return finished[0].copy(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_case_of_two_experiments_is_measured_once(finished):
     study, out = finished
     assert len(study.records()) == 6
@@ -75,6 +76,7 @@ def edit_beside_measurements(home):
         path.write_text(path.read_text().replace("ladder.harness.steps", "ladder.harness.parts"))
 
 
+@pytest.mark.slow
 def test_an_edit_reruns_what_it_can_change_and_nothing_else(done):
     blas = done.folder / "src/ladder/workloads/gemm/blas.py"
     text = blas.read_text()
@@ -91,6 +93,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(done):
     assert due | {"results/table.csv"} <= pending
 
 
+@pytest.mark.slow
 def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
     """Where ceilings are measured anew as well, Snakemake doesn't look at the parameters of what waits for them."""
     worker = done.folder / "src/ladder/harness/worker.py"
@@ -102,6 +105,7 @@ def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
     assert sum(path.startswith("results/records/") for path in done.pending("results/table.csv")) == 6
 
 
+@pytest.mark.slow
 def test_a_changed_protocol_measures_everything_anew(done):
     for m in (33, 34):
         done.config["experiments"][f"ceiling_{m}"] = None
@@ -119,6 +123,7 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
 
 
+@pytest.mark.slow
 def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
     done.config["protocol"] = done.config["protocol"] | {"samples": 3}
     out, status = done.snakemake("--dry-run", "--printshellcmds", "results/table.csv")
@@ -157,6 +162,7 @@ def test_configurations_of_other_sizes_and_protocols_keep_their_records(done):
     assert not any(path.startswith("results/records/") for path in done.pending("results/table.csv"))
 
 
+@pytest.mark.slow
 def test_another_variant_and_an_edit_of_one_run_just_their_cases(done):
     slower = done.folder / "tests/variants/gemm/slower_blas.py"
     slower.write_text(slower.read_text().replace("100 + percent", "100 + 2 * percent"))

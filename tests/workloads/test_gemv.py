@@ -241,7 +241,10 @@ def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(e
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
-@pytest.mark.parametrize(("team", "rows", "unroll"), [(32, 3, 1), (32, 1, 2), (64, 2, 2), (64, 1, 3)])
+@pytest.mark.parametrize(
+    ("team", "rows", "unroll"),
+    [(32, 3, 1), (64, 2, 2), *(pytest.param(*tuning, marks=pytest.mark.slow) for tuning in [(32, 1, 2), (64, 1, 3)])],
+)
 def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
     tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
     kernels = compiled_for_the_cpu(tmp_path, "cuda_warp", **{name.upper(): tiling[name] for name in tiling})

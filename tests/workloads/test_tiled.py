@@ -184,6 +184,7 @@ print(tiled.VECTOR_BYTES, numba.threading_layer(), sum(tiled._multiply.stats.cac
 """
 
 
+@pytest.mark.slow
 def test_threads_cache_and_a_cpu_without_features(tmp_path):
     """Six threads and the narrowest vectors; the second process loads what the first compiled."""
     environment = os.environ | {
