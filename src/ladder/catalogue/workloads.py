@@ -187,11 +187,19 @@ def require_sound(case):
 
 
 def beyond_limits(case):
-    """Why a case is outside of what its variant's LIMITS allow, {size or tuning: (least, most)}, or None."""
+    """Why a case is outside of what its variant's LIMITS allow, or None.
+
+    LIMITS is {size or tuning: (least, most)}, or the words allowed in place of the two numbers.
+    """
     values = {**case.sizes, **case.tuning}
-    for name, (least, most) in constants(case.workload, case.variant).get("LIMITS", {}).items():
-        if name in values and not least <= values[name] <= most:
-            return f"{case.workload}/{case.variant} takes {name} from {least} to {most} only"
+    for name, allowed in constants(case.workload, case.variant).get("LIMITS", {}).items():
+        if name not in values:
+            continue
+        if isinstance(values[name], str):
+            if values[name] not in allowed:
+                return f"{case.workload}/{case.variant} takes {name} {' or '.join(allowed)} only"
+        elif not allowed[0] <= values[name] <= allowed[1]:
+            return f"{case.workload}/{case.variant} takes {name} from {allowed[0]} to {allowed[1]} only"
     return None
 
 
@@ -244,8 +252,8 @@ def complete(workload, sizes):
     """The sizes in the workload's own order, defaults filled in, each checked.
 
     A workload's SIZES maps a name to a tuple of the words allowed (the first is the default), to `int` (a whole number
-    of at least 1, required), to `float` (a number above 0, required), to a whole number (any of at least 0; the
-    default), or to a text (any; the default).
+    of at least 1, required), to `float` (a number above 0, required), to a number (any of at least 0, whole where it
+    is; the default), or to a text (any; the default).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):
@@ -272,8 +280,10 @@ def checked(workload, name, kind, value):
         return str(value)
     least, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
     is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
-    if not is_number or (value < least if is_count else not 0 < value < float("inf")):
+    is_in = is_number and (least <= value < float("inf") if is_count or kind is not float else 0 < value < float("inf"))
+    if not is_in:
         need = f"a whole number of at least {least}" if is_count else "a number above 0"
+        need = need if is_count or kind is float else "a number of at least 0"
         raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
     return value if is_count else float(value)
 

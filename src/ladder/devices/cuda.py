@@ -109,13 +109,13 @@ def to_host(array):
 
 def transfers(staged, problem):
     """The copies to and from the GPU, as (phase, function)."""
-    results = staging(problem.outputs)
+    results, given = staging(problem.outputs), {name: problem.inputs[name] for name in staged}
 
     def download():
         for name, array in problem.outputs.items():
             array.get(out=results[name])
 
-    return [("to device", lambda: upload(staged, problem.inputs)), ("to host", download)]
+    return [("to device", lambda: upload(staged, given)), ("to host", download)]
 
 
 def copy_in(array, values, stream):
@@ -246,13 +246,29 @@ def multiprocessors():
 
 
 @functools.cache
-def kernel(workload, variant, name, dtype, **tuning):
-    """A kernel of a variant's CUDA source, compiled with these constants."""
+def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
+    """A kernel of a variant's CUDA source, compiled with these constants.
+
+    Where it is cooperative, its blocks all run at once and may wait for each other (`include/grid.cuh`).
+    """
     slug = binaries.slug(workload, variant, dtype, tuning)
-    return module(compiler.ensure(architecture(), workload, variant, slug)).get_function(name)
+    return module(compiler.ensure(architecture(), workload, variant, slug), is_cooperative).get_function(name)
+
+
+def blocks_at_once(kernel, block, shared):
+    """How many blocks of so many threads and bytes of dynamic shared memory the card runs at once, by the driver.
+
+    Raises LadderError where not even one fits.
+    """
+    driver = load_cupy().cuda.driver
+    kernel.max_dynamic_shared_size_bytes = shared
+    found = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared) * multiprocessors()
+    if not found:
+        raise LadderError(f"A block of {block} threads with {shared} bytes of shared memory fits no multiprocessor.")
+    return found
 
 
 @functools.cache
-def module(path):
+def module(path, is_cooperative=False):
     """A loaded binary."""
-    return load_cupy().RawModule(path=str(path))
+    return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)

@@ -59,6 +59,15 @@ def is_converged(results, protocol):
     return converged([result["samples"] for result in results], protocol["target"])
 
 
+def cost_of(case, facts):
+    """What a run costs; where that depends on the facts that runs found, by the least of them."""
+    workload = workloads.load(case.workload)
+    least = {name: min(one[name] for one in facts) for name in facts[0]}
+    cost = workload.cost(case.sizes, least) if least else workload.cost(case.sizes)
+    cost.precision = workloads.precision(case)
+    return cost
+
+
 def measure(case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None):
     """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong."""
     if granted is not None and granted < case.cores:
@@ -70,8 +79,6 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     workload = workloads.load(case.workload)
     if reference is None and workload.reference_sizes(case.sizes):
         raise LadderError(f"{case.key} is checked against a reference: write it with the verb `reference` and name it.")
-    cost = workload.cost(case.sizes)
-    cost.precision = workloads.precision(case)
     sources = fingerprint(case)
     job = case, protocol, data, reference, launcher
     # Cards are leased once the workers are ready, so that they work for other jobs while these start.
@@ -85,6 +92,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             wall, after = time.monotonic() - beginning, clocks()
     for result in results[1:]:
         result["curve"] = []  # the record keeps the first process's; the checks of all
+    cost = cost_of(case, [result["facts"] for result in results])
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)
     write(

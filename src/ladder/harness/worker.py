@@ -68,16 +68,20 @@ def work(case, workload, variant, job):
     reference = dict(np.load(job.reference)) if job.reference else None
     precision = workloads.precision(case)
     problem = make_problem(workload, case, device, variant)
-    staged = device.staging(problem.inputs)
+    generated = getattr(workload, "GENERATED", ())
+    given = {name: array for name, array in problem.inputs.items() if name not in generated}
+    staged = device.staging(given)
     steps, filled = Steps([]), (None, [])
 
     def begin(round):
         nonlocal filled
         if problem.inputs:
             # What is staged apart from the arrays that a run may change serves again.
-            if filled[0] != round or staged is problem.inputs:
+            if filled[0] != round or staged is given:
                 filled = round, workload.fill(staged, case.sizes, round, data)
-            device.upload(staged, {name: problem.inputs[name] for name in filled[1]})
+            device.upload(staged, {name: given[name] for name in filled[1]})
+        if generated:
+            workload.generate(problem, round)
         in_order(steps.prepare)()
 
     def judge(round):
@@ -121,6 +125,7 @@ def work(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += judge(0)[0]
+    facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in getattr(workload, "FACTS", ())}
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
@@ -130,6 +135,7 @@ def work(case, workload, variant, job):
         "total": time.perf_counter() - began,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],
+        "facts": facts,
         "curve": curves.thinned(curves.checked(curve, case, getattr(workload, "CURVE", ()))),
         "threads": found,
         "state": state,

@@ -8,7 +8,7 @@
 | missing.csv | a case of the plan without a record | why |
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
-every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv `commit` is
+every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the workload's FACTS are columns, too, and `commit` is
 that of the source that measured the case, as `revision.format` writes it; what was published early lacks it. On a GPU
 that reports it, `throttled` says whether the process's card was held back for power or heat, and `joules` is the energy
 of a run, where the protocol asks for it. Where there are ranks, `nodes` counts those that they ran on (what was
@@ -72,7 +72,8 @@ def rows_of(found, own):
     facts["commit"] = revision.format(found["source"])
     rows = {"samples": [], "checks": [], "curves": []}
     for number, process in enumerate(found["processes"]):
-        common = facts | {"process": number, "threads_found": max(process["threads"]["runtimes"].values(), default=1)}
+        threads = max(process["threads"]["runtimes"].values(), default=1)
+        common = facts | process.get("facts", {}) | {"process": number, "threads_found": threads}
         if "ranks" in process["threads"]:
             common["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
         reasons = process.get("state", {}).get("reasons")

@@ -1,0 +1,182 @@
+"""Descent: solve A x = b, A symmetric and positive definite, by steepest descent or conjugate gradients from x = 0.
+
+A run solves from the start until |b - A x| <= tolerance |b|, or for a fixed number of iterations where the tolerance is
+0. One iteration multiplies by A once: that is bound by the bandwidth at which A is read, and where A stays on the chip
+by the latency of the steps that wait for each other. `system` says what A and b are, `trajectory` how far rounding may
+carry a solve.
+
+| algorithm | does |
+| --- | --- |
+| steepest | steepest descent |
+| cg | conjugate gradients (Hestenes and Stiefel, 1952) |
+| jacobi | conjugate gradients on A and b divided by the diagonal of A |
+| direct | whatever gives x; it has no history, and no iterations |
+
+Shapes: matrix (n, n), b and x (n,), history (iterations + 1,) with r.r at the start and after every iteration and 0
+beyond the last, all of one dtype, float32 or float64; steps int64 (1,), the iterations done. A residual that reaches 0
+ends the solve.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import CONFIDENCE, Check, compare, unit_roundoff
+from ladder.workloads.descent import system, trajectory
+
+RUNGS = {
+    "openmp": "the CPU program on OpenMP threads",
+    "blas": "its products by the BLAS of SciPy, of A or of one triangle of it",
+    "cuda_version1": "a block as wide as the matrix, a kernel for each operation, the step's length by way of the host",
+    "cuda_version2": "the same by a linear index, in blocks of any size, several elements a thread",
+    "cublas": "cuBLAS, with nothing going to the host, one call at a time or as a graph",
+    "cuda_fused": "one launch an iteration: no product is written that is only summed up",
+    "cuda_persistent": "one cooperative launch a solve, A in shared memory where it fits",
+    "cuda_cluster": "one cluster of blocks that write to each other's shared memory",
+    "cuda_symmetric": "each element of A is read once for two uses",
+    "numpy_loop": "peer: the loop by hand in NumPy",
+    "scipy_cg": "peer: SciPy's conjugate gradients",
+    "scipy_cholesky": "peer: SciPy's Cholesky factorisation",
+    "cupy_loop": "peer: the loop by hand in CuPy",
+    "cupy_cg": "peer: CuPy's conjugate gradients",
+    "cusolver": "peer: Cholesky by cuSOLVER",
+}
+SIZES = {
+    "n": int,
+    "kappa": float,
+    "iterations": int,
+    "tolerance": 0.0,
+    "algorithm": ("steepest", "cg", "jacobi", "direct"),
+    "start": ("worst", "random"),
+    "scaling": ("none", "rows"),
+    "dtype": ("float32", "float64"),
+    "seed": 1,
+}
+CURVE = ("step", "residual", "reference", "bound")
+FACTS = ("steps",)
+GENERATED = ("matrix",)
+STATEFUL = False
+# A tolerance must be so many times what rounding leaves of a residual, kappa u.
+REACHED = 10.0
+# Beyond this no chip holds half of A: it comes from memory in every iteration.
+ON_CHIP = 2**30
+# Of so many steps and elements on, x is told apart from one that was rounded but once.
+STEPS, ELEMENTS = 8, 64
+# The root mean square of one rounding in units of u |x| is between 0.3 and 0.6; after STEPS of them it is over this.
+ONCE = 0.65
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    if sizes["kappa"] < 1:
+        return f"kappa={sizes['kappa']:g} of descent is below 1, which no condition number is."
+    if sizes["start"] == "worst" and sizes["scaling"] != "none":
+        return "start=worst of descent is known without a scaling only: take start=random."
+    least = REACHED * sizes["kappa"] * unit_roundoff(sizes["dtype"])
+    if 0 < sizes["tolerance"] < least:
+        return (
+            f"tolerance={sizes['tolerance']:g} of descent can't be reached in {sizes['dtype']} with "
+            f"kappa={sizes['kappa']:g}: ask for {least:.1e} or more, or for float64."
+        )
+    return None
+
+
+def data_set(sizes):
+    """None: the system comes from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has another system."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    n, dtype = sizes["n"], sizes["dtype"]
+    outputs = {"x": ((n,), dtype), "history": ((sizes["iterations"] + 1,), dtype), "steps": ((1,), "int64")}
+    return {"matrix": ((n, n), dtype), "b": ((n,), dtype)}, outputs
+
+
+def fill(inputs, sizes, round, data):
+    """Write b in place; its name. The matrix is generated."""
+    inputs["b"][...] = system.of(sizes, round).b
+    return ["b"]
+
+
+def generate(problem, round):
+    """Write the round's matrix where it lies."""
+    its = system.of(problem.sizes, round)
+    system.generate(problem, its.c, its.d, its.p)
+
+
+def cost(sizes, facts):
+    """FLOPs of the products, and the bytes that no variant can avoid: half of A, once or in every iteration.
+
+    A is symmetric, and where half of it fits a chip it may stay there.
+    """
+    n = sizes["n"]
+    half = n * (n + 1) // 2 * np.dtype(sizes["dtype"]).itemsize
+    flops = n**3 / 3 if sizes["algorithm"] == "direct" else 2 * n * n * facts["steps"]
+    times = max(facts["steps"], 1) if half > ON_CHIP else 1
+    return SimpleNamespace(flops=flops, bytes=half * times, precision=sizes["dtype"])
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    """Compare the history with the reference's, x with b, and where the solve ends with where it should."""
+    its = system.of(sizes, round)
+    x, steps = outputs["x"].astype(np.float64), int(outputs["steps"][0])
+    true = np.linalg.norm(its.b - its.product(x))
+    if sizes["algorithm"] == "direct":
+        allowed = CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(precision) * its.norm * np.linalg.norm(x)
+        return [Check("residual", float(true), float(allowed) or np.finfo(np.float64).tiny)], None
+    due = trajectory.of(sizes, round)
+    if not 0 <= steps <= sizes["iterations"]:
+        return [Check("steps", float(abs(steps)), float(sizes["iterations"]))], None
+    history = outputs["history"].astype(np.float64)
+    found, expected = history[: steps + 1], due.history[: steps + 1]
+    # What rounding leaves of the residual is below judgement.
+    allowed = due.drift[: steps + 1] + due.gap[: steps + 1] ** 2 + unit_roundoff(precision) * expected
+    checks = [
+        compare("history", found, expected, allowed),
+        compare("history beyond the end", history[steps + 1 :], np.zeros(len(history) - steps - 1), 0.0),
+        Check("true residual", float(abs(true - found[-1] ** 0.5)), float(due.gap[steps]) or np.finfo(float).tiny),
+        *ends(sizes, history, steps, its.b @ its.b),
+    ]
+    if sizes["tolerance"]:
+        most = sizes["tolerance"] * np.linalg.norm(its.b) + due.gap[steps]
+        checks.append(Check("residual", float(true), float(most)))
+    if precision == "float32" and sizes["n"] >= ELEMENTS and steps >= STEPS and due.history[STEPS] > 0:
+        checks.append(Check("precision", ONCE / max(roundings(x, sizes, round, steps, precision), 1e-9), 1.0))
+    points = zip(range(steps + 1), found, expected, allowed, strict=True)
+    return checks, [dict(zip(CURVE, map(float, point), strict=True)) for point in points]
+
+
+def ends(sizes, history, steps, squared):
+    """Checks of where a solve ended; `squared` is b.b."""
+    if history[steps] == 0:
+        return []
+    if not sizes["tolerance"]:
+        return [Check("steps", float(abs(sizes["iterations"] - steps)), 0.5)]
+    # b.b is a sum of n terms for the variant, too.
+    slack = 1 + CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(sizes["dtype"])
+    limit = sizes["tolerance"] ** 2 * squared
+    found = [Check("residual where it stops", float(history[steps] / limit), slack)]
+    if steps:
+        found.append(Check("residual before it stops", float(limit / history[steps - 1]), slack))
+    return found
+
+
+def roundings(x, sizes, round, steps, precision):
+    """The root mean square of x's distance from the reference's, in units of u |x|.
+
+    Where an iteration works at a higher precision than it says, and rounds x once at its end, it is that of one rounding.
+    """
+    due = trajectory.x_after(sizes, round, steps)
+    parts = np.divide(x - due, due, out=np.zeros_like(due), where=due != 0)
+    return float(np.sqrt((parts**2).mean())) / unit_roundoff(precision)

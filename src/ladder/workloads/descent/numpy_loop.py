@@ -1,0 +1,15 @@
+"""Peer: the iteration written by hand in NumPy, its product by NumPy's BLAS; bound by reading A."""
+
+import numpy as np
+
+from ladder.workloads.descent import loop
+
+DEVICE = "host"
+RUNTIME = "blas"
+PEER = True
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+
+
+def setup(problem, *, threads: int):
+    """The timed solve, on the threads that the harness has set."""
+    return lambda: loop.solve(np, lambda v: problem.matrix @ v, problem)

@@ -1,0 +1,137 @@
+"""The system A x = b: a dense matrix whose spectrum is known, with products in O(n log n) that need no matrix.
+
+A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013, section
+4.8.2), whose rows and columns are exchanged by a permutation p and scaled by powers of two d. Its elements are exact in
+the case's dtype. The circulant's eigenvalues are the Fourier transform of c; they lie between 1 / kappa and 1, evenly by
+their logarithm. Without the scaling they are those of A. A variant sees the elements of A alone, which look random: one
+row says nothing of the others.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+
+# Exponents of two in d where rows are scaled: the condition number grows by up to 4 ** (EXPONENTS - 1).
+EXPONENTS = 4
+# Columns of A that are made at once on the host, few enough for a cache.
+PART = 2**14
+
+
+@dataclass(frozen=True)
+class System:
+    """What A and b are made from, of n elements each: c, d, b float64, exact in the case's dtype, and p int64."""
+
+    c: np.ndarray
+    d: np.ndarray
+    p: np.ndarray
+    b: np.ndarray
+
+    @functools.cached_property
+    def eigenvalues(self):
+        """The circulant's eigenvalues by mode, float64 (n // 2 + 1,)."""
+        return fft.rfft(self.c).real
+
+    @property
+    def norm(self):
+        """The largest eigenvalue of the circulant times the largest square of d: at least the norm of A."""
+        return self.eigenvalues.max() * self.d.max() ** 2
+
+    @property
+    def row_norm(self):
+        """The largest Euclidean norm of a row of A, or a little more."""
+        return self.d.max() ** 2 * np.linalg.norm(self.c)
+
+    @property
+    def diagonal(self):
+        """The diagonal of A."""
+        return self.d**2 * self.c[0]
+
+    def product(self, x, eigenvalues=None):
+        """A x in float64; `eigenvalues` may take the place of the circulant's."""
+        spread = np.empty_like(x)
+        spread[self.p] = self.d * x
+        eigenvalues = self.eigenvalues if eigenvalues is None else eigenvalues
+        return self.d * fft.irfft(eigenvalues * fft.rfft(spread), len(x))[self.p]
+
+
+@functools.lru_cache(maxsize=4)
+def make(n, kappa, start, scaling, dtype, seed, round):
+    """The System of a round; another round has another one."""
+    generator = np.random.default_rng([seed, round])
+    modes = n // 2 + 1
+    placed = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the least
+    eigenvalues = np.empty(modes)
+    eigenvalues[placed] = kappa ** -np.linspace(0, 1, modes)
+    c = fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
+    c[n // 2 + 1 :] = c[1 : (n + 1) // 2][::-1]  # symmetric to the last bit
+    p = generator.permutation(n)
+    d = 2.0 ** generator.integers(0, EXPONENTS, n) if scaling == "rows" else np.ones(n)
+    b = extremes(n, p, placed) if start == "worst" else generator.uniform(-1, 1, n)
+    return System(c, d, p, b.astype(dtype).astype(np.float64))
+
+
+def extremes(n, p, placed):
+    """The sum of an eigenvector of the largest and one of the least eigenvalue, of one norm.
+
+    From zero, steepest descent then converges as slowly as it can (Akaike, Annals of the Institute of Statistical
+    Mathematics 11, 1959): the residual falls by (kappa - 1) / (kappa + 1) in each step.
+    """
+    modes = {placed[0], placed[-1]}
+    vectors = [np.cos(2 * np.pi * mode / n * p) for mode in modes]
+    return sum(vector * np.sqrt(n / (vector @ vector)) for vector in vectors)
+
+
+def of(sizes, round):
+    """The System of a case's round."""
+    names = ("n", "kappa", "start", "scaling", "dtype", "seed")
+    return make(*(sizes[name] for name in names), round)
+
+
+CUDA = r"""
+extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, const long long *p, long long n) {
+  for (long long i = blockIdx.y; i < n; i += gridDim.y) {
+    const long long of_row = p[i];
+    const REAL scale = d[i];
+    for (long long j = blockIdx.x * (long long)blockDim.x + threadIdx.x; j < n; j += gridDim.x * (long long)blockDim.x) {
+      const long long distance = of_row - p[j];
+      matrix[i * n + j] = scale * d[j] * c[distance < 0 ? distance + n : distance];
+    }
+  }
+}
+"""
+
+
+def generate(problem, c, d, p):
+    """Write `problem.matrix`, (n, n), where it lies, from c, d, p on the host, for which there need be no room else."""
+    if isinstance(problem.matrix, np.ndarray):
+        generate_on_host(problem.matrix, c, d, p)
+    else:
+        generate_on_card(problem.matrix, c, d, p)
+
+
+def generate_on_host(matrix, c, d, p):
+    """Row by row, by a thread per CPU."""
+    from ladder.devices import large
+
+    twice = np.concatenate([c, c])  # so that no remainder has to be taken
+
+    def write(rows):
+        for i in range(rows.start, rows.stop):
+            for start in range(0, len(p), PART):
+                here = slice(start, start + PART)
+                np.multiply(twice[p[i] - p[here] + len(p)], d[i] * d[here], out=matrix[i, here], casting="same_kind")
+
+    large.by_threads(write, large.parts(len(p)))
+
+
+def generate_on_card(matrix, c, d, p):
+    """By a kernel that asks for no more memory than c, d and p."""
+    from ladder.devices.card import load_cupy
+
+    cupy, n = load_cupy(), len(p)
+    real = {"float64": "double", "float32": "float"}[matrix.dtype.name]
+    kernel = cupy.RawKernel(CUDA, "generate", options=(f"-DREAL={real}",))
+    arguments = (*(cupy.asarray(one, matrix.dtype) for one in (c, d)), cupy.asarray(p), np.int64(n))
+    kernel((min(-(-n // 256), 64), min(n, 65535)), (256,), (matrix, *arguments))
