@@ -175,7 +175,7 @@ def ends(sizes, history, steps, squared):
 def roundings(x, sizes, round, steps, precision):
     """The root mean square of x's distance from the reference's, in units of u |x|.
 
-    Where an iteration works at a higher precision than it says, and rounds x once at its end, it is that of one rounding.
+    Where an iteration works at a higher precision than it says, and rounds x once at its end, it is one rounding's.
     """
     due = trajectory.x_after(sizes, round, steps)
     parts = np.divide(x - due, due, out=np.zeros_like(due), where=due != 0)

@@ -1,10 +1,10 @@
 """The system A x = b: a dense matrix whose spectrum is known, with products in O(n log n) that need no matrix.
 
-A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013, section
-4.8.2), whose rows and columns are exchanged by a permutation p and scaled by powers of two d. Its elements are exact in
-the case's dtype. The circulant's eigenvalues are the Fourier transform of c; they lie between 1 / kappa and 1, evenly by
-their logarithm. Without the scaling they are those of A. A variant sees the elements of A alone, which look random: one
-row says nothing of the others.
+A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013,
+section 4.8.2), whose rows and columns are exchanged by a permutation p and scaled by powers of two d. Its elements are
+exact in the case's dtype. The circulant's eigenvalues are the Fourier transform of c; they lie between 1 / kappa and 1,
+evenly by their logarithm. Without the scaling they are those of A. A variant sees the elements of A alone, which look
+random: one row says nothing of the others.
 """
 
 import functools
@@ -94,7 +94,7 @@ extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, 
   for (long long i = blockIdx.y; i < n; i += gridDim.y) {
     const long long of_row = p[i];
     const REAL scale = d[i];
-    for (long long j = blockIdx.x * (long long)blockDim.x + threadIdx.x; j < n; j += gridDim.x * (long long)blockDim.x) {
+    for (long long j = blockIdx.x * blockDim.x + threadIdx.x; j < n; j += gridDim.x * blockDim.x) {
       const long long distance = of_row - p[j];
       matrix[i * n + j] = scale * d[j] * c[distance < 0 ? distance + n : distance];
     }

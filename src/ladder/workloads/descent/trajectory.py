@@ -109,8 +109,11 @@ def solve(its, algorithm, iterations, tolerance, arithmetic, is_recomputed=False
 
 @dataclass(frozen=True)
 class Reference:
-    """What to expect after every step, float64 (iterations + 1,): `history` of r.r, 0 beyond the end of the exact solve,
-    its `drift` by rounding, and the `gap` |b - A x - r| that rounding makes between the true residual and r."""
+    """What to expect after every step, float64 (iterations + 1,).
+
+    `history` is r.r, 0 beyond the end of the exact solve, `drift` how far rounding may carry it, and `gap` the distance
+    |b - A x - r| that rounding makes between the true residual and r.
+    """
 
     history: np.ndarray
     drift: np.ndarray
