@@ -9,9 +9,9 @@
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
-workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format` writes
-it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was held
-back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. Where there are ranks,
+workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
+writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
+held back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. Where there are ranks,
 `nodes` counts those that they ran on (what was published early lacks it), a phase's seconds are those of the slowest
 rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
