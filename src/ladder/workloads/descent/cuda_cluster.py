@@ -1,0 +1,30 @@
+"""A whole solve by one cluster of blocks, which write to each other's shared memory and wait for nobody else.
+
+Each warp keeps its rows of A and all vectors in registers, so that a step waits for one exchange of q within the
+cluster and for two sums over a warp: that latency is what bounds it. One cluster is a small part of the card.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.devices.card import load_cupy
+from ladder.workloads.descent import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_cluster.cu"
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi"), "n": (1, 512)}
+# CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: clusters of more than 8 blocks.
+NON_PORTABLE = 14
+
+
+def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
+    """The timed solve; `columns` elements of a vector are in a lane, and 32 times as many are the most."""
+    dtype = problem.x.dtype
+    kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)
+    load_cupy().cuda.driver.funcSetAttribute(kernel.kernel.ptr, NON_PORTABLE, 1)
+    arguments = (*launch.outer(problem), np.int32(problem.sizes["n"]), *launch.limits(problem))
+    return partial(kernel, (blocks,), (block,), arguments)

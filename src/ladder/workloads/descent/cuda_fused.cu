@@ -1,0 +1,29 @@
+// A launch for each step; the kernels of a recomputed residual stand before their step's.
+#include "iteration.cuh"
+
+#define SOLVE                                                                                                        \
+  const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};   \
+  if (step && *steps >= 0 && *steps < step) return; /* it ended at an earlier step */                                \
+  extern __shared__ int4 memory[];                                                                                   \
+  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);                                            \
+  const Shared shared(reinterpret_cast<REAL *>(memory), number, columns);                                            \
+  const Rows rows = {matrix + s.first(blockIdx.x) * n, n, false};                                                    \
+  clear_sums(s, shared);
+#define ARGUMENTS                                                                                                    \
+  const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,         \
+      REAL *products, long long n, int iterations, int algorithm, REAL tolerance, long long columns, int step
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) advance_by_one(ARGUMENTS, int is_recomputed) {
+  SOLVE
+  advance(s, step, is_recomputed ? RECOMPUTED : CARRIED, shared, rows);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) update_x(ARGUMENTS) {
+  SOLVE
+  advance_x(s, step);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1) recompute_residual(ARGUMENTS) {
+  SOLVE
+  recompute(s, step, shared, rows);
+}

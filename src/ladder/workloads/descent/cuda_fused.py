@@ -1,0 +1,67 @@
+"""One launch an iteration on the GPU: nothing is written that is only summed up, and nothing goes to the host.
+
+Each block works out r and p for itself from the last step's q, keeps p in shared memory, and multiplies its rows of A.
+An iteration of a large system is bound by the memory's bandwidth: A is read once, and the vectors, 3 n elements for
+each block, come from the L2 cache; one of a small system by a launch and the latency of the loads behind it. With
+`graph` the launches are one CUDA graph. With `recompute` r is b - A x at every so many steps, which reads A once more.
+With a tolerance all launches are made, and those behind the last step do nothing.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.devices.card import load_cupy
+from ladder.harness.steps import Steps
+from ladder.workloads.descent import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_fused.cu"
+MACROS = ("block", "team", "rows", "unroll")
+# For rows of a few accesses and for long ones, the fastest of some that were tried on an H200.
+TILES = (
+    {"block": 512, "team": 32, "rows": 1, "unroll": 4},
+    {"block": 1024, "team": 256, "rows": 1, "unroll": 8},
+)
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+
+
+def setup(
+    problem,
+    *,
+    block: int = 0,
+    team: int = 0,
+    rows: int = 0,
+    unroll: int = 0,
+    recompute: int = 0,
+    graph: Literal["off", "on"] = "off",
+):
+    """The timed solve with this tiling, or, where none is named, with that of TILES that suits n."""
+    dtype = problem.x.dtype
+    shares = launch.shares_of(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)
+    arguments = (*launch.arguments(problem, shares.blocks), np.int64(shares.columns()))
+
+    def launched(name, step, *more):
+        kernel = cuda.kernel("descent", "cuda_fused", name, dtype.name, **shares.tiling())
+        kernel.max_dynamic_shared_size_bytes = shares.staged()
+        arranged = (shares.blocks,), (shares.block,), (*arguments, np.int32(step), *more)
+        return partial(kernel, *arranged, shared_mem=shares.staged())
+
+    launches = []
+    for step in range(problem.sizes["iterations"] + 1):
+        is_due = bool(recompute and step and step % recompute == 0)
+        if is_due:
+            launches += [launched("update_x", step), launched("recompute_residual", step)]
+        launches.append(launched("advance_by_one", step, np.int32(is_due)))
+
+    def run():
+        for one in launches:
+            one()
+
+    if graph == "off":
+        return run
+    return Steps([(None, run)], at_once=cuda.captured(run, load_cupy().cuda.Stream(non_blocking=True)))

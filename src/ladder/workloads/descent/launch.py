@@ -1,0 +1,106 @@
+"""What the CUDA variants share that launch kernels of their own: working memory, and the shares of blocks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ladder.build import binaries
+from ladder.devices import cuda
+from ladder.devices.card import load_cupy
+
+ALGORITHMS = ("steepest", "cg", "jacobi")
+ACCESS = 16  # bytes
+SCRATCH = 64  # elements of a block's shared memory in which it adds up
+# From here on a row is long enough for several warps.
+LARGE = 4096
+
+
+def shares_of(problem, tiles, blocks=0, **tiling):
+    """The Shares of this tiling, or, where none is named, of the one of two `tiles` that suits n.
+
+    `blocks` are as many as there are rows for, at most one for each multiprocessor, if they aren't given. Raises
+    LadderError where a part of the tiling is missing.
+    """
+    n = problem.sizes["n"]
+    (chosen,) = binaries.tiling_or((tiles[n >= LARGE],), **tiling)
+    return Shares(n, problem.x.dtype.itemsize, blocks or enough(n, chosen), **chosen)
+
+
+def shared_memory():
+    """The bytes of shared memory that a block may have."""
+    return load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How n rows are shared by `blocks` blocks with a tiling, and what they need of shared memory."""
+
+    n: int
+    itemsize: int
+    blocks: int
+    block: int
+    team: int
+    rows: int
+    unroll: int
+
+    @property
+    def most_rows(self):
+        """The rows of the block that has most of them."""
+        return -(-self.n // self.blocks)
+
+    @property
+    def stride(self):
+        """The elements of a row in whole accesses."""
+        width = ACCESS // self.itemsize
+        return -(-self.n // width) * width
+
+    def tiling(self):
+        """The tiling as it is named."""
+        return {"block": self.block, "team": self.team, "rows": self.rows, "unroll": self.unroll}
+
+    def fixed(self):
+        """The elements of shared memory beside the part of a vector that is staged and a share of A."""
+        return self.most_rows * (1 + self.team // 32) + SCRATCH
+
+    def resident(self):
+        """The bytes of shared memory with the share of A."""
+        return ((self.most_rows + 1) * self.stride + self.fixed()) * self.itemsize
+
+    def columns(self):
+        """The elements of a vector that are staged at once: all, or equal parts that fill the threads' accesses."""
+        most = shared_memory() // self.itemsize - self.fixed()
+        if self.stride <= most:
+            return self.stride
+        step = self.team * self.unroll * ACCESS // self.itemsize
+        parts = -(-self.n // (most // step * step))
+        return -(-self.n // (parts * step)) * step
+
+    def staged(self):
+        """The bytes of shared memory where A stays in global memory."""
+        return (self.columns() + self.fixed()) * self.itemsize
+
+
+def enough(n, tiling):
+    """So many blocks that every team has rows, and no more than the card's multiprocessors."""
+    teams = tiling["block"] // tiling["team"]
+    return min(cuda.multiprocessors(), -(-n // (teams * tiling["rows"])))
+
+
+def arguments(problem, blocks):
+    """The arguments of `struct Solve` in `iteration.cuh`, working memory included."""
+    sizes, empty = problem.sizes, problem.device.empty
+    n, dtype = sizes["n"], problem.x.dtype
+    memory = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
+    return (*outer(problem), *memory, np.int64(n), *limits(problem))
+
+
+def outer(problem):
+    """The problem's own arrays as kernels take them."""
+    return problem.matrix, problem.b, problem.x, problem.history, problem.steps
+
+
+def limits(problem):
+    """How many iterations, which algorithm, and which tolerance, as kernels take them."""
+    sizes = problem.sizes
+    tolerance = problem.x.dtype.type(sizes["tolerance"])
+    return np.int32(sizes["iterations"]), np.int32(ALGORITHMS.index(sizes["algorithm"])), tolerance

@@ -1,0 +1,42 @@
+// What the threads of a block, and the blocks of a grid that all run at once, do together. BLOCK is the threads of a
+// block, REAL the element type; both are given when compiling.
+#pragma once
+#include "warp.cuh"
+
+constexpr int WARPS_OF_BLOCK = (BLOCK + WARP - 1) / WARP;
+
+// The sums of two values over a block's threads, in all of them, always in the same order. `scratch` holds 64 elements.
+__device__ __forceinline__ void sum_of_block(REAL &a, REAL &b, REAL *scratch) {
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  a = sum_of_warp(a), b = sum_of_warp(b);
+  __syncthreads();  // nobody reads what an earlier call has left
+  if (lane == 0) scratch[warp] = a, scratch[WARP + warp] = b;
+  __syncthreads();
+  a = sum_of_warp(lane < WARPS_OF_BLOCK ? scratch[lane] : REAL(0));
+  b = sum_of_warp(lane < WARPS_OF_BLOCK ? scratch[WARP + lane] : REAL(0));
+}
+
+// A barrier of all blocks, which must all run at once: a cooperative launch. `counts` are two numbers in global memory,
+// 0 before the launch. What a thread wrote before the barrier, all threads may read behind it, past the first cache.
+struct Barrier {
+  unsigned *counts, due = 0;
+
+  __device__ __forceinline__ void wait() {
+    due += gridDim.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned arrived;
+      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counts) : "memory");
+      do {
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(counts) : "memory");
+      } while (arrived < due);
+    }
+    __syncthreads();
+  }
+
+  // Leave the counts at 0 for the next launch. Every block calls it once, in place of a last barrier.
+  __device__ __forceinline__ void leave() {
+    if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
+    counts[0] = counts[1] = 0;
+  }
+};
