@@ -7,7 +7,7 @@
   extern __shared__ int4 memory[];                                                                                   \
   const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);                                            \
   const Shared shared(reinterpret_cast<REAL *>(memory), number, columns);                                            \
-  const Rows rows = {matrix + s.first(blockIdx.x) * n, n, false};                                                    \
+  const Rows rows = {matrix + s.first(blockIdx.x) * n, n};                                                    \
   clear_sums(s, shared);
 #define ARGUMENTS                                                                                                    \
   const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,         \

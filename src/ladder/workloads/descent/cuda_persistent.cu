@@ -1,25 +1,15 @@
-// A whole solve in one cooperative launch, with a barrier of the grid in each step.
+// A whole solve in one cooperative launch.
 #include "iteration.cuh"
 
-// The block's share of A, copied to shared memory, its rows `stride` apart and 0 beyond n.
-__device__ Rows copied(const Solve &s, REAL *place, long long stride) {
-  const REAL *start = s.matrix + s.first(blockIdx.x) * s.n;
-  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
-  for (long long row = 0; row < number; ++row)
-    for (long long i = threadIdx.x; i < stride; i += BLOCK) place[row * stride + i] = i < s.n ? start[row * s.n + i] : REAL(0);
-  return {place, stride, true};
-}
-
+// A comes from global memory in every step, behind a barrier of the grid.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,
           REAL *products, long long n, int iterations, int algorithm, REAL tolerance, long long columns, int period,
-          int is_resident, unsigned *counts) {
+          unsigned *counts) {
   const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};
   extern __shared__ int4 memory[];
-  REAL *place = reinterpret_cast<REAL *>(memory);
-  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
-  const Rows rows = is_resident ? copied(s, place, columns) : Rows{matrix + s.first(blockIdx.x) * n, n, false};
-  const Shared shared(place + (is_resident ? number * columns : 0), number, columns);
+  const Rows rows = {matrix + s.first(blockIdx.x) * n, n};
+  const Shared shared(reinterpret_cast<REAL *>(memory), s.first(blockIdx.x + 1) - s.first(blockIdx.x), columns);
   clear_sums(s, shared);
   Barrier barrier = {counts};
   for (int step = 0;; ++step) {
@@ -34,4 +24,109 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     barrier.wait();
   }
   barrier.leave();
+}
+
+constexpr int MOST = 3072 / BLOCK;  // elements of a vector that a thread has
+
+// Work on each element of a vector that this thread has: on its place u there, and i in the vector.
+template <typename Work>
+__device__ __forceinline__ void for_each(int n, Work work) {
+#pragma unroll
+  for (int u = 0; u < MOST; ++u)
+    if (const int i = u * BLOCK + threadIdx.x; i < n) work(u, i);
+}
+
+// The block's rows of A stay in its shared memory, `stride` elements each, 0 beyond n; all vectors are in the registers
+// of every block's threads. Blocks send each other their elements of A v by `mail`, which has two places that take
+// turns: a block sends its part of a turn once it has all of the turn before, for which every block had read the one
+// before that. `counts` are the launches before this one, and the blocks that have left.
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
+    solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
+                   unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance, int stride,
+                   int period, unsigned *counts) {
+  extern __shared__ int4 memory[];
+  const int first = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
+  REAL *rows = reinterpret_cast<REAL *>(memory), *staged = rows + (end - first) * stride, *scratch = staged + stride;
+  for (int row = first; row < end; ++row)
+    for (int i = threadIdx.x; i < stride; i += BLOCK)
+      rows[(row - first) * stride + i] = i < n ? matrix[(long long)row * n + i] : REAL(0);
+  unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // as no launch had before
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+
+  REAL r[MOST], p[MOST], q[MOST], of_x[MOST] = {}, inverse[MOST];
+  // q = A v, in all blocks.
+  auto multiply = [&](const REAL *v) {
+    ++turn;
+#pragma unroll
+    for (int u = 0; u < MOST; ++u)
+      if (const int i = u * BLOCK + threadIdx.x; i < stride) staged[i] = i < n ? v[u] : REAL(0);
+    __syncthreads();
+    unsigned long long *place = mail + (turn & 1) * WORDS * n;
+    const auto *factors = reinterpret_cast<const Vector<WIDE> *>(staged);
+    for (int top = warp * ROWS; top < end - first; top += WARPS_OF_BLOCK * ROWS) {
+      REAL sums[ROWS] = {};
+      for (int access = lane; access < stride / WIDE; access += WARP) {
+        const Vector<WIDE> factor = factors[access];
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k) {
+          const int row = top + k < end - first ? top + k : top;
+          const Vector<WIDE> of_row = reinterpret_cast<const Vector<WIDE> *>(rows + row * stride)[access];
+#pragma unroll
+          for (int w = 0; w < WIDE; ++w) sums[k] += of_row.value[w] * factor.value[w];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < ROWS; ++k) {
+        const REAL sum = sum_of_warp(sums[k]);
+        if (lane == 0 && top + k < end - first) post(place + (first + top + k) * WORDS, sum, turn);
+      }
+    }
+    bool is_whole;
+    do {  // all are asked for at once: they wait for the same latency
+      unsigned long long words[MOST][WORDS];
+      for_each(n, [&](int u, int i) { ask(words[u], place + i * WORDS); });
+      is_whole = true;
+      for_each(n, [&](int u, int i) { is_whole &= has_come(words[u], turn, q[u]); });
+    } while (!is_whole);
+  };
+  // r.r and r.z, in all threads alike.
+  auto squares = [&](REAL &square, REAL &product) {
+    square = product = 0;
+    for_each(n, [&](int u, int i) { square += r[u] * r[u], product += r[u] * r[u] * inverse[u]; });
+    sum_of_block(square, product, scratch);
+  };
+
+  REAL square, product, before = 0, limit = 0;
+  for_each(n, [&](int u, int i) {
+    r[u] = b[i];
+    inverse[u] = algorithm == JACOBI ? 1 / matrix[(long long)i * (n + 1)] : REAL(1);
+    p[u] = 0;
+  });
+  int step = 0;
+  for (;; ++step) {
+    squares(square, product);
+    if (step == 0) limit = tolerance * tolerance * square;
+    if (blockIdx.x == 0 && threadIdx.x == 0) history[step] = square;
+    if (step == iterations || square <= limit) break;
+    const REAL beta = algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    for_each(n, [&](int u, int i) { p[u] = r[u] * inverse[u] + beta * p[u]; });
+    multiply(p);
+    REAL curvature = 0, unused = 0;
+    for_each(n, [&](int u, int i) { curvature += p[u] * q[u]; });
+    sum_of_block(curvature, unused, scratch);
+    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    before = product;
+    for_each(n, [&](int u, int i) { of_x[u] += alpha * p[u], r[u] -= alpha * q[u]; });
+    if (period && (step + 1) % period == 0) {
+      multiply(of_x);
+      for_each(n, [&](int u, int i) { r[u] = b[i] - q[u]; });
+    }
+  }
+  if (blockIdx.x == 0) {
+    for_each(n, [&](int u, int i) { x[i] = of_x[u]; });
+    if (threadIdx.x == 0) *steps = step;
+    for (int i = step + 1 + threadIdx.x; i <= iterations; i += BLOCK) history[i] = 0;
+  }
+  if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
+  counts[1] = 0, ++counts[0];
 }

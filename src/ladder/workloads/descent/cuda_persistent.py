@@ -1,8 +1,10 @@
-"""One cooperative launch for a whole solve: the blocks wait for each other once a step, and stop by themselves.
+"""One cooperative launch for a whole solve: the blocks wait for each other in every step, and stop by themselves.
 
-A block keeps its rows of A in shared memory where all of A fits the card's; else they come from the L2 cache or from
-memory in every step. A step of a small system is bound by latency: of the barrier, of the first load behind it, and of
-the sums within a block. With `recompute` r is b - A x at every so many steps, which costs two more barriers.
+Where A fits the shared memory of the card, a block keeps its rows there, and every block all vectors in registers: in
+a step blocks send each other their elements of A p, and each waits for these alone. That is bound by their way through
+the L2 cache, two sums over a block, and the reading of a block's rows from shared memory. Else A comes from the L2
+cache or from memory in every step, behind a barrier of all blocks; it is then bound by bandwidth. With `recompute` r is
+b - A x at every so many steps.
 """
 
 from functools import partial
@@ -25,6 +27,8 @@ TILES = (
     {"block": 1024, "team": 256, "rows": 1, "unroll": 8},
 )
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+# Beyond this a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
+MOST = 3072
 
 
 def setup(
@@ -41,19 +45,25 @@ def setup(
 
     Raises LadderError where the card can't run so many blocks at once.
     """
-    dtype = problem.x.dtype
+    n, dtype = problem.sizes["n"], problem.x.dtype
     shares = launch.shares_of(problem, TILES, blocks, block=block, team=team, rows=rows, unroll=unroll)
-    is_resident = shares.resident() <= launch.shared_memory()
+    is_resident = n <= MOST and shares.resident() <= launch.shared_memory()
     shared = shares.resident() if is_resident else shares.staged()
-    kernel = cuda.kernel("descent", "cuda_persistent", "solve", dtype.name, is_cooperative=True, **shares.tiling())
+    name = "solve_resident" if is_resident else "solve"
+    kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **shares.tiling())
     most = cuda.blocks_at_once(kernel, shares.block, shared)
     if shares.blocks > most:
         raise LadderError(
             f"blocks={shares.blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the card "
             f"runs {most} such blocks at once. Ask for fewer, or for none."
         )
-    columns = shares.stride if is_resident else shares.columns()
-    counts = load_cupy().zeros(2, np.uint32)
-    last = np.int64(columns), np.int32(recompute), np.int32(is_resident), counts
-    arguments = (*launch.arguments(problem, shares.blocks), *last)
+    cupy = load_cupy()
+    counts = cupy.zeros(2, np.uint32)
+    if is_resident:
+        mail = cupy.zeros(2 * n * dtype.itemsize // 4, np.uint64)
+        size = np.int32(shares.stride), np.int32(recompute)
+        arguments = (*launch.outer(problem), mail, np.int32(n), *launch.limits(problem), *size, counts)
+    else:
+        size = np.int64(shares.columns()), np.int32(recompute)
+        arguments = (*launch.arguments(problem, shares.blocks), *size, counts)
     return partial(kernel, (shares.blocks,), (shares.block,), arguments, shared_mem=shared)

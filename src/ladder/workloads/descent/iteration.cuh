@@ -42,7 +42,7 @@ struct Solve {
   __device__ long long first(int block) const { return n * block / gridDim.x; }
 };
 
-// A block's shared memory beyond its share of A.
+// A block's shared memory.
 struct Shared {
   REAL *staged;   // the part of a vector that the product is with, `columns`
   REAL *own;      // p of the block's own rows
@@ -167,12 +167,10 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements in global memory are read once a step: where A is large they need no place in the caches.
-template <int WIDTH, bool IS_STREAMED>
+// Elements of A are read once a step: where it is large they need no place in the caches.
+template <int WIDTH>
 __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
-  if constexpr (!IS_STREAMED) {
-    return *reinterpret_cast<const Vector<WIDTH> *>(place);
-  } else if constexpr (WIDTH == 1) {
+  if constexpr (WIDTH == 1) {
     return {__ldcs(place)};
   } else {
     const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));
@@ -182,7 +180,7 @@ __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
 
 // Add to `sums` the products of the block's rows, which begin at `rows` and are `stride` apart, with the `count` staged
 // elements. With a WIDTH above 1 rows begin at multiples of 16 bytes and count is a multiple of it.
-template <int WIDTH, bool IS_STREAMED>
+template <int WIDTH>
 __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows, long long number, long long stride,
                                          long long count) {
   const int team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
@@ -201,7 +199,7 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
       for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
         for (int k = 0; k < ROWS; ++k)
-          of_row[u][k] = elements<WIDTH, IS_STREAMED>(row[k] + (long long)(v + u * TEAM) * WIDTH);
+          of_row[u][k] = elements<WIDTH>(row[k] + (long long)(v + u * TEAM) * WIDTH);
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u) {
         const Vector<WIDTH> factor = factors[v + u * TEAM];
@@ -215,7 +213,7 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
       const Vector<WIDTH> factor = factors[v];
 #pragma unroll
       for (int k = 0; k < ROWS; ++k) {
-        const Vector<WIDTH> of_row = elements<WIDTH, IS_STREAMED>(row[k] + (long long)v * WIDTH);
+        const Vector<WIDTH> of_row = elements<WIDTH>(row[k] + (long long)v * WIDTH);
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) sums[k] += of_row.value[w] * factor.value[w];
       }
@@ -228,24 +226,20 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
   }
 }
 
-// The rows of A that a block has: in global memory, or in its shared memory, `stride` elements apart.
+// The rows of A that a block has, `stride` elements apart.
 struct Rows {
   const REAL *start;
   long long stride;
-  bool is_shared;
 };
 
 // The products of the block's rows with the staged part of a vector from `column` on.
 __device__ __forceinline__ void multiply(const Solve &s, const Shared &shared, const Rows &rows, long long column) {
   const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
   const long long rest = s.n - column, count = rest < shared.columns ? rest : shared.columns;
-  if (rows.is_shared) {
-    multiply<WIDE, false>(shared, rows.start, number, rows.stride, rows.stride);
-  } else if (s.n % WIDE == 0) {
-    multiply<WIDE, true>(shared, rows.start + column, number, rows.stride, count);
-  } else {
-    multiply<1, true>(shared, rows.start + column, number, rows.stride, count);
-  }
+  if (s.n % WIDE == 0)
+    multiply<WIDE>(shared, rows.start + column, number, rows.stride, count);
+  else
+    multiply<1>(shared, rows.start + column, number, rows.stride, count);
 }
 
 // The sum of a row's slots, which are left at 0.

@@ -11,8 +11,8 @@ from ladder.devices.card import load_cupy
 ALGORITHMS = ("steepest", "cg", "jacobi")
 ACCESS = 16  # bytes
 SCRATCH = 64  # elements of a block's shared memory in which it adds up
-# From here on a row is long enough for several warps.
-LARGE = 4096
+# Beyond this several warps share a row.
+LARGE = 3072
 
 
 def shares_of(problem, tiles, blocks=0, **tiling):
@@ -22,7 +22,7 @@ def shares_of(problem, tiles, blocks=0, **tiling):
     LadderError where a part of the tiling is missing.
     """
     n = problem.sizes["n"]
-    (chosen,) = binaries.tiling_or((tiles[n >= LARGE],), **tiling)
+    (chosen,) = binaries.tiling_or((tiles[n > LARGE],), **tiling)
     return Shares(n, problem.x.dtype.itemsize, blocks or enough(n, chosen), **chosen)
 
 
@@ -59,12 +59,12 @@ class Shares:
         return {"block": self.block, "team": self.team, "rows": self.rows, "unroll": self.unroll}
 
     def fixed(self):
-        """The elements of shared memory beside the part of a vector that is staged and a share of A."""
+        """The elements of shared memory beside the part of a vector that is staged."""
         return self.most_rows * (1 + self.team // 32) + SCRATCH
 
     def resident(self):
-        """The bytes of shared memory with the share of A."""
-        return ((self.most_rows + 1) * self.stride + self.fixed()) * self.itemsize
+        """The bytes of shared memory with the share of A and a whole vector."""
+        return ((self.most_rows + 1) * self.stride + SCRATCH) * self.itemsize
 
     def columns(self):
         """The elements of a vector that are staged at once: all, or equal parts that fill the threads' accesses."""
@@ -76,7 +76,7 @@ class Shares:
         return -(-self.n // (parts * step)) * step
 
     def staged(self):
-        """The bytes of shared memory where A stays in global memory."""
+        """The bytes of shared memory with a part of a vector."""
         return (self.columns() + self.fixed()) * self.itemsize
 
 

@@ -40,3 +40,33 @@ struct Barrier {
     counts[0] = counts[1] = 0;
   }
 };
+
+// Mail between blocks that all run at once: values in global memory that say of which turn they are, so that whoever
+// waits for one waits for nothing else, with no barrier (the "LL" protocol of NVIDIA's NCCL). A word of 8 bytes is
+// written and read at once: half of it is a value, or half of one in float64, the other half the turn.
+constexpr int WORDS = sizeof(REAL) / 4;
+
+__device__ __forceinline__ void post(unsigned long long *mail, REAL value, unsigned turn) {
+#pragma unroll
+  for (int k = 0; k < WORDS; ++k) {
+    const unsigned long long word = (unsigned long long)turn << 32 | reinterpret_cast<const unsigned *>(&value)[k];
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(mail + k), "l"(word) : "memory");
+  }
+}
+
+// Ask for a value: a word for each of its parts.
+__device__ __forceinline__ void ask(unsigned long long (&words)[WORDS], const unsigned long long *mail) {
+#pragma unroll
+  for (int k = 0; k < WORDS; ++k) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words[k]) : "l"(mail + k));
+}
+
+// Whether what was asked for had come, and if so, the value.
+__device__ __forceinline__ bool has_come(const unsigned long long (&words)[WORDS], unsigned turn, REAL &value) {
+  bool found = true;
+#pragma unroll
+  for (int k = 0; k < WORDS; ++k) {
+    found &= words[k] >> 32 == turn;
+    reinterpret_cast<unsigned *>(&value)[k] = (unsigned)words[k];
+  }
+  return found;
+}
