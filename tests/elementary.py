@@ -1,9 +1,12 @@
 """The kernels of `descent_kernel` on the CPU, in place of a card's: compiled by g++ and launched as CuPy does it."""
 
 import ctypes
+import functools
 import shutil
 import subprocess
+import tempfile
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -45,6 +48,13 @@ class Kernels:
         places = (ctypes.c_void_p * len(values))(*(one.ctypes.data for one in values))
         grid, block = ((ctypes.c_uint * 3)(*one, *[1] * (3 - len(one))) for one in (grid, block))
         assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), bytes, places), name
+
+
+@functools.cache
+def kernels(variant, dtype, **tuning):
+    """The Kernels of these constants, compiled once in a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Kernels(Path(folder), variant, dtype, **tuning)
 
 
 class Index(ctypes.Structure):

@@ -127,7 +127,9 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     kernel, n, out = sizes["kernel"], sizes["n"], outputs["out"]
     if kernel == "init":
         key = inputs["key"][0]
-        a = by_rows(lambda rows: compare("A", out[rows], drawn(rows.start * n, out[rows].size, key).reshape(-1, n), 0), n)
+        a = by_rows(
+            lambda rows: compare("A", out[rows], drawn(rows.start * n, out[rows].size, key).reshape(-1, n), 0), n
+        )
         return [a, compare("b", outputs["b"], drawn(n * n, n, key), 0)], None
     if kernel in ("reduction", "gemv", "dot"):
         return [compare_sums(kernel, out, precision, **inputs)], None
