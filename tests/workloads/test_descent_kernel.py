@@ -1,5 +1,6 @@
 """Elementary kernels of descent: right at odd sizes, on the CPU in emulation and on a GPU, and wrong results caught."""
 
+import ctypes
 import itertools
 
 import numpy as np
@@ -15,6 +16,7 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import descent_kernel
 from ladder.workloads.descent_kernel import earlier, passes
+from ladder.workloads.gemv import cublas as gemv_by_cublas
 
 pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
 KERNELS = descent_kernel.SIZES["kernel"]
@@ -221,7 +223,8 @@ def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
     monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version2", dtype, load=load).get)
     ways = ["right", *(launch for launch in LAUNCHES if kernel in LAUNCHES[launch])]
-    for n, launch in itertools.product((1, 17, 48, 65), ways):
+    longer = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # both warps of a block have something to add up
+    for n, launch in itertools.product((1, 17, 48, 65, *longer), ways):
         tuning = {"block": 64, "load": load, "launch": launch}
         problem, is_guarded = launched(elementary.device(), kernel, n, dtype, "cuda_version2", **tuning)
         assert is_right(problem, round=1), (n, launch)
@@ -270,6 +273,60 @@ def test_what_a_variant_does_not_have_is_left_out():
     assert "takes n from 1 to 32 only" in reason("cuda_version1", "dot", 33)
     assert "takes kernel product or reduction" in reason("cublas", "init", 32)
     assert reason("cublas", "dot", 100_000) is None
+
+
+class Cublas:
+    """cuBLAS on the host, whose matrices are column-major: it sees the transpose of what NumPy has."""
+
+    def __init__(self):
+        self.is_result_on_device = False
+
+    def bound(self, name, handle, *operands):
+        function = {
+            "cublasSetPointerMode_v2": self.set_pointer_mode,
+            "cublasSdgmm_64": self.dgmm,
+            "cublasSgeam_64": self.geam,
+            "cublasScopy_v2_64": self.copy,
+            "cublasSdot_v2_64": self.dot,
+        }[name]
+        return lambda: function(*(one.value if isinstance(one, ctypes._SimpleCData) else one for one in operands))
+
+    def set_pointer_mode(self, mode):
+        self.is_result_on_device = bool(mode)
+
+    def dgmm(self, side, m, n, a, lda, x, incx, c, ldc):
+        assert (a.T.shape, (lda, incx, ldc)) == ((m, n), (m, 1, m))
+        c.T[...] = a.T * (x[None, :] if side else x[:, None])
+
+    def geam(self, transa, transb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
+        assert (transa, transb, m, n, {lda, ldb, ldc}) == (0, 0, a.size, 1, {m})
+        c[...] = alpha * a + beta * b
+
+    def copy(self, n, x, incx, y, incy):
+        assert (n, incx, incy) == (x.size, 1, 1)
+        y[...] = x
+
+    def dot(self, n, x, incx, y, incy, result):
+        assert self.is_result_on_device
+        assert (n, incx, incy) == (x.size, 1, 1)
+        result[0] = x @ y
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
+def test_cublas_is_asked_for_what_a_kernel_does(monkeypatch, kernel):
+    ours, theirs, library = workloads.load_variant("descent_kernel", "cublas"), gemv_by_cublas, Cublas()
+    monkeypatch.setattr(ours, "bound", library.bound)
+    monkeypatch.setattr(ours, "pointer", lambda array: array)
+    monkeypatch.setattr(ours, "factor", lambda value, dtype: dtype.type(value))
+    monkeypatch.setattr(ours, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
+    for module in (ours, theirs):
+        monkeypatch.setattr(module, "handle", lambda: None)
+    monkeypatch.setattr(theirs, "use_current_stream", lambda handle: None)
+    for n in (1, 17):
+        problem = problem_of(kernel, n, "float32", elementary.device())
+        ours.setup(problem)()
+        assert is_right(problem), n
+        assert not library.is_result_on_device
 
 
 # Every block, and every load.
