@@ -40,9 +40,19 @@ SIZES = {
 }
 ARRAYS = ("key", "matrix", "x", "y", "out", "b")
 STATEFUL = False
-INPUTS = {"init": ("key",), "product": ("matrix", "x"), "reduction": ("matrix",), "gemv": ("matrix", "x")}
-INPUTS |= {"transpose": ("x",), "scale": ("x",)}
-INPUTS |= dict.fromkeys(("vecdif", "vecsum", "dot"), ("x", "y"))
+INPUTS = {
+    "init": ("key",),
+    "product": ("matrix", "x"),
+    "reduction": ("matrix",),
+    "transpose": ("x",),
+    "scale": ("x",),
+    "vecdif": ("x", "y"),
+    "vecsum": ("x", "y"),
+    "gemv": ("matrix", "x"),
+    "dot": ("x", "y"),
+}
+OPERATIONS = {"product": np.multiply, "transpose": np.positive, "scale": np.multiply}
+OPERATIONS |= {"vecdif": np.subtract, "vecsum": np.add}
 ALPHA = 0.7
 PART = 2**18  # elements of a matrix that are checked at once, few enough for a cache
 
@@ -124,18 +134,14 @@ def drawn(first, count, key):
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare every element with the same arithmetic in float64, a sum never with one of BLAS."""
-    kernel, n, out = sizes["kernel"], sizes["n"], outputs["out"]
+    kernel, out = sizes["kernel"], outputs["out"]
     if kernel == "init":
-        key = inputs["key"][0]
-        a = by_rows(
-            lambda rows: compare("A", out[rows], drawn(rows.start * n, out[rows].size, key).reshape(-1, n), 0), n
-        )
-        return [a, compare("b", outputs["b"], drawn(n * n, n, key), 0)], None
+        return compare_drawn(inputs["key"][0], out, outputs["b"]), None
     if kernel in ("reduction", "gemv", "dot"):
         return [compare_sums(kernel, out, precision, **inputs)], None
     if kernel == "product":
         matrix, x = inputs["matrix"], inputs["x"]
-        return [by_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), n)], None
+        return [by_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), len(x))], None
     return [compare_elements(kernel, out, precision, *inputs.values())], None
 
 
@@ -146,18 +152,21 @@ def by_rows(compare_these, n):
     return max(found, key=lambda one: one.error)
 
 
-def compare_elements(kernel, out, precision, x, y=None):
+def compare_drawn(key, a, b):
+    """The Checks of what `init` writes."""
+    n = len(b)
+
+    def compare_rows(rows):
+        return compare("A", a[rows], drawn(rows.start * n, a[rows].size, key).reshape(-1, n), 0)
+
+    return [by_rows(compare_rows, n), compare("b", b, drawn(n * n, n, key), 0)]
+
+
+def compare_elements(kernel, out, precision, *operands):
     """The Check of results that are rounded once, or not at all."""
-    alpha = out.dtype.type(ALPHA).astype(np.float64)
-    x, y = (None if one is None else one.astype(np.float64) for one in (x, y))
-    if kernel == "transpose":
-        return compare(kernel, out, x, 0)
-    expected = {
-        "product": lambda: x * y,
-        "scale": lambda: alpha * x,
-        "vecdif": lambda: x - y,
-        "vecsum": lambda: x + y,
-    }[kernel]()
+    if kernel == "scale":
+        operands = *operands, np.array(ALPHA, out.dtype)
+    expected = OPERATIONS[kernel](*(one.astype(np.float64) for one in operands))
     return compare(kernel, out, expected, unit_roundoff(precision) * np.abs(expected))
 
 
@@ -165,6 +174,7 @@ def compare_sums(kernel, out, precision, x=None, y=None, matrix=None):
     """The Check of sums of n products; those of a reduction have the factor 1."""
     if kernel == "dot":
         matrix, x = x.reshape(1, -1), y
-    expected, scale = sums(matrix, np.ones(matrix.shape[1]) if x is None else x)
-    factor = random_sum_factor(matrix.shape[1], precision) + random_sum_factor(matrix.shape[1], np.float64)
+    n = matrix.shape[1]
+    expected, scale = sums(matrix, np.ones(n) if x is None else x)
+    factor = random_sum_factor(n, precision) + random_sum_factor(n, np.float64)
     return compare(kernel, out, expected, factor * scale)
