@@ -54,6 +54,27 @@ def cases(own=False):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
 
+    yield from of_descent(own)
+
+
+def of_descent(own):
+    """The elementary kernels, and whole solves by every algorithm that a variant has."""
+    for name in on_gpu("descent_kernel", own):
+        tunings = ({}, {"block": 32, "load": 12}) if name == "cuda_version2" else ({},)
+        kernels = workloads.load("descent_kernel").SIZES["kernel"]
+        for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
+            yield from within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
+    for name in on_gpu("descent", own):
+        algorithms = workloads.load("descent").SIZES["algorithm"]
+        for dtype, algorithm, n in itertools.product(DTYPES, algorithms, (1, 17, 65)):
+            sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}
+            yield from within_limits(case("descent", name, {}, **sizes))
+
+
+def within_limits(case):
+    """The case, or none where its variant's LIMITS leave it out."""
+    return [case] if workloads.beyond_limits(case) is None else []
+
 
 def on_gpu(workload, own):
     """The CUDA variants of a workload; with `own`, only those with a source."""
@@ -67,11 +88,14 @@ def solved(case, round=0, data=None):
     """The problem of a case after its variant has worked once on a round's inputs."""
     workload = workloads.load(case.workload)
     problem = worker.make_problem(workload, case, cuda)
-    staged = cuda.staging(problem.inputs)
+    generated = getattr(workload, "GENERATED", ())
+    staged = cuda.staging({name: array for name, array in problem.inputs.items() if name not in generated})
 
     def begin(round):
         written = workload.fill(staged, case.sizes, round, data)
         cuda.upload(staged, {name: problem.inputs[name] for name in written})
+        if generated:
+            workload.generate(problem, round)
 
     begin(0)
     steps = workloads.load_variant(case.workload, case.variant).setup(problem, **case.tuning)

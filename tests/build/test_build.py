@@ -32,6 +32,8 @@ NAMES["fma"] = {"recurrence"}
 NAMES["gemv"] = {"gemv"}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
+NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
+NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 
 
 @pytest.fixture

@@ -1,0 +1,18 @@
+"""Version 1 of the earlier study: every kernel by one block as wide as the matrix, n at most 32.
+
+Bound by latency: of some ten launches an iteration, and of the two waits of the host.
+"""
+
+from ladder.workloads.descent import by_host
+from ladder.workloads.descent_kernel import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_version1.cu"
+LIMITS = {"algorithm": ("steepest",), "n": (1, 32)}
+
+
+def setup(problem):
+    """The timed solve."""
+    return by_host.solver(problem, launch.OneBlock("descent", problem))

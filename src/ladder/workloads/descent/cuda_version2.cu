@@ -1,0 +1,2 @@
+// Whole solves by kernels with a linear index.
+#include "elementary_parts.cuh"

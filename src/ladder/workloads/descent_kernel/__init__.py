@@ -1,0 +1,180 @@
+"""Elementary kernels of a solve by steepest descent, each on its own, as an earlier study timed them.
+
+| kernel | does | loads | stores |
+| --- | --- | --- | --- |
+| init | A and b from their indices, see `drawn` | | n n + n |
+| product | A[i, j] x[j], the first half of a matrix-vector product | n n + n | n n |
+| reduction | the sum of each row of a matrix, the second half | n n | n |
+| transpose | a column as a row: n elements | n | n |
+| scale | alpha x | n | n |
+| vecdif | x - y, as in b - A x | 2 n | n |
+| vecsum | x + y, as in x + alpha p with alpha p by `scale` | 2 n | n |
+| gemv | A x at once: `product` and `reduction` with nothing written between | n n + n | n |
+| dot | x.y at once | 2 n | 1 |
+
+That is the traffic, in elements, which no kernel can avoid; nothing but the bandwidth bounds a large one. The values
+are uniform in [-1, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
+
+Shapes: matrix (n, n), x and y (n,); out (n, n) of `init` and `product`, (1,) of `dot`, otherwise (n,); b, the other
+output of `init`, (n,); all of one dtype, float32 or float64. key, the input of `init`, is uint32 (1,).
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.devices import large
+from ladder.harness.validation import compare, random_sum_factor, unit_roundoff
+from ladder.workloads.gemv import sums
+
+RUNGS = {
+    "cuda_version1": "one block as wide as the matrix, a warp for each row",
+    "cuda_version2": "a linear index, in blocks of any size; sums of several elements a thread, in passes",
+    "cublas": "cuBLAS",
+}
+SIZES = {
+    "kernel": ("init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv", "dot"),
+    "n": int,
+    "dtype": ("float32", "float64"),
+    "seed": 1,
+}
+ARRAYS = ("key", "matrix", "x", "y", "out", "b")
+STATEFUL = False
+INPUTS = {
+    "init": ("key",),
+    "product": ("matrix", "x"),
+    "reduction": ("matrix",),
+    "transpose": ("x",),
+    "scale": ("x",),
+    "vecdif": ("x", "y"),
+    "vecsum": ("x", "y"),
+    "gemv": ("matrix", "x"),
+    "dot": ("x", "y"),
+}
+OPERATIONS = {"product": np.multiply, "transpose": np.positive, "scale": np.multiply}
+OPERATIONS |= {"vecdif": np.subtract, "vecsum": np.add}
+ALPHA = 0.7
+PART = 2**18  # elements of a matrix that are checked at once, few enough for a cache
+
+
+def data_set(sizes):
+    """None: the inputs come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second has other inputs."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    kernel, n, dtype = sizes["kernel"], sizes["n"], sizes["dtype"]
+    vector, matrix = ((n,), dtype), ((n, n), dtype)
+    kinds = {"key": ((1,), "uint32"), "matrix": matrix, "x": vector, "y": vector}
+    outputs = {"out": matrix if kernel in ("init", "product") else ((1,), dtype) if kernel == "dot" else vector}
+    if kernel == "init":
+        outputs["b"] = vector
+    return {name: kinds[name] for name in INPUTS[kernel]}, outputs
+
+
+def fill(inputs, sizes, round, data):
+    """Write the inputs of a round in place; their names."""
+    generator = np.random.default_rng([sizes["seed"], round])
+
+    def draw(part):
+        generator.random(out=part, dtype=part.dtype)
+        part *= 2
+        part -= 1
+
+    for name, array in inputs.items():
+        if name == "key":
+            array[0] = generator.integers(2**32)
+        else:
+            large.fill(array, draw)
+    return list(inputs)
+
+
+def cost(sizes):
+    """FLOPs, and bytes loaded and stored."""
+    n = sizes["n"]
+    flops, loads, stores = {
+        "init": (0, 0, n * n + n),
+        "product": (n * n, n * n + n, n * n),
+        "reduction": (n * n, n * n, n),
+        "transpose": (0, n, n),
+        "scale": (n, n, n),
+        "vecdif": (n, 2 * n, n),
+        "vecsum": (n, 2 * n, n),
+        "gemv": (2 * n * n, n * n + n, n),
+        "dot": (2 * n, 2 * n, 1),
+    }[sizes["kernel"]]
+    size = np.dtype(sizes["dtype"]).itemsize
+    return SimpleNamespace(flops=flops, bytes=(loads + stores) * size, precision=sizes["dtype"])
+
+
+def drawn(first, count, key):
+    """The elements `first` and on that `init` writes, float64 (count,): A by rows, and b behind it.
+
+    Element i is 24 bits of a hash of i ^ key (the finalizer of MurmurHash3, Appleby, 2011), scaled to [-1, 1): exact in
+    float32, and no two elements have much in common.
+    """
+    bits = np.arange(first, first + count).astype(np.uint32) ^ key
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        bits ^= bits >> shift
+        bits *= np.uint32(factor)
+    bits ^= bits >> 16
+    return (bits >> 8) * 2.0**-23 - 1
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    """Compare every element with the same arithmetic in float64, a sum never with one of BLAS."""
+    kernel, out = sizes["kernel"], outputs["out"]
+    if kernel == "init":
+        return compare_drawn(inputs["key"][0], out, outputs["b"]), None
+    if kernel in ("reduction", "gemv", "dot"):
+        return [compare_sums(kernel, out, precision, **inputs)], None
+    if kernel == "product":
+        matrix, x = inputs["matrix"], inputs["x"]
+        return [by_rows(lambda rows: compare_elements(kernel, out[rows], precision, matrix[rows], x), len(x))], None
+    return [compare_elements(kernel, out, precision, *inputs.values())], None
+
+
+def by_rows(compare_these, n):
+    """The worst of the Checks of some rows each, which cover all of a matrix."""
+    step = max(1, PART // n)
+    found = large.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    return max(found, key=lambda one: one.error)
+
+
+def compare_drawn(key, a, b):
+    """The Checks of what `init` writes."""
+    n = len(b)
+
+    def compare_rows(rows):
+        return compare("A", a[rows], drawn(rows.start * n, a[rows].size, key).reshape(-1, n), 0)
+
+    return [by_rows(compare_rows, n), compare("b", b, drawn(n * n, n, key), 0)]
+
+
+def compare_elements(kernel, out, precision, *operands):
+    """The Check of results that are rounded once, or not at all."""
+    if kernel == "scale":
+        operands = *operands, np.array(ALPHA, out.dtype)
+    expected = OPERATIONS[kernel](*(one.astype(np.float64) for one in operands))
+    return compare(kernel, out, expected, unit_roundoff(precision) * np.abs(expected))
+
+
+def compare_sums(kernel, out, precision, x=None, y=None, matrix=None):
+    """The Check of sums of n products; those of a reduction have the factor 1."""
+    if kernel == "dot":
+        matrix, x = x.reshape(1, -1), y
+    n = matrix.shape[1]
+    expected, scale = sums(matrix, np.ones(n) if x is None else x)
+    factor = random_sum_factor(n, precision) + random_sum_factor(n, np.float64)
+    return compare(kernel, out, expected, factor * scale)

@@ -1,0 +1,53 @@
+"""The kernels by cuBLAS, which has all but `init`.
+
+Products with a vector's elements are its product with a diagonal matrix (dgmm), sums of rows its product with a vector
+of ones, and sums and multiples of vectors its sum of matrices (geam). Bound by the bandwidth of the card's memory, or
+by the latency of a launch where n is small.
+"""
+
+import ctypes
+from functools import partial
+
+from ladder.devices.cublas import bound, factor, handle, pointer
+from ladder.workloads.descent_kernel import ALPHA
+from ladder.workloads.gemv.cublas import multiply, product
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+LIMITS = {"kernel": ("product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv", "dot")}
+LETTERS = {"float32": "S", "float64": "D"}
+LEFT, PLAIN = ctypes.c_int(0), ctypes.c_int(0)  # CUBLAS_SIDE_LEFT, CUBLAS_OP_N
+ON_HOST, ON_DEVICE = ctypes.c_int(0), ctypes.c_int(1)  # CUBLAS_POINTER_MODE_...
+ONE = ctypes.c_int64(1)
+
+
+def setup(problem):
+    """The timed call, or the calls, of the case's kernel."""
+    kernel, out = problem.sizes["kernel"], problem.out
+    if kernel == "gemv":
+        return product(problem.matrix, problem.x, out)
+    if kernel == "reduction":
+        ones = problem.device.empty((problem.sizes["n"],), out.dtype)
+        ones.fill(1)
+        return product(problem.matrix, ones, out)
+    return partial(multiply, calls(kernel, out, *problem.inputs.values()), (*problem.inputs.values(), out))
+
+
+def calls(kernel, out, x, y=None):
+    """The calls of a kernel on these operands, in order."""
+    prefix, n = f"cublas{LETTERS[out.dtype.name]}", ctypes.c_int64(x.shape[0])
+    match kernel:
+        case "product":  # a row-major matrix is its transpose to cuBLAS
+            operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
+            return [bound(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
+        case "transpose":
+            return [bound(f"{prefix}copy_v2_64", handle(), n, pointer(x), ONE, pointer(out), ONE)]
+        case "dot":
+            result_is = partial(bound, "cublasSetPointerMode_v2", handle())
+            operands = (pointer(x), ONE, pointer(y), ONE, pointer(out))
+            return [result_is(ON_DEVICE), bound(f"{prefix}dot_v2_64", handle(), n, *operands), result_is(ON_HOST)]
+    alpha, beta = {"scale": (ALPHA, 0), "vecdif": (1, -1), "vecsum": (1, 1)}[kernel]
+    alpha, beta, other = factor(alpha, out.dtype), factor(beta, out.dtype), x if y is None else y
+    operands = (alpha, pointer(x), n, beta, pointer(other), n, pointer(out), n)
+    return [bound(f"{prefix}geam_64", handle(), PLAIN, PLAIN, n, ONE, *operands)]

@@ -1,0 +1,31 @@
+// Every kernel by a linear index; `gemv` has a block for each row instead.
+#include "drawn.cuh"
+#include "elementary_parts.cuh"
+#include "warp.cuh"
+
+extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsigned n) {
+  const unsigned i = linear_index();
+  if (i >= n * n + n) return;
+  (i < n * n ? matrix[i] : b[i - n * n]) = drawn(i, *key);
+}
+
+constexpr unsigned WIDEST = 512;  // threads of a block of whole warps, few enough for the registers of two parts
+
+extern "C" __global__ void __launch_bounds__(WIDEST)
+    gemv(const REAL *matrix, const REAL *x, REAL *y, unsigned columns) {
+  __shared__ REAL of_warp[WIDEST / WARP];
+  const REAL *row = matrix + blockIdx.x * columns;
+  const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  REAL sum = 0;
+  for (unsigned start = threadIdx.x * LOAD; start < columns; start += blockDim.x * LOAD) {
+    const Part elements(row + start, columns - start), factors(x + start, columns - start);
+#pragma unroll
+    for (unsigned k = 0; k < LOAD; ++k) sum += elements.value[k] * factors.value[k];
+  }
+  sum = sum_of_warp(sum);
+  if (lane == 0) of_warp[warp] = sum;
+  __syncthreads();  // the sums of all warps are complete
+  if (warp > 0) return;
+  sum = sum_of_warp(lane < blockDim.x / WARP ? of_warp[lane] : REAL(0));
+  if (lane == 0) y[blockIdx.x] = sum;
+}

@@ -1,0 +1,10 @@
+// The elements that `init` writes: see `drawn` of the workload.
+#pragma once
+
+__device__ __forceinline__ REAL drawn(unsigned index, unsigned key) {
+  unsigned bits = index ^ key;
+  bits = (bits ^ bits >> 16) * 0x85ebca6bu;
+  bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
+  bits ^= bits >> 16;
+  return (bits >> 8) * REAL(1.0 / (1 << 23)) - 1;
+}

@@ -1,0 +1,128 @@
+"""How the two versions of the earlier study launch their kernels, for a kernel on its own and for whole solves.
+
+Each method gives a function that launches, its arguments made beforehand, so that a call costs the host little. A
+matrix has shape (rows, columns); a row alone is one, too.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.harness.steps import in_order
+from ladder.workloads.descent_kernel import ALPHA
+from ladder.workloads.descent_kernel.passes import lengths
+
+WARP = 32
+MOST = 1024  # threads of a block
+
+
+class OneBlock:
+    """Version 1: a single block, with a warp for each row of a matrix or a thread for each element of a vector."""
+
+    def __init__(self, workload, problem):
+        self.kernel = partial(cuda.kernel, workload, "cuda_version1", dtype=problem.sizes["dtype"])
+
+    def by_rows(self, name, matrix, *others):
+        """A kernel on a matrix of at most 32 rows and columns, by its name: product, reduction or gemv."""
+        rows, columns = matrix.shape
+        return partial(self.kernel(name), (1,), (WARP, rows), (matrix, *others, np.uint32(columns)))
+
+    def init(self, key, matrix, b):
+        """A and b from their indices."""
+        return partial(self.kernel("init"), (1,), (WARP, b.size), (key, matrix, b, np.uint32(b.size)))
+
+    def product(self, matrix, x, products):
+        """products[i, j] = matrix[i, j] x[j]."""
+        return self.by_rows("product", matrix, x, products)
+
+    def reduction(self, terms, sums):
+        """The sum of each row."""
+        return self.by_rows("reduction", terms, sums)
+
+    def gemv(self, matrix, x, y):
+        """y = matrix x."""
+        return self.by_rows("gemv", matrix, x, y)
+
+    def on_vectors(self, name, *arguments):
+        """transpose, scale, vecdif or vecsum; the last argument is the result."""
+        count = arguments[-1].size
+        return partial(self.kernel(name), (1,), (count,), (*arguments, np.uint32(count)))
+
+
+class LinearIndex:
+    """Version 2: a thread for each element of a result, by a linear index, in blocks of `block` threads.
+
+    `launch` is `right`, or as it was in the earlier study: `swapped`, reductions with grid and block exchanged, or
+    `square`, operations on vectors of n elements over n n threads.
+    """
+
+    def __init__(self, workload, problem, block, load, launch):
+        if block % WARP:
+            raise LadderError(f"block={block} of {workload}/cuda_version2 must be a multiple of {WARP}, a warp.")
+        dtype = problem.sizes["dtype"]
+        self.kernel = partial(cuda.kernel, workload, "cuda_version2", dtype=dtype, load=load)
+        self.empty = partial(problem.device.empty, dtype=dtype)
+        self.block, self.load, self.launch = block, load, launch
+
+    def over(self, threads, name, *arguments):
+        """A launch of at least so many threads."""
+        return partial(self.kernel(name), (-(-threads // self.block),), (self.block,), arguments)
+
+    def swapped_over(self, threads, name, *arguments):
+        """The same with grid and block exchanged."""
+        blocks = -(-threads // self.block)
+        if blocks > MOST:
+            raise LadderError(
+                f"{name} has {blocks} blocks, and launch=swapped would make blocks of so many threads, of which there "
+                f"are {MOST} at most: lower n, or raise block."
+            )
+        return partial(self.kernel(name), (self.block,), (blocks,), arguments)
+
+    def init(self, key, matrix, b):
+        """A and b from their indices."""
+        return self.over(matrix.size + b.size, "init", key, matrix, b, np.uint32(b.size))
+
+    def product(self, matrix, x, products):
+        """products[i, j] = matrix[i, j] x[j]."""
+        rows, columns = map(np.uint32, matrix.shape)
+        return self.over(matrix.size, "product", matrix, x, products, rows, columns)
+
+    def reduction(self, terms, sums):
+        """The sum of each row, in as many passes as that takes."""
+        over = self.swapped_over if self.launch == "swapped" else self.over
+        passes, (rows, columns) = [], terms.shape
+        for length in lengths(columns, self.load):
+            out = sums if length == 1 else self.empty((rows, length))
+            arguments = (terms, out, np.uint32(rows), np.uint32(columns))
+            passes.append((f"of {columns}", over(rows * length, "reduction", *arguments)))
+            terms, columns = out, length
+        return in_order(passes)
+
+    def gemv(self, matrix, x, y):
+        """y = matrix x, a block for each row."""
+        rows, columns = matrix.shape
+        return partial(self.kernel("gemv"), (rows,), (self.block,), (matrix, x, y, np.uint32(columns)))
+
+    def on_vectors(self, name, *arguments):
+        """transpose, scale, vecdif or vecsum; the last argument is the result."""
+        count = arguments[-1].size
+        threads = count**2 if self.launch == "square" else count
+        return self.over(threads, name, *arguments, np.uint32(count))
+
+
+def of(problem, kernels):
+    """The launch of a case's kernel by a OneBlock or a LinearIndex."""
+    kernel, inputs, out = problem.sizes["kernel"], problem.inputs.values(), problem.out
+    match kernel:
+        case "init":
+            return kernels.init(problem.key, out, problem.b)
+        case "dot":
+            return kernels.gemv(problem.x.reshape(1, -1), problem.y, out)
+        case "product" | "reduction" | "gemv":
+            return getattr(kernels, kernel)(*inputs, out)
+        case "scale":
+            return kernels.on_vectors(kernel, problem.x, out.dtype.type(ALPHA), out)
+        case _:
+            return kernels.on_vectors(kernel, *inputs, out)

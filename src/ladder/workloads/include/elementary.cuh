@@ -1,0 +1,25 @@
+// Operations on vectors of `count` elements of REAL, a thread for each by a linear index; threads beyond have none.
+#pragma once
+
+__device__ __forceinline__ unsigned linear_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
+
+// A column as a row: the elements lie in the same order.
+extern "C" __global__ void transpose(const REAL *p, REAL *row, unsigned count) {
+  const unsigned i = linear_index();
+  if (i < count) row[i] = p[i];
+}
+
+extern "C" __global__ void scale(const REAL *p, REAL alpha, REAL *out, unsigned count) {
+  const unsigned i = linear_index();
+  if (i < count) out[i] = alpha * p[i];
+}
+
+extern "C" __global__ void vecdif(const REAL *x, const REAL *y, REAL *out, unsigned count) {
+  const unsigned i = linear_index();
+  if (i < count) out[i] = x[i] - y[i];
+}
+
+extern "C" __global__ void vecsum(const REAL *x, const REAL *y, REAL *out, unsigned count) {
+  const unsigned i = linear_index();
+  if (i < count) out[i] = x[i] + y[i];
+}

@@ -1,0 +1,48 @@
+// The halves of a matrix-vector product by a linear index. A thread of a sum takes LOAD elements that lie side by side,
+// by accesses of 16 bytes where they begin at a multiple of that.
+#pragma once
+#include "elementary.cuh"
+
+static_assert(LOAD == 4 || LOAD == 8 || LOAD == 12 || LOAD == 16, "load must be 4, 8, 12 or 16");
+constexpr unsigned WIDTH = 16 / sizeof(REAL);
+constexpr unsigned MOST = 1024;  // threads of a block
+struct alignas(16) Vector {
+  REAL value[WIDTH];
+};
+
+// LOAD elements, the last ones 0 where there are but `count`.
+struct Part {
+  REAL value[LOAD];
+
+  __device__ __forceinline__ Part(const REAL *from, unsigned count) {
+    if (count >= LOAD && reinterpret_cast<size_t>(from) % sizeof(Vector) == 0) {
+#pragma unroll
+      for (unsigned v = 0; v < LOAD / WIDTH; ++v) {
+        const Vector some = reinterpret_cast<const Vector *>(from)[v];
+#pragma unroll
+        for (unsigned w = 0; w < WIDTH; ++w) value[v * WIDTH + w] = some.value[w];
+      }
+    } else {
+#pragma unroll
+      for (unsigned k = 0; k < LOAD; ++k) value[k] = k < count ? from[k] : REAL(0);
+    }
+  }
+};
+
+extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *products, unsigned rows, unsigned columns) {
+  const unsigned i = linear_index();
+  if (i < rows * columns) products[i] = matrix[i] * x[i % columns];
+}
+
+// One pass: `sums` has a sum for every LOAD elements of each row of `terms`.
+extern "C" __global__ void __launch_bounds__(MOST)
+    reduction(const REAL *terms, REAL *sums, unsigned rows, unsigned columns) {
+  const unsigned i = linear_index(), parts = (columns + LOAD - 1) / LOAD;
+  if (i >= rows * parts) return;
+  const unsigned row = i / parts, start = i % parts * LOAD;
+  const Part part(terms + row * columns + start, columns - start);
+  REAL sum = 0;
+#pragma unroll
+  for (unsigned k = 0; k < LOAD; ++k) sum += part.value[k];
+  sums[i] = sum;
+}

@@ -1,0 +1,81 @@
+"""The kernels of `descent_kernel` on the CPU, in place of a card's: compiled by g++ and launched as CuPy does it."""
+
+import ctypes
+import functools
+import shutil
+import subprocess
+import tempfile
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conftest import TESTS
+from ladder.build import binaries
+from ladder.catalogue import companions
+from ladder.devices import host
+
+GUARD = 8  # elements behind each array
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+
+
+class Kernels:
+    """The kernels of a version's source for one dtype and load; `get` takes the place of `cuda.kernel`."""
+
+    def __init__(self, folder, variant, dtype, **tuning):
+        self.variant, self.dtype, self.tuning, self.launches = variant, dtype, tuning, []
+        macros = binaries.macros(binaries.slug("descent_kernel", variant, dtype, tuning))
+        macros["SOURCE"] = f'"{binaries.source_of("descent_kernel", variant)}"'
+        options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={macros[key]}" for key in macros)]
+        options += [f"-I{folder}" for folder in companions.include_folders()]
+        library = folder / "kernels.so"
+        subprocess.run(["g++", *options, TESTS / "emulated/elementary.cpp", "-o", library], check=True)
+        self.library = ctypes.CDLL(str(library))
+        self.library.emulate.restype = ctypes.c_bool
+
+    def get(self, workload, variant, name, dtype, **tuning):
+        assert (variant, dtype, tuning) == (self.variant, self.dtype, self.tuning)
+        return partial(self.launch, name)
+
+    def launch(self, name, grid, block, arguments):
+        self.launches.append((name, grid, block))
+        assert np.prod(block) <= 1024
+        values = [np.uintp(one.ctypes.data) if isinstance(one, np.ndarray) else one for one in arguments]
+        bytes = (ctypes.c_size_t * len(values))(*(one.nbytes for one in values))
+        values = [np.array(one) for one in values]
+        places = (ctypes.c_void_p * len(values))(*(one.ctypes.data for one in values))
+        grid, block = ((ctypes.c_uint * 3)(*one, *[1] * (3 - len(one))) for one in (grid, block))
+        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), bytes, places), name
+
+
+@functools.cache
+def kernels(variant, dtype, **tuning):
+    """The Kernels of these constants, compiled once in a process."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Kernels(Path(folder), variant, dtype, **tuning)
+
+
+class Index(ctypes.Structure):
+    """x, y and z."""
+
+    _fields_ = [("counts", ctypes.c_uint * 3)]
+
+
+def device():
+    """A device that has its arrays on the host, filled with NaN and guarded: `guards` are what lies behind them."""
+    guards = []
+
+    def empty(shape, dtype):
+        count = int(np.prod(shape))
+        array = host.empty((count + GUARD,), dtype)
+        array[...] = np.nan if array.dtype.kind == "f" else 0
+        guards.append(array[count:])
+        return array[:count].reshape(shape)
+
+    def upload(staged, arrays):
+        for name, array in arrays.items():
+            array[...] = staged[name]
+
+    return SimpleNamespace(empty=empty, to_host=np.copy, upload=upload, is_first=host.is_first, guards=guards)

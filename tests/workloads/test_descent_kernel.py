@@ -1,0 +1,357 @@
+"""Elementary kernels of descent: right at odd sizes, on the CPU in emulation and on a GPU, and wrong results caught."""
+
+import ctypes
+import itertools
+
+import numpy as np
+import pytest
+
+import elementary
+import sanitized
+from ladder.catalogue import workloads
+from ladder.devices import cuda, host
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads import descent_kernel
+from ladder.workloads.descent_kernel import earlier, passes
+from ladder.workloads.gemv import cublas as gemv_by_cublas
+
+pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
+KERNELS = descent_kernel.SIZES["kernel"]
+DTYPES = ("float32", "float64")
+SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
+CUDA = workloads.variants("descent_kernel")
+LOWER = {"float64": np.float32, "float32": np.float16}
+LAUNCHES = {"swapped": ("reduction",), "square": ("transpose", "scale", "vecdif", "vecsum")}
+
+
+def problem_of(kernel, n, dtype, device=host, round=0):
+    """A filled and poisoned problem."""
+    sizes = workloads.complete("descent_kernel", {"kernel": kernel, "n": n, "dtype": dtype})
+    problem = make_problem(descent_kernel, Case("descent_kernel", "cublas", sizes, {}), device)
+    descent_kernel.fill(problem.inputs, sizes, round, None)
+    validation.poison(problem.outputs)
+    return problem
+
+
+def result(problem, kind=np.float64, inputs=None):
+    """The right results in an arithmetic, {output: array}; of other inputs where they are given."""
+    kernel, dtype = problem.sizes["kernel"], problem.out.dtype
+    given = {name: array if name == "key" else array.astype(kind) for name, array in (inputs or problem.inputs).items()}
+    key, matrix, x, y = (given.get(name) for name in ("key", "matrix", "x", "y"))
+    if kernel == "init":
+        n = problem.sizes["n"]
+        found = descent_kernel.drawn(0, n * n + n, key[0]).astype(kind)
+        return {"out": found[: n * n].reshape(n, n), "b": found[n * n :]}
+    out = {
+        "product": lambda: matrix * x,
+        "reduction": lambda: matrix.sum(axis=1, dtype=kind),
+        "transpose": lambda: x,
+        "scale": lambda: dtype.type(descent_kernel.ALPHA).astype(kind) * x,
+        "vecdif": lambda: x - y,
+        "vecsum": lambda: x + y,
+        "gemv": lambda: matrix @ x,
+        "dot": lambda: (x @ y).reshape(1),
+    }[kernel]()
+    return {"out": out}
+
+
+def write(problem, results):
+    for name, array in results.items():
+        problem.outputs[name][...] = array
+
+
+def is_right(problem, round=0):
+    arguments = problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"]
+    checks, point = descent_kernel.check(*arguments)
+    assert (point, len(checks)) == (None, 2 if problem.sizes["kernel"] == "init" else 1)
+    return all(check.passed for check in checks)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_wrong_element_is_noticed(kernel, dtype):
+    for n in (1, 2, 17, 65, 600):  # 600 rows are checked in parts
+        problem = problem_of(kernel, n, dtype)
+        assert not is_right(problem)
+        write(problem, result(problem))
+        assert is_right(problem), n
+        for array in problem.outputs.values():
+            flat = array.reshape(-1)
+            for place in {0, flat.size // 2, flat.size - 1}:
+                right = flat[place]
+                for wrong in (right * 1.01 + 1e-3, -right, np.nan, np.inf):
+                    flat[place] = wrong
+                    assert not is_right(problem), (n, place, wrong)
+                flat[place] = right
+        assert is_right(problem)
+
+
+def last_left_out(inputs):
+    """The last element, or the last of each row, isn't there."""
+    for array in inputs.values():
+        array[..., -1] = 0
+
+
+def transposed(inputs):
+    if "matrix" in inputs:
+        inputs["matrix"] = inputs["matrix"].T
+
+
+def exchanged(inputs):
+    """Neighbours in place of each other, and x in place of y."""
+    for name in set(inputs) - {"matrix"}:
+        inputs[name] = np.roll(inputs[name], 1)
+    if "y" in inputs:
+        inputs["x"], inputs["y"] = inputs["y"], inputs["x"]
+
+
+FAULTS = [
+    *itertools.product((last_left_out,), [kernel for kernel in KERNELS if kernel != "init"]),
+    *itertools.product((transposed,), ("product", "reduction", "gemv")),
+    *itertools.product((exchanged,), ("product", "transpose", "scale", "vecdif", "vecsum", "gemv")),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("fault", "kernel"), FAULTS)
+def test_wrong_operands_are_noticed(fault, kernel, dtype):
+    for n in (2, 17, 65):
+        problem = problem_of(kernel, n, dtype)
+        inputs = {name: array.copy() for name, array in problem.inputs.items()}
+        fault(inputs)
+        write(problem, result(problem, inputs=inputs))
+        assert not is_right(problem), n
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_stale_results_and_those_of_a_lower_precision_are_noticed(kernel, dtype):
+    for n in (2, 17, 65):
+        problem = problem_of(kernel, n, dtype)
+        write(problem, result(problem_of(kernel, n, dtype, round=1)))
+        assert not is_right(problem), n
+        write(problem, result(problem, LOWER[dtype]))
+        # What `init` writes is exact in either dtype.
+        assert is_right(problem) is (kernel == "init" and dtype == "float64"), n
+
+
+def test_a_sum_in_order_is_within_the_bound():
+    problem = problem_of("reduction", 3000, "float32")
+    problem.out[...] = np.cumsum(problem.matrix, axis=1, dtype=np.float32)[:, -1]
+    assert is_right(problem)
+
+
+def test_what_init_draws_is_spread_evenly_over_its_interval():
+    values = descent_kernel.drawn(0, 100_000, np.uint32(1))
+    assert np.array_equal(values, values.astype(np.float32))
+    assert -1 <= values.min() < values.max() < 1
+    counts = np.histogram(values, 10, (-1, 1))[0]
+    assert (abs(counts - 10_000) < 600).all()
+    assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.02
+    np.testing.assert_array_equal(values[70:90], descent_kernel.drawn(70, 20, np.uint32(1)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "flops", "elements"),
+    [
+        ("init", 0, 110),
+        ("product", 100, 210),
+        ("reduction", 100, 110),
+        ("transpose", 0, 20),
+        ("scale", 10, 20),
+        ("vecdif", 10, 30),
+        ("vecsum", 10, 30),
+        ("gemv", 200, 120),
+        ("dot", 20, 21),
+    ],
+)
+def test_the_cost_is_the_true_traffic(kernel, flops, elements):
+    for dtype, size in (("float32", 4), ("float64", 8)):
+        sizes = workloads.complete("descent_kernel", {"kernel": kernel, "n": 10, "dtype": dtype})
+        cost = descent_kernel.cost(sizes)
+        assert (cost.flops, cost.bytes, cost.precision) == (flops, elements * size, dtype)
+
+
+@pytest.mark.parametrize("load", [4, 8, 12, 16])
+def test_passes_end_with_one_sum_and_leave_no_element_out(load):
+    for n in (*SIZES, 4097):
+        found = passes.lengths(n, load)
+        assert found[-1] == 1
+        for before, after in itertools.pairwise((n, *found)):
+            assert (after - 1) * load < before <= after * load
+    assert passes.lengths(load**2, load) == [load, 1]
+
+
+def test_the_earlier_study_counted_what_is_written():
+    assert earlier.written("product", 144, 12) == 144**2
+    assert earlier.written("reduction", 144, 12) == 144 * (12 + 1)
+    assert earlier.written("reduction", 512, 8) == 512 * (64 + 8 + 1)
+    assert earlier.written("vecsum", 512, 8) == 512
+    rows = list(earlier.rows())
+    assert len(rows) == 7 * 7 + 6
+    # One of each kernel without init at n = 512, and the second product of an iteration.
+    at_512 = {kernel: milliseconds for kernel, _, _, n, _, milliseconds in rows if n == 512}
+    assert sum(at_512.values()) - at_512["init"] == pytest.approx(0.50, abs=0.005)
+    assert sum(at_512.values()) - at_512["init"] + at_512["product"] + at_512["reduction"] == pytest.approx(
+        0.81, abs=0.005
+    )
+
+
+def launched(device, kernel, n, dtype, variant, **tuning):
+    """A problem after its launch on a stand-in for a card, and whether nothing behind an array was written."""
+    problem = problem_of(kernel, n, dtype, device, round=1)
+    workloads.load_variant("descent_kernel", variant).setup(problem, **tuning)()
+    return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@elementary.needs_compiler
+def test_one_block_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
+    monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version1", "float32").get)
+    for n in (1, 2, 17, 32):
+        problem, is_guarded = launched(elementary.device(), kernel, n, "float32", "cuda_version1")
+        assert is_right(problem, round=1), n
+        assert is_guarded, n
+
+
+@pytest.mark.parametrize(("dtype", "load"), [("float32", 4), ("float64", 12)])
+@pytest.mark.parametrize("kernel", KERNELS)
+@elementary.needs_compiler
+def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
+    monkeypatch.setattr(cuda, "kernel", elementary.kernels("cuda_version2", dtype, load=load).get)
+    ways = ["right", *(launch for launch in LAUNCHES if kernel in LAUNCHES[launch])]
+    longer = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # both warps of a block have something to add up
+    for n, launch in itertools.product((1, 17, 48, 65, *longer), ways):
+        tuning = {"block": 64, "load": load, "launch": launch}
+        problem, is_guarded = launched(elementary.device(), kernel, n, dtype, "cuda_version2", **tuning)
+        assert is_right(problem, round=1), (n, launch)
+        assert is_guarded, (n, launch)
+
+
+@elementary.needs_compiler
+def test_launches_are_as_they_were_in_the_earlier_study_where_that_is_asked_for(monkeypatch):
+    kernels = elementary.kernels("cuda_version2", "float32", load=4)
+    monkeypatch.setattr(cuda, "kernel", kernels.get)
+
+    def grids(kernel, launch):
+        kernels.launches.clear()
+        launched(elementary.device(), kernel, 48, "float32", "cuda_version2", block=64, load=4, launch=launch)
+        return [(*grid, *block) for _, grid, block in kernels.launches]
+
+    assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
+    assert grids("reduction", "swapped") == [(64, 9), (64, 3), (64, 1)]
+    assert grids("vecsum", "right") == [(1, 64)]
+    assert grids("vecsum", "square") == [(36, 64)]
+    assert grids("gemv", "right") == [(48, 64)]
+    assert grids("dot", "right") == [(1, 64)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "n", "tuning", "words"),
+    [
+        ("product", 64, {"launch": "swapped"}, "launch=swapped .* concerns reduction alone: .* for kernel=product"),
+        ("gemv", 64, {"launch": "square"}, "launch=square .* concerns transpose, scale, vecdif, vecsum alone"),
+        ("reduction", 1000, {"block": 32, "launch": "swapped"}, "reduction has 7813 blocks, .* 1024 at most: lower n"),
+        ("gemv", 64, {"block": 48}, "block=48 of descent_kernel/cuda_version2 must be a multiple of 32"),
+    ],
+)
+def test_a_launch_that_makes_no_sense_is_a_sentence(monkeypatch, kernel, n, tuning, words):
+    monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: None)
+    problem = problem_of(kernel, n, "float32", elementary.device())
+    with pytest.raises(LadderError, match=words):
+        workloads.load_variant("descent_kernel", "cuda_version2").setup(problem, **tuning)
+
+
+def test_what_a_variant_does_not_have_is_left_out():
+    def reason(variant, kernel, n):
+        return workloads.beyond_limits(sanitized.case("descent_kernel", variant, {}, kernel=kernel, n=n))
+
+    assert reason("cuda_version1", "dot", 32) is None
+    assert "takes n from 1 to 32 only" in reason("cuda_version1", "dot", 33)
+    assert "takes kernel product or reduction" in reason("cublas", "init", 32)
+    assert reason("cublas", "dot", 100_000) is None
+
+
+class Cublas:
+    """cuBLAS on the host, whose matrices are column-major: it sees the transpose of what NumPy has."""
+
+    def __init__(self):
+        self.is_result_on_device = False
+
+    def bound(self, name, handle, *operands):
+        function = {
+            "cublasSetPointerMode_v2": self.set_pointer_mode,
+            "cublasSdgmm_64": self.dgmm,
+            "cublasSgeam_64": self.geam,
+            "cublasScopy_v2_64": self.copy,
+            "cublasSdot_v2_64": self.dot,
+        }[name]
+        return lambda: function(*(one.value if isinstance(one, ctypes._SimpleCData) else one for one in operands))
+
+    def set_pointer_mode(self, mode):
+        self.is_result_on_device = bool(mode)
+
+    def dgmm(self, side, m, n, a, lda, x, incx, c, ldc):
+        assert (a.T.shape, (lda, incx, ldc)) == ((m, n), (m, 1, m))
+        c.T[...] = a.T * (x[None, :] if side else x[:, None])
+
+    def geam(self, transa, transb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
+        assert (transa, transb, m, n, {lda, ldb, ldc}) == (0, 0, a.size, 1, {m})
+        c[...] = alpha * a + beta * b
+
+    def copy(self, n, x, incx, y, incy):
+        assert (n, incx, incy) == (x.size, 1, 1)
+        y[...] = x
+
+    def dot(self, n, x, incx, y, incy, result):
+        assert self.is_result_on_device
+        assert (n, incx, incy) == (x.size, 1, 1)
+        result[0] = x @ y
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "init"])
+def test_cublas_is_asked_for_what_a_kernel_does(monkeypatch, kernel):
+    ours, theirs, library = workloads.load_variant("descent_kernel", "cublas"), gemv_by_cublas, Cublas()
+    monkeypatch.setattr(ours, "bound", library.bound)
+    monkeypatch.setattr(ours, "pointer", lambda array: array)
+    monkeypatch.setattr(ours, "factor", lambda value, dtype: dtype.type(value))
+    monkeypatch.setattr(ours, "product", lambda matrix, x, y: lambda: np.matmul(matrix, x, out=y))
+    for module in (ours, theirs):
+        monkeypatch.setattr(module, "handle", lambda: None)
+    monkeypatch.setattr(theirs, "use_current_stream", lambda handle: None)
+    for n in (1, 17):
+        problem = problem_of(kernel, n, "float32", elementary.device())
+        ours.setup(problem)()
+        assert is_right(problem), n
+        assert not library.is_result_on_device
+
+
+# Every block, and every load.
+TUNINGS = [
+    dict(zip(("block", "load"), pair, strict=True)) for pair in itertools.product((32, 128, 512), (4, 8, 12, 16))
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("variant", CUDA)
+def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
+    for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
+        case = sanitized.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
+        if workloads.beyond_limits(case) is None:
+            problem = sanitized.solved(case, round=1)
+            validation.require(sanitized.judged(problem, case, round=1), case.key)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("launch", "kernel"), [(launch, kernel) for launch in LAUNCHES for kernel in LAUNCHES[launch]])
+def test_launches_of_the_earlier_study_are_right_on_a_gpu(launch, kernel, dtype):
+    for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
+        tuning = {"block": block, "load": load, "launch": launch}
+        case = sanitized.case("descent_kernel", "cuda_version2", tuning, kernel=kernel, n=n, dtype=dtype)
+        validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), case.key)

@@ -1,0 +1,89 @@
+"""Solves by the kernels of the earlier study's two versions, on the CPU in emulation and on a GPU."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import elementary
+import sanitized
+from ladder.catalogue import workloads
+from ladder.devices import cuda
+from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.workloads import descent
+
+pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
+# Those that `test_descent_kernel` compiles, too.
+EMULATED = [
+    ("cuda_version1", "float32", {}),
+    ("cuda_version2", "float32", {"load": 4}),
+    ("cuda_version2", "float64", {"load": 12}),
+]
+SIZES = {"kappa": 10.0, "iterations": 6}
+
+
+@pytest.fixture(params=EMULATED, ids=lambda one: "-".join(one[:2]))
+def emulated(request, monkeypatch):
+    """A function that solves a round on a stand-in for a card, after a change of the problem if any: the problem."""
+    variant, dtype, tuning = request.param
+    monkeypatch.setattr(cuda, "kernel", elementary.kernels(variant, dtype, **tuning).get)
+
+    def solved(round=0, change=lambda problem: None, **sizes):
+        case = sanitized.case("descent", variant, tuning, **SIZES | sizes, dtype=dtype)
+        problem = make_problem(descent, case, elementary.device())
+        descent.fill(problem.inputs, case.sizes, round, None)
+        descent.generate(problem, round)
+        change(problem)
+        validation.poison(problem.outputs)
+        workloads.load_variant("descent", variant).setup(problem, **tuning)()
+        validation.require_finite(problem.outputs, problem.output_kinds)
+        assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in problem.device.guards)
+        return problem
+
+    return solved
+
+
+def require_right(problem, round=0):
+    arguments = problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"]
+    validation.require(descent.check(*arguments)[0], str(problem.sizes))
+
+
+@elementary.needs_compiler
+def test_histories_are_right_at_odd_sizes(emulated):
+    for n, round in ((1, 0), (2, 1), (17, 1)):
+        require_right(emulated(round, n=n), round)
+    require_right(emulated(n=5, start="random", scaling="rows"))
+
+
+@elementary.needs_compiler
+def test_a_tolerance_ends_a_solve_and_the_history_is_0_beyond(emulated):
+    problem = emulated(n=9, tolerance=0.5)
+    require_right(problem)
+    done = int(problem.steps[0])
+    assert 0 < done < SIZES["iterations"]
+    assert problem.history[: done + 1].all()
+    assert not problem.history[done + 1 :].any()
+
+
+@elementary.needs_compiler
+def test_a_residual_of_exactly_0_ends_a_solve(emulated):
+    """A is the identity, and the first step arrives; then nothing is asked for at all."""
+    one = emulated(n=16, kappa=1.0)
+    require_right(one)
+    np.testing.assert_array_equal(one.x, one.b)
+    assert (one.steps[0], one.history[1]) == (1, 0)
+    none = emulated(n=16, change=lambda problem: problem.b.fill(0))
+    assert (none.steps[0], none.x.any(), none.history.any()) == (0, False, False)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 16, 17, 32, 65, 144, 512, 1000])
+def test_solves_are_right_on_a_gpu(n, dtype):
+    tunings = [{}, {"block": 32, "load": 12}, {"block": 512, "load": 8, "launch": "swapped"}, {"launch": "square"}]
+    ways = [("cuda_version1", {}), *itertools.product(("cuda_version2",), tunings)]
+    for (variant, tuning), tolerance in itertools.product(ways, (0.0, 0.5)):
+        case = sanitized.case("descent", variant, tuning, n=n, **SIZES, tolerance=tolerance, dtype=dtype)
+        if workloads.beyond_limits(case) is None:
+            validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), case.key)
