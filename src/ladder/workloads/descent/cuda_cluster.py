@@ -10,6 +10,7 @@ import numpy as np
 
 from ladder.devices import cuda
 from ladder.devices.card import load_cupy
+from ladder.errors import LadderError
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"
@@ -22,9 +23,16 @@ NON_PORTABLE = 14
 
 
 def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
-    """The timed solve; `columns` elements of a vector are in a lane, and 32 times as many are the most."""
-    dtype = problem.x.dtype
+    """The timed solve; `columns` elements of a vector are in a lane, and 32 times as many are the most.
+
+    Raises LadderError where n is more, or the card has no clusters.
+    """
+    n, dtype = problem.sizes["n"], problem.x.dtype
+    if int(load_cupy().cuda.Device().compute_capability) < 90:
+        raise LadderError("descent/cuda_cluster needs a card of compute capability 9.0 or later, which has clusters.")
+    if n > 32 * columns:
+        raise LadderError(f"n={n} of descent/cuda_cluster is beyond 32 x columns={columns}: raise columns.")
     kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)
     load_cupy().cuda.driver.funcSetAttribute(kernel.kernel.ptr, NON_PORTABLE, 1)
-    arguments = (*launch.outer(problem), np.int32(problem.sizes["n"]), *launch.limits(problem))
+    arguments = (*launch.outer(problem), np.int32(n), *launch.limits(problem))
     return partial(kernel, (blocks,), (block,), arguments)

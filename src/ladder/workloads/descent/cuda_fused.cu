@@ -5,13 +5,13 @@
   const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};   \
   if (step && *steps >= 0 && *steps < step) return; /* it ended at an earlier step */                                \
   extern __shared__ int4 memory[];                                                                                   \
-  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);                                            \
+  const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);                                                  \
   const Shared shared(reinterpret_cast<REAL *>(memory), number, columns);                                            \
-  const Rows rows = {matrix + s.first(blockIdx.x) * n, n};                                                    \
+  const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};                                         \
   clear_sums(s, shared);
 #define ARGUMENTS                                                                                                    \
   const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,         \
-      REAL *products, long long n, int iterations, int algorithm, REAL tolerance, long long columns, int step
+      REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int step
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) advance_by_one(ARGUMENTS, int is_recomputed) {
   SOLVE

@@ -43,7 +43,7 @@ def setup(
     """The timed solve with this tiling, or, where none is named, with that of TILES that suits n."""
     dtype = problem.x.dtype
     shares = launch.shares_of(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)
-    arguments = (*launch.arguments(problem, shares.blocks), np.int64(shares.columns()))
+    arguments = (*launch.arguments(problem, shares.blocks), np.int32(shares.columns()))
 
     def launched(name, step, *more):
         kernel = cuda.kernel("descent", "cuda_fused", name, dtype.name, **shares.tiling())

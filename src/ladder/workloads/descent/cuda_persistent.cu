@@ -4,11 +4,11 @@
 // A comes from global memory in every step, behind a barrier of the grid.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,
-          REAL *products, long long n, int iterations, int algorithm, REAL tolerance, long long columns, int period,
+          REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int period,
           unsigned *counts) {
   const Solve s = {matrix, b, x, history, steps, vectors, weights, products, n, iterations, algorithm, tolerance};
   extern __shared__ int4 memory[];
-  const Rows rows = {matrix + s.first(blockIdx.x) * n, n};
+  const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};
   const Shared shared(reinterpret_cast<REAL *>(memory), s.first(blockIdx.x + 1) - s.first(blockIdx.x), columns);
   clear_sums(s, shared);
   Barrier barrier = {counts};
@@ -26,7 +26,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   barrier.leave();
 }
 
-constexpr int MOST = 3072 / BLOCK;  // elements of a vector that a thread has
+#if TEAM == 32  // otherwise n is large
+constexpr int MOST = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
 
 // Work on each element of a vector that this thread has: on its place u there, and i in the vector.
 template <typename Work>
@@ -35,6 +36,7 @@ __device__ __forceinline__ void for_each(int n, Work work) {
   for (int u = 0; u < MOST; ++u)
     if (const int i = u * BLOCK + threadIdx.x; i < n) work(u, i);
 }
+#endif
 
 // The block's rows of A stay in its shared memory, `stride` elements each, 0 beyond n; all vectors are in the registers
 // of every block's threads. Blocks send each other their elements of A v by `mail`, which has two places that take
@@ -44,6 +46,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                    unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance, int stride,
                    int period, unsigned *counts) {
+#if TEAM == 32
   extern __shared__ int4 memory[];
   const int first = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
   REAL *rows = reinterpret_cast<REAL *>(memory), *staged = rows + (end - first) * stride, *scratch = staged + stride;
@@ -53,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // as no launch had before
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 
-  REAL r[MOST], p[MOST], q[MOST], of_x[MOST] = {}, inverse[MOST];
+  REAL r[MOST] = {}, p[MOST] = {}, q[MOST] = {}, of_x[MOST] = {}, inverse[MOST] = {};
   // q = A v, in all blocks.
   auto multiply = [&](const REAL *v) {
     ++turn;
@@ -100,7 +103,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   for_each(n, [&](int u, int i) {
     r[u] = b[i];
     inverse[u] = algorithm == JACOBI ? 1 / matrix[(long long)i * (n + 1)] : REAL(1);
-    p[u] = 0;
   });
   int step = 0;
   for (;; ++step) {
@@ -129,4 +131,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   }
   if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
   counts[1] = 0, ++counts[0];
+#endif
 }

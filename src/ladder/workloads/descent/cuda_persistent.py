@@ -28,7 +28,7 @@ TILES = (
 )
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 # Beyond this a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
-MOST = 3072
+MOST = {"float32": 3072, "float64": 2048}
 
 
 def setup(
@@ -47,7 +47,7 @@ def setup(
     """
     n, dtype = problem.sizes["n"], problem.x.dtype
     shares = launch.shares_of(problem, TILES, blocks, block=block, team=team, rows=rows, unroll=unroll)
-    is_resident = n <= MOST and shares.resident() <= launch.shared_memory()
+    is_resident = n <= MOST[dtype.name] and shares.team == 32 and shares.resident() <= launch.shared_memory()
     shared = shares.resident() if is_resident else shares.staged()
     name = "solve_resident" if is_resident else "solve"
     kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **shares.tiling())
@@ -64,6 +64,6 @@ def setup(
         size = np.int32(shares.stride), np.int32(recompute)
         arguments = (*launch.outer(problem), mail, np.int32(n), *launch.limits(problem), *size, counts)
     else:
-        size = np.int64(shares.columns()), np.int32(recompute)
+        size = np.int32(shares.columns()), np.int32(recompute)
         arguments = (*launch.arguments(problem, shares.blocks), *size, counts)
     return partial(kernel, (shares.blocks,), (shares.block,), arguments, shared_mem=shared)

@@ -7,7 +7,7 @@
 constexpr int TILE = BLOCK;  // 32 rows for each warp
 constexpr int WIDE = 16 / sizeof(REAL);
 constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
-constexpr int AT_ONCE = 8;  // rows whose loads are on their way together
+constexpr int AT_ONCE = FLOAT64 ? 4 : 8;  // rows whose loads are on their way together
 static_assert(BLOCK % (WARP * WIDE) == 0 && BLOCK <= 512, "block must be a multiple of 128, and at most 512");
 
 enum Algorithm { STEEPEST, CG, JACOBI };
@@ -58,6 +58,7 @@ __device__ __forceinline__ void multiply(const Solve &s, long long top, long lon
   const long long first = top + warp * WARP;
   const REAL of_row = first + lane < s.n ? __ldcg(s.p + first + lane) : REAL(0);
   REAL rows[WARP] = {};
+#pragma unroll 1  // registers are for the loads of one strip
   for (int strip = 0; strip < TILE; strip += WARP * WIDTH) {
     const long long column = left + strip + lane * WIDTH, rest = s.n - column;
     REAL of_column[WIDTH], sums[WIDTH] = {};

@@ -20,7 +20,7 @@ SOURCE = "cuda_symmetric.cu"
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 
 
-def setup(problem, *, block: int = 512):
+def setup(problem, *, block: int = 256):
     """The timed solve, in tiles of `block` x `block` elements."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     kernel = cuda.kernel("descent", "cuda_symmetric", "solve", dtype.name, is_cooperative=True, block=block)

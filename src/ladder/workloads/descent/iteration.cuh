@@ -14,7 +14,8 @@ static_assert(ROWS >= 1 && UNROLL >= 1, "rows and unroll must be at least 1");
 
 constexpr int WIDE = 16 / sizeof(REAL);   // elements of one access
 constexpr int SLOTS = TEAM / WARP;        // sums of a row, one for each warp of its team
-constexpr int KEPT = FLOAT64 ? 2 : 4;     // elements of a vector that a thread keeps, where a block has threads enough
+constexpr int KEPT = FLOAT64 ? 2 : 4;     // elements of a vector that a thread keeps where n is small
+constexpr bool IS_FOR_SMALL = TEAM == WARP;  // else n is large: registers are for A
 constexpr int SCRATCH = 2 * WARP;
 constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
 
@@ -29,17 +30,17 @@ struct Solve {
   REAL *vectors;   // two of each: r, p, q, gridDim.x parts of p.q
   REAL *weights;   // the diagonal of A, n
   REAL *products;  // r.z of every step, iterations + 1
-  long long n;
-  int iterations, algorithm;
+  int n, iterations, algorithm;
   REAL tolerance;
 
-  __device__ REAL *r(int step) const { return vectors + (step & 1) * n; }
+  __device__ REAL *r(int step) const { return vectors + (step & 1) * (long long)n; }
   // Of steepest descent p is r.
-  __device__ REAL *p(int step) const { return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * n; }
-  __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * n; }
-  __device__ REAL *parts(int step) const { return vectors + 6 * n + (step & 1) * gridDim.x; }
+  __device__ REAL *p(int step) const { return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n; }
+  __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * (long long)n; }
+  __device__ REAL *parts(int step) const { return vectors + 6 * (long long)n + (step & 1) * gridDim.x; }
   // The first row of a block's share, n of the block behind the last.
-  __device__ long long first(int block) const { return n * block / gridDim.x; }
+  __device__ int first(int block) const { return (long long)n * block / gridDim.x; }
+  __device__ REAL diagonal(int i) const { return matrix[i * (n + 1ll)]; }
 };
 
 // A block's shared memory.
@@ -48,9 +49,9 @@ struct Shared {
   REAL *own;      // p of the block's own rows
   REAL *sums;     // SLOTS of each row
   REAL *scratch;  // SCRATCH
-  long long columns;
+  int columns;
 
-  __device__ Shared(REAL *start, long long rows, long long columns)
+  __device__ Shared(REAL *start, int rows, int columns)
       : staged(start), own(staged + columns), sums(own + rows), scratch(sums + rows * SLOTS), columns(columns) {}
 };
 
@@ -62,13 +63,13 @@ __device__ __forceinline__ REAL length_of_step(const Solve &s, int step) {
   return sum > LEAST ? __ldcg(s.products + step - 1) / sum : REAL(0);
 }
 
-__device__ __forceinline__ REAL weight(const Solve &s, int step, long long i) {
+__device__ __forceinline__ REAL weight(const Solve &s, int step, int i) {
   if (s.algorithm != JACOBI) return 1;
-  return step ? __ldcg(s.weights + i) : s.matrix[i * (s.n + 1)];
+  return step ? __ldcg(s.weights + i) : s.diagonal(i);
 }
 
 // An element of the new r; alpha is the step's length.
-__device__ __forceinline__ REAL residual(const Solve &s, int step, Start start, REAL alpha, long long i) {
+__device__ __forceinline__ REAL residual(const Solve &s, int step, Start start, REAL alpha, int i) {
   if (step == 0) return s.b[i];
   if (start == RECOMPUTED) return __ldcg(s.r(step) + i);
   return __ldcg(s.r(step - 1) + i) - alpha * __ldcg(s.q(step - 1) + i);
@@ -79,7 +80,7 @@ __device__ __forceinline__ REAL residual(const Solve &s, int step, Start start, 
 template <bool IS_SMALL>
 __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, const Shared &shared, REAL &alpha,
                                       REAL &beta) {
-  const long long first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
+  const int first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
   const bool uses_old = step && start == CARRIED;
   REAL r[KEPT], p[KEPT], q[KEPT], square = 0, product = 0;
   if constexpr (IS_SMALL) {  // all loads at once: they wait for the same latency
@@ -94,13 +95,13 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   }
   alpha = uses_old ? length_of_step(s, step) : REAL(0);
 
-  auto add = [&](long long i, REAL value, REAL old_p) {
+  auto add = [&](int i, REAL value, REAL old_p) {
     const REAL of_z = s.algorithm == JACOBI ? value / weight(s, step, i) : value;
     square += value * value, product += value * of_z;
     if (i < first || i >= end) return;
     s.r(step)[i] = value;
     if (start == CARRIED) s.x[i] = step ? s.x[i] + alpha * old_p : REAL(0);
-    if (s.algorithm == JACOBI && step == 0) s.weights[i] = s.matrix[i * (s.n + 1)];
+    if (s.algorithm == JACOBI && step == 0) s.weights[i] = s.diagonal(i);
   };
   if constexpr (IS_SMALL) {
 #pragma unroll
@@ -109,8 +110,8 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
       if (u * BLOCK + threadIdx.x < s.n) add(u * BLOCK + threadIdx.x, r[u], p[u]);
     }
   } else {
-#pragma unroll 4
-    for (long long i = threadIdx.x; i < s.n; i += BLOCK) {
+#pragma unroll 2
+    for (int i = threadIdx.x; i < s.n; i += BLOCK) {
       const bool is_own = i >= first && i < end && uses_old;
       add(i, residual(s, step, start, alpha, i), is_own ? __ldcg(s.p(step - 1) + i) : REAL(0));
     }
@@ -145,11 +146,11 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
 
 // Stage columns of the new p, from `column` on, 0 beyond n.
 __device__ __forceinline__ void stage_p(const Solve &s, int step, Start start, const Shared &shared, REAL alpha,
-                                        REAL beta, long long column) {
-  const long long first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
-#pragma unroll 4
-  for (long long c = threadIdx.x; c < shared.columns; c += BLOCK) {
-    const long long i = column + c;
+                                        REAL beta, int column) {
+  const int first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
+#pragma unroll 2
+  for (int c = threadIdx.x; c < shared.columns; c += BLOCK) {
+    const int i = column + c;
     REAL value = 0;
     if (i < s.n) {
       value = residual(s, step, start, alpha, i) / weight(s, step, i);
@@ -181,12 +182,12 @@ __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
 // Add to `sums` the products of the block's rows, which begin at `rows` and are `stride` apart, with the `count` staged
 // elements. With a WIDTH above 1 rows begin at multiples of 16 bytes and count is a multiple of it.
 template <int WIDTH>
-__device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows, long long number, long long stride,
-                                         long long count) {
+__device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows, int number, long long stride,
+                                         int count) {
   const int team = threadIdx.x / TEAM, lane = threadIdx.x % TEAM;
   const auto *factors = reinterpret_cast<const Vector<WIDTH> *>(shared.staged);
   const int accesses = count / WIDTH;
-  for (long long top = team * ROWS; top < number; top += BLOCK / TEAM * ROWS) {
+  for (int top = team * ROWS; top < number; top += BLOCK / TEAM * ROWS) {
     REAL sums[ROWS] = {};
     const REAL *row[ROWS];
 #pragma unroll
@@ -233,9 +234,9 @@ struct Rows {
 };
 
 // The products of the block's rows with the staged part of a vector from `column` on.
-__device__ __forceinline__ void multiply(const Solve &s, const Shared &shared, const Rows &rows, long long column) {
-  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
-  const long long rest = s.n - column, count = rest < shared.columns ? rest : shared.columns;
+__device__ __forceinline__ void multiply(const Solve &s, const Shared &shared, const Rows &rows, int column) {
+  const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
+  const int rest = s.n - column, count = rest < shared.columns ? rest : shared.columns;
   if (s.n % WIDE == 0)
     multiply<WIDE>(shared, rows.start + column, number, rows.stride, count);
   else
@@ -243,7 +244,7 @@ __device__ __forceinline__ void multiply(const Solve &s, const Shared &shared, c
 }
 
 // The sum of a row's slots, which are left at 0.
-__device__ __forceinline__ REAL sum_of_row(const Shared &shared, long long row) {
+__device__ __forceinline__ REAL sum_of_row(const Shared &shared, int row) {
   REAL sum = 0;
 #pragma unroll
   for (int k = 0; k < SLOTS; ++k) sum += shared.sums[row * SLOTS + k], shared.sums[row * SLOTS + k] = 0;
@@ -251,26 +252,27 @@ __device__ __forceinline__ REAL sum_of_row(const Shared &shared, long long row) 
 }
 
 __device__ __forceinline__ void clear_sums(const Solve &s, const Shared &shared) {
-  const long long number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
-  for (long long i = threadIdx.x; i < number * SLOTS; i += BLOCK) shared.sums[i] = 0;
+  const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
+  for (int i = threadIdx.x; i < number * SLOTS; i += BLOCK) shared.sums[i] = 0;
   __syncthreads();
 }
 
 // One step: r, x and p from the step before, then q = A p and this block's part of p.q. False where the solve ends.
 __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, const Shared &shared, const Rows &rows) {
-  const bool is_small = s.n <= KEPT * BLOCK && shared.columns >= s.n;
+  const bool is_small = IS_FOR_SMALL && s.n <= KEPT * BLOCK && shared.columns >= s.n;
   REAL alpha, beta;
-  if (!(is_small ? renew<true>(s, step, start, shared, alpha, beta) : renew<false>(s, step, start, shared, alpha, beta)))
+  if (is_small ? !renew<IS_FOR_SMALL>(s, step, start, shared, alpha, beta)
+               : !renew<false>(s, step, start, shared, alpha, beta))
     return false;
-  for (long long column = 0; column < s.n; column += shared.columns) {
+  for (int column = 0; column < s.n; column += shared.columns) {
     if (!is_small) stage_p(s, step, start, shared, alpha, beta, column);
     __syncthreads();  // all is staged
     multiply(s, shared, rows, column);
     __syncthreads();  // nobody needs it any more, and the sums are complete
   }
-  const long long first = s.first(blockIdx.x), number = s.first(blockIdx.x + 1) - first;
+  const int first = s.first(blockIdx.x), number = s.first(blockIdx.x + 1) - first;
   REAL part = 0, unused = 0;
-  for (long long row = threadIdx.x; row < number; row += BLOCK) {
+  for (int row = threadIdx.x; row < number; row += BLOCK) {
     const REAL sum = sum_of_row(shared, row);
     s.q(step)[first + row] = sum;
     part += shared.own[row] * sum;
@@ -283,20 +285,20 @@ __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, c
 // x of the block's own rows, where r is recomputed from it.
 __device__ __forceinline__ void advance_x(const Solve &s, int step) {
   const REAL alpha = length_of_step(s, step);
-  for (long long i = s.first(blockIdx.x) + threadIdx.x; i < s.first(blockIdx.x + 1); i += BLOCK)
+  for (int i = s.first(blockIdx.x) + threadIdx.x; i < s.first(blockIdx.x + 1); i += BLOCK)
     s.x[i] += alpha * __ldcg(s.p(step - 1) + i);
 }
 
 // r = b - A x of the block's own rows.
 __device__ __forceinline__ void recompute(const Solve &s, int step, const Shared &shared, const Rows &rows) {
-  for (long long column = 0; column < s.n; column += shared.columns) {
-    for (long long c = threadIdx.x; c < shared.columns; c += BLOCK)
+  for (int column = 0; column < s.n; column += shared.columns) {
+    for (int c = threadIdx.x; c < shared.columns; c += BLOCK)
       shared.staged[c] = column + c < s.n ? __ldcg(s.x + column + c) : REAL(0);
     __syncthreads();
     multiply(s, shared, rows, column);
     __syncthreads();
   }
-  const long long first = s.first(blockIdx.x), number = s.first(blockIdx.x + 1) - first;
-  for (long long row = threadIdx.x; row < number; row += BLOCK)
+  const int first = s.first(blockIdx.x), number = s.first(blockIdx.x + 1) - first;
+  for (int row = threadIdx.x; row < number; row += BLOCK)
     s.r(step)[first + row] = s.b[first + row] - sum_of_row(shared, row);
 }

@@ -91,7 +91,7 @@ def arguments(problem, blocks):
     sizes, empty = problem.sizes, problem.device.empty
     n, dtype = sizes["n"], problem.x.dtype
     memory = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
-    return (*outer(problem), *memory, np.int64(n), *limits(problem))
+    return (*outer(problem), *memory, np.int32(n), *limits(problem))
 
 
 def outer(problem):
