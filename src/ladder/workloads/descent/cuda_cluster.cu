@@ -35,11 +35,11 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Work on each element of a vector in shared memory that this lane has: on its place k there, and its value. They are
-// read every time, since there are no registers to keep them in.
+// Work on each element of a vector in shared memory that this lane has: on its place k there, and its value. In float64
+// they are read every time, since there are no registers to keep them in.
 template <typename Work>
 __device__ __forceinline__ void for_each(const REAL *vector, Work work) {
-  asm volatile("" ::: "memory");
+  if constexpr (FLOAT64) asm volatile("" ::: "memory");
 #pragma unroll
   for (int k = 0; k < COLUMNS; k += WIDTH) {
     const int4 bits = *reinterpret_cast<const int4 *>(vector + column_of(k));
@@ -48,19 +48,20 @@ __device__ __forceinline__ void for_each(const REAL *vector, Work work) {
   }
 }
 
-extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOCK, 1)
-    solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, int n, int iterations,
-          int algorithm, REAL tolerance) {
-  __shared__ alignas(16) REAL products[2][LENGTH], inverses[LENGTH], of_x[LENGTH];
+// The solve by one algorithm, for which nothing has to be asked in a step.
+template <Algorithm algorithm>
+__device__ __forceinline__ void solve_by(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
+                                         int n, int iterations, REAL tolerance) {
+  __shared__ alignas(16) REAL products[2][LENGTH], inverses[LENGTH];
   __shared__ Mailbox mailboxes[2];
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, top = (blockIdx.x * WARPS + warp) * ROWS;
   const bool is_first = blockIdx.x == 0 && warp == 0;
 
   for (int i = threadIdx.x; i < LENGTH; i += BLOCK) {
-    products[0][i] = products[1][i] = of_x[i] = 0;
+    products[0][i] = products[1][i] = 0;
     inverses[i] = algorithm == JACOBI && i < n ? 1 / matrix[(long long)i * (n + 1)] : REAL(1);
   }
-  REAL a[ROWS][COLUMNS], r[COLUMNS], p[COLUMNS];
+  REAL a[ROWS][COLUMNS], r[COLUMNS], p[COLUMNS], of_x[COLUMNS] = {};
 #pragma unroll
   for (int k = 0; k < COLUMNS; ++k) {
     const int column = column_of(k);
@@ -88,11 +89,12 @@ extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOC
       product = sum_of_warp(product);
     }
     const REAL beta = algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
-    if (algorithm == JACOBI)
+    if (algorithm == JACOBI) {
       for_each(inverses, [&](int k, REAL inverse) { p[k] = r[k] * inverse + beta * p[k]; });
-    else
+    } else {
 #pragma unroll
-      for (int k = 0; k < COLUMNS; ++k) p[k] = r[k] + beta * p[k];
+      for (int k = 0; k < COLUMNS; ++k) p[k] = algorithm == CG ? r[k] + beta * p[k] : r[k];
+    }
     // What isn't known of r.r is summed up together with the elements of q: they wait for the same latency.
     REAL sums[ROWS];
 #pragma unroll
@@ -118,14 +120,21 @@ extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOC
     for_each(products[turn], [&](int k, REAL q) { r[k] -= alpha * q; });
     if (is_first)
 #pragma unroll
-      for (int k = 0; k < COLUMNS; ++k) of_x[column_of(k)] += alpha * p[k];
+      for (int k = 0; k < COLUMNS; ++k) of_x[k] += alpha * p[k];
   }
   wait_for_cluster();  // no block ends while others may send to it
   if (!is_first) return;
-  __syncwarp();
 #pragma unroll
   for (int k = 0; k < COLUMNS; ++k)
-    if (column_of(k) < n) x[column_of(k)] = of_x[column_of(k)];
+    if (column_of(k) < n) x[column_of(k)] = of_x[k];
   for (int i = *steps + 1 + lane; i <= iterations; i += WARP) history[i] = 0;
+}
+
+extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOCK, 1)
+    solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, int n, int iterations,
+          int algorithm, REAL tolerance) {
+  if (algorithm == STEEPEST) solve_by<STEEPEST>(matrix, b, x, history, steps, n, iterations, tolerance);
+  if (algorithm == CG) solve_by<CG>(matrix, b, x, history, steps, n, iterations, tolerance);
+  if (algorithm == JACOBI) solve_by<JACOBI>(matrix, b, x, history, steps, n, iterations, tolerance);
 }
 #endif
