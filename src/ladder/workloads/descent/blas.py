@@ -1,0 +1,62 @@
+"""The solve with every product by the BLAS that SciPy was built with (OpenBLAS in its wheels).
+
+`product` = gemv reads all of A; symv one triangle of it, each element for two uses. In large systems bound by the
+bandwidth at which that is read, in small ones by calls from Python. Nothing is allocated in the loop. With `recompute`
+= k every k-th residual is b - A x.
+"""
+
+from typing import Literal
+
+import numpy as np
+from scipy.linalg.blas import get_blas_funcs
+
+DEVICE = "host"
+RUNTIME = "blas"
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+
+
+def setup(problem, *, threads: int, product: Literal["gemv", "symv"] = "gemv", recompute: int = 0):
+    """The timed solve, on the threads that the harness has set."""
+    b, x, history, dtype = problem.b, problem.x, problem.history, problem.x.dtype
+    of_matrix, dot, add, scale = get_blas_funcs((product, "dot", "axpy", "scal"), dtype=dtype)
+    # A row-major matrix is the transpose of a column-major one.
+    matrix, way = problem.matrix.T, {"trans": 1} if product == "gemv" else {}
+    algorithm, tiny = problem.sizes["algorithm"], float(np.finfo(dtype).tiny)
+    r, q = np.empty((2, len(b)), dtype)
+    z = np.empty_like(r) if algorithm == "jacobi" else r
+    p = z if algorithm == "steepest" else np.empty_like(r)
+
+    def multiply(v, out, alpha=1.0, beta=0.0):
+        of_matrix(alpha, matrix, v, beta, out, overwrite_y=1, **way)
+
+    def measure():
+        """r.r and r.z."""
+        if z is r:
+            return (dot(r, r),) * 2
+        np.divide(r, matrix.diagonal(), out=z)
+        return dot(r, r), dot(r, z)
+
+    def solve():
+        x[:], history[:], r[:] = 0, 0, b
+        (rr, rz), step = measure(), 0
+        p[:], history[0] = z, rr
+        limit = problem.sizes["tolerance"] ** 2 * rr
+        while step < len(history) - 1 and rr > limit:
+            step += 1
+            multiply(p, q)
+            alpha = rz / max(dot(p, q), tiny)
+            add(p, x, a=alpha)
+            if recompute and step % recompute == 0:
+                r[:] = b
+                multiply(x, r, -1.0, 1.0)
+            else:
+                add(q, r, a=-alpha)
+            before = rz
+            rr, rz = measure()
+            history[step] = rr
+            if p is not z:
+                scale(rz / max(before, tiny), p)
+                add(z, p)
+        problem.steps[0] = step
+
+    return solve

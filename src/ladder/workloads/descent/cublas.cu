@@ -1,0 +1,58 @@
+// What an iteration by cuBLAS needs besides: the start, the preconditioner, and the scalars, which stay on the card, by
+// one thread. REAL is the type.
+constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the least normal number
+
+struct Scalars {
+  REAL one;      // a factor
+  REAL pq, rr, rz;  // what cuBLAS sums up: p.q, and r.r and r.z of the residual that is new
+  REAL squared, product;  // r.r and r.z of the residual before
+  REAL alpha, minus_alpha, beta;
+};
+
+// Whether a solve goes on from a residual whose square is rr.
+__device__ bool goes_on(REAL rr, const REAL *history, long long step, long long iterations, double tolerance) {
+  return step < iterations && rr > tolerance * tolerance * history[0];
+}
+
+// x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and no history yet.
+extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
+                                 long long *steps, long long n, long long iterations, bool is_divided) {
+  const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = first; i < n; i += stride) {
+    x[i] = 0;
+    r[i] = b[i];
+    p[i] = z[i] = is_divided ? b[i] / matrix[i * (n + 1)] : b[i];
+  }
+  for (long long i = first; i <= iterations; i += stride) history[i] = 0;
+  if (first == 0) steps[0] = 0;
+}
+
+// z = r divided by the diagonal of the matrix.
+extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, long long n) {
+  const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) z[i] = r[i] / matrix[i * (n + 1)];
+}
+
+// The first entry of the history.
+extern "C" __global__ void first(Scalars *its, REAL *history) {
+  its->one = 1;
+  history[0] = its->squared = its->rr;
+  its->product = its->rz;
+}
+
+// How far to go; nowhere once the solve has ended.
+extern "C" __global__ void length(Scalars *its, const REAL *history, const long long *steps, long long iterations,
+                                  double tolerance) {
+  const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);
+  its->alpha = is_due ? its->product / max(its->pq, TINY) : REAL(0);
+  its->minus_alpha = -its->alpha;
+}
+
+// The next entry of the history and the next direction's share of the one before.
+extern "C" __global__ void advance(Scalars *its, REAL *history, long long *steps, long long iterations,
+                                   double tolerance) {
+  if (!goes_on(its->squared, history, steps[0], iterations, tolerance)) return;
+  history[++steps[0]] = its->squared = its->rr;
+  its->beta = its->rz / max(its->product, TINY);
+  its->product = its->rz;
+}

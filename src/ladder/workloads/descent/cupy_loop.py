@@ -1,0 +1,16 @@
+"""Peer: the iteration written by hand in CuPy, its product by cuBLAS; in small systems bound by launches."""
+
+from ladder.devices.card import load_cupy
+from ladder.workloads.descent import loop
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+PEER = True
+REQUIRES = ("cupy",)
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+
+
+def setup(problem):
+    """The timed solve."""
+    cupy = load_cupy()
+    return lambda: loop.solve(cupy, lambda v: problem.matrix @ v, problem)

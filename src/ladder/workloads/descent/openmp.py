@@ -1,0 +1,133 @@
+"""The solve in Numba on OpenMP threads: in large systems bound by the bandwidth at which A is read.
+
+A thread has a contiguous share of the rows, four of them at once as in `gemv/openmp.py`, and of every vector. Between
+two parts of an iteration that wait for each other all threads meet, two or three times: small systems are bound by
+that. Each thread's part of a sum has a place of its own, and they are added in order, so that a run gives the same bits
+at every time. With `recompute` = k every k-th residual is b - A x, a second product; k = 1 is the program that reads A
+twice an iteration.
+"""
+
+import numba
+import numpy as np
+
+from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, part_of
+
+DEVICE = "host"
+RUNTIME = "numba"
+LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+
+
+@numba.njit(**OPTIONS)
+def multiply(rows, v, out):
+    """out = rows v: some rows of A, a vector, and as many elements as there are rows."""
+    rest = len(out) - len(out) % 4
+    for i in range(0, rest, 4):
+        out[i], out[i + 1], out[i + 2], out[i + 3] = four_dots(rows[i], rows[i + 1], rows[i + 2], rows[i + 3], v)
+    for i in range(rest, len(out)):
+        out[i] = dot(rows[i], v)
+
+
+@numba.njit(**OPTIONS)
+def add(factor, v, out):
+    """out += factor v."""
+    for i in range(len(out)):
+        out[i] += factor * v[i]
+
+
+@numba.njit(**OPTIONS)
+def turn(z, factor, p):
+    """p = z + factor p."""
+    for i in range(len(p)):
+        p[i] = z[i] + factor * p[i]
+
+
+@numba.njit(**OPTIONS)
+def subtract_from(b, out):
+    """out = b - out."""
+    for i in range(len(out)):
+        out[i] = b[i] - out[i]
+
+
+@numba.njit(**OPTIONS)
+def measure(r, z, weights, sums):
+    """Write z = r / weights where there are any, and r.r and r.z to `sums`. Without weights z is r."""
+    sums[0] = sums[1] = dot(r, r)
+    if len(weights):
+        for i in range(len(r)):
+            z[i] = r[i] / weights[i]
+        sums[1] = dot(r, z)
+
+
+@numba.njit(**OPTIONS)
+def total(sums, column):
+    """The sum of a column, in order."""
+    found = sums[0, column]
+    for thread in range(1, len(sums)):
+        found += sums[thread, column]
+    return found
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def solve(matrix, b, x, history, steps, vectors, weights, sums, is_conjugate, tolerance, recompute, tiny):
+    """Solve; shapes as in `ladder.workloads.descent`.
+
+    `vectors` are r, z, p and q (n,), of which z is r without a preconditioner, and p is z but where directions are
+    conjugate. `weights`, for the diagonal of A, is empty without one. `sums` (threads, 2) is for the threads' parts.
+    `tiny`, the least normal number of the dtype, keeps a residual of next to nothing from 0 / 0.
+    """
+    r, z, p, q = vectors
+    threads, n = len(sums), len(b)
+    for thread in numba.prange(threads):
+        first, end = part_of(n, thread, threads)
+        for i in range(first, end):
+            x[i], r[i] = 0, b[i]
+        for i in range(first, min(end, len(weights))):
+            weights[i] = matrix[i, i]
+        measure(r[first:end], z[first:end], weights[first:end], sums[thread])
+        for i in range(first, end):
+            p[i] = z[i]
+    history[:] = 0
+    rr, rz = total(sums, 0), total(sums, 1)
+    limit = tolerance**2 * rr
+    history[0], step = rr, 0
+    while step < len(history) - 1 and rr > limit:
+        step += 1
+        for thread in numba.prange(threads):
+            first, end = part_of(n, thread, threads)
+            multiply(matrix[first:end], p, q[first:end])
+            sums[thread, 0] = dot(p[first:end], q[first:end])
+        alpha = rz / max(total(sums, 0), tiny)
+        is_recomputed = recompute > 0 and step % recompute == 0
+        if is_recomputed:
+            for thread in numba.prange(threads):
+                first, end = part_of(n, thread, threads)
+                add(alpha, p[first:end], x[first:end])
+        for thread in numba.prange(threads):
+            first, end = part_of(n, thread, threads)
+            if is_recomputed:
+                multiply(matrix[first:end], x, r[first:end])
+                subtract_from(b[first:end], r[first:end])
+            else:
+                add(alpha, p[first:end], x[first:end])
+                add(-alpha, q[first:end], r[first:end])
+            measure(r[first:end], z[first:end], weights[first:end], sums[thread])
+        before, rr, rz = rz, total(sums, 0), total(sums, 1)
+        history[step] = rr
+        if is_conjugate:
+            beta = rz / max(before, tiny)
+            for thread in numba.prange(threads):
+                first, end = part_of(n, thread, threads)
+                turn(z[first:end], beta, p[first:end])
+    steps[0] = step
+
+
+def setup(problem, *, threads: int, recompute: int = 0):
+    """The timed solve, on the threads that the harness has set."""
+    n, dtype, algorithm = len(problem.b), problem.x.dtype, problem.sizes["algorithm"]
+    r, q = np.empty((2, n), dtype)
+    z = np.empty(n, dtype) if algorithm == "jacobi" else r
+    p = z if algorithm == "steepest" else np.empty(n, dtype)
+    weights, sums = np.empty(n if algorithm == "jacobi" else 0, dtype), np.empty((threads, 2), dtype)
+    how = algorithm != "steepest", problem.sizes["tolerance"], recompute, np.finfo(dtype).tiny
+    arrays = problem.matrix, problem.b, problem.x, problem.history, problem.steps
+    return lambda: solve(*arrays, (r, z, p, q), weights, sums, *how)

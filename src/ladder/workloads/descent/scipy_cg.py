@@ -1,0 +1,25 @@
+"""Peer: SciPy's conjugate gradients on a dense operator, the product by NumPy's BLAS; bound by reading A."""
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ladder.workloads.descent.recorder import Recorder, tolerances
+
+DEVICE = "host"
+RUNTIME = "blas"
+PEER = True
+LIMITS = {"algorithm": ("cg", "jacobi")}
+
+
+def setup(problem, *, threads: int):
+    """The timed solve, on the threads that the harness has set."""
+    matrix, like = problem.matrix, {"shape": problem.matrix.shape, "dtype": problem.matrix.dtype}
+    operator = LinearOperator(matvec=lambda v: matrix @ v, **like)
+    stop = {"maxiter": problem.sizes["iterations"]} | tolerances(problem, np.finfo(matrix.dtype))
+
+    def solve():
+        recorder = Recorder(problem)
+        problem.x[:], _ = cg(operator, problem.b, M=LinearOperator(matvec=recorder.precondition, **like), **stop)
+        recorder.end(recorder.r)  # which SciPy updates in place
+
+    return solve
