@@ -3,8 +3,8 @@
 constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the least normal number
 
 struct Scalars {
-  REAL one;      // a factor
-  REAL pq, rr, rz;  // what cuBLAS sums up: p.q, and r.r and r.z of the residual that is new
+  REAL one;
+  REAL pq, rr, rz;        // what cuBLAS sums up: p.q, and r.r and r.z of the residual that is new
   REAL squared, product;  // r.r and r.z of the residual before
   REAL alpha, minus_alpha, beta;
 };
@@ -16,7 +16,7 @@ __device__ bool goes_on(REAL rr, const REAL *history, long long step, long long 
 
 // x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and no history yet.
 extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
-                                 long long *steps, long long n, long long iterations, bool is_divided) {
+                                 long long *steps, long long n, long long iterations, int is_divided) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
   for (long long i = first; i < n; i += stride) {
     x[i] = 0;
@@ -33,11 +33,11 @@ extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, lo
   if (i < n) z[i] = r[i] / matrix[i * (n + 1)];
 }
 
-// The first entry of the history.
-extern "C" __global__ void first(Scalars *its, REAL *history) {
+// The first entry of the history. Without a preconditioner, rz is rr.
+extern "C" __global__ void first_entry(Scalars *its, const REAL *rz, REAL *history) {
   its->one = 1;
   history[0] = its->squared = its->rr;
-  its->product = its->rz;
+  its->product = *rz;
 }
 
 // How far to go; nowhere once the solve has ended.
@@ -48,11 +48,11 @@ extern "C" __global__ void length(Scalars *its, const REAL *history, const long 
   its->minus_alpha = -its->alpha;
 }
 
-// The next entry of the history and the next direction's share of the one before.
-extern "C" __global__ void advance(Scalars *its, REAL *history, long long *steps, long long iterations,
+// The next entry of the history, and the share of the last direction in the next one.
+extern "C" __global__ void advance(Scalars *its, const REAL *rz, REAL *history, long long *steps, long long iterations,
                                    double tolerance) {
   if (!goes_on(its->squared, history, steps[0], iterations, tolerance)) return;
   history[++steps[0]] = its->squared = its->rr;
-  its->beta = its->rz / max(its->product, TINY);
-  its->product = its->rz;
+  its->beta = *rz / max(its->product, TINY);
+  its->product = *rz;
 }

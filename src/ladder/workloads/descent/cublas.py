@@ -4,7 +4,7 @@ Factors and sums stay on the card (CUBLAS_POINTER_MODE_DEVICE), and a kernel of 
 host needn't wait for an iteration: it launches all of them, `iterations` in number, and those after the end of a solve
 change nothing but take their time. With `batch` = k it looks after every k whether the solve has ended. With `graph` on
 the k, or all, are one CUDA graph. In large systems bound by the bandwidth at which A is read, in small ones by the
-latency of kernels that depend on each other, eight and more an iteration.
+latency of kernels that wait for each other, seven and more an iteration.
 """
 
 import ctypes
@@ -27,38 +27,99 @@ MACROS = ()
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 ONE = ctypes.c_int64(1)
 LOWER = ctypes.c_int(0)  # CUBLAS_FILL_MODE_LOWER
+BLOCK = 256
 # The members of Scalars in cublas.cu.
 SCALARS = ("one", "pq", "rr", "rz", "squared", "product", "alpha", "minus_alpha", "beta")
-BLOCK = 256
 
 
 @functools.cache
 def handle():
     """A handle of cuBLAS whose factors and sums lie in the card's memory."""
-    found = ctypes.c_void_p()
     shared()  # makes CUDA's context current
+    found = ctypes.c_void_p()
     call("cublasCreate_v2", ctypes.byref(found))
     call("cublasSetPointerMode_v2", found, ctypes.c_int(1))  # CUBLAS_POINTER_MODE_DEVICE
     return found
 
 
-def function(name, dtype, *arguments):
-    """A call of cuBLAS's function for a dtype, with 64-bit counts, in the stream that is current at `in_stream`."""
-    return bound(f"cublas{ {'float32': 'S', 'float64': 'D'}[dtype.name] }{name}_v2_64", handle(), *arguments)
+def name_of(function, dtype):
+    """cuBLAS's name of a function for a dtype, with counts of 64 bits."""
+    return f"cublas{'S' if dtype == np.float32 else 'D'}{function}_v2_64"
 
 
 def symmetric_product(matrix, v, out):
-    """A function that writes A v to `out` and reads the lower triangle of A by columns; arrays as in `gemv.product`."""
+    """As `gemv.cublas.product`, by the triangle of the matrix above the diagonal, which by columns is the lower one."""
     n, dtype = ctypes.c_int64(len(v)), v.dtype
-    name = {"float32": "cublasSsymv_v2_64", "float64": "cublasDsymv_v2_64"}[dtype.name]
     operands = pointer(matrix), n, pointer(v), ONE, factor(0, dtype), pointer(out), ONE
-    multiply = bound(name, shared(), LOWER, n, factor(1, dtype), *operands)
-
-    def run():
-        use_current_stream(shared())
-        multiply()
-
-    return run
+    one = bound(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
+    return functools.partial(gemv.multiply, [one], (matrix, v, out))
 
 
-PRODUCTS = {"gemv": gemv.product, "symv": symmetric_product}
+def calls(problem, product):
+    """What begins a solve and what an iteration is, two lists of functions; `product` as `gemv.cublas.product`."""
+    sizes, x, dtype, n = problem.sizes, problem.x, problem.x.dtype, len(problem.x)
+    empty, is_divided = functools.partial(problem.device.empty, (n,), dtype), sizes["algorithm"] == "jacobi"
+    r, q = empty(), empty()
+    z = empty() if is_divided else r
+    p = z if sizes["algorithm"] == "steepest" else empty()
+    scalars = problem.device.empty((len(SCALARS),), dtype)
+    its = {name: scalars[place : place + 1] for place, name in enumerate(SCALARS)}
+    rz = its["rz" if is_divided else "rr"]
+    count, end = np.int64(n), (np.int64(sizes["iterations"]), np.float64(sizes["tolerance"]))
+
+    def blas(name, *operands):
+        operands = (one if one is ONE else pointer(one) for one in operands)
+        return bound(name_of(name, dtype), handle(), ctypes.c_int64(n), *operands)
+
+    def launch(name, *arguments, threads=1):
+        kernel = cuda.kernel("descent", "cublas", name, dtype.name)
+        return functools.partial(kernel, (-(-threads // BLOCK),), (min(threads, BLOCK),), arguments)
+
+    sums = [blas("dot", r, ONE, r, ONE, its["rr"])]
+    divide = []
+    if is_divided:
+        sums.append(blas("dot", r, ONE, z, ONE, rz))
+        divide.append(launch("divide", problem.matrix, r, z, count, threads=n))
+    arrays = problem.matrix, problem.b, x, r, z, p, problem.history, problem.steps
+    begin = [
+        launch("begin", *arrays, count, end[0], np.int32(is_divided), threads=n),
+        *sums,
+        launch("first_entry", scalars, rz, problem.history),
+    ]
+    iteration = [
+        product(problem.matrix, p, q),
+        blas("dot", p, ONE, q, ONE, its["pq"]),
+        launch("length", scalars, problem.history, problem.steps, *end),
+        blas("axpy", its["alpha"], p, ONE, x, ONE),
+        blas("axpy", its["minus_alpha"], q, ONE, r, ONE),
+        *divide,
+        *sums,
+        launch("advance", scalars, rz, problem.history, problem.steps, *end),
+    ]
+    if p is not z:
+        iteration += [blas("scal", its["beta"], p, ONE), blas("axpy", its["one"], z, ONE, p, ONE)]
+    return begin, iteration
+
+
+def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal["off", "on"] = "off", batch: int = 0):
+    """The timed solve."""
+    begin, iteration = calls(problem, {"gemv": gemv.product, "symv": symmetric_product}[product])
+    iterations = problem.sizes["iterations"]
+    count = min(batch or iterations, iterations)
+    start, go_on = (
+        in_order([("stream", lambda: use_current_stream(handle())), *(("call", one) for one in part)])
+        for part in (begin, iteration * count)
+    )
+    if graph == "on":
+        # The first graph's trial leaves what the second one's needs.
+        stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
+        start, go_on = cuda.captured(start, stream), cuda.captured(go_on, stream)
+
+    def solve():
+        start()
+        for due in range(count, iterations + count, count):
+            go_on()
+            if batch and int(problem.steps[0]) < due:
+                return
+
+    return solve

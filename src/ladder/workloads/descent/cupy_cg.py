@@ -1,4 +1,4 @@
-"""Peer: CuPy's conjugate gradients, the product by cuBLAS; waits for every residual, which small systems are bound by."""
+"""Peer: CuPy's conjugate gradients, the product by cuBLAS; it waits for every residual, which bounds small systems."""
 
 from ladder.devices.card import load_cupy
 from ladder.workloads.descent.recorder import Recorder, tolerances

@@ -4,7 +4,7 @@ A thread has a contiguous share of the rows, four of them at once as in `gemv/op
 two parts of an iteration that wait for each other all threads meet, two or three times: small systems are bound by
 that. Each thread's part of a sum has a place of its own, and they are added in order, so that a run gives the same bits
 at every time. With `recompute` = k every k-th residual is b - A x, a second product; k = 1 is the program that reads A
-twice an iteration.
+twice an iteration. What is next to nothing makes conjugate gradients that recompute it diverge: give them a tolerance.
 """
 
 import numba
@@ -15,6 +15,8 @@ from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, part_of
 DEVICE = "host"
 RUNTIME = "numba"
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+# What all threads do together between two meetings.
+BEGIN, MULTIPLY, STEP, RECOMPUTE, TURN = range(5)
 
 
 @numba.njit(**OPTIONS)
@@ -35,20 +37,6 @@ def add(factor, v, out):
 
 
 @numba.njit(**OPTIONS)
-def turn(z, factor, p):
-    """p = z + factor p."""
-    for i in range(len(p)):
-        p[i] = z[i] + factor * p[i]
-
-
-@numba.njit(**OPTIONS)
-def subtract_from(b, out):
-    """out = b - out."""
-    for i in range(len(out)):
-        out[i] = b[i] - out[i]
-
-
-@numba.njit(**OPTIONS)
 def measure(r, z, weights, sums):
     """Write z = r / weights where there are any, and r.r and r.z to `sums`. Without weights z is r."""
     sums[0] = sums[1] = dot(r, r)
@@ -56,6 +44,46 @@ def measure(r, z, weights, sums):
         for i in range(len(r)):
             z[i] = r[i] / weights[i]
         sums[1] = dot(r, z)
+
+
+@numba.njit(**OPTIONS)
+def share(task, factor, first, end, matrix, b, x, vectors, weights, sums):
+    """A thread's share of a task: rows `first` to `end` of A and those elements of the vectors, and its own sums."""
+    r, z, p, q = vectors
+    own_x, own_r, own_z, own_p, own_q = x[first:end], r[first:end], z[first:end], p[first:end], q[first:end]
+    if task == MULTIPLY:
+        multiply(matrix[first:end], p, own_q)
+        sums[0] = dot(own_p, own_q)
+        return
+    if task == TURN:
+        for i in range(first, end):
+            p[i] = z[i] + factor * p[i]
+        return
+    if task == BEGIN:
+        for i in range(first, end):
+            x[i], r[i] = 0, b[i]
+        for i in range(first, min(end, len(weights))):
+            weights[i] = matrix[i, i]
+    elif task == RECOMPUTE:
+        multiply(matrix[first:end], x, own_r)
+        for i in range(first, end):
+            r[i] = b[i] - r[i]
+    else:
+        add(factor, own_p, own_x)
+        add(-factor, own_q, own_r)
+    measure(own_r, own_z, weights[first:end], sums)
+    if task == BEGIN:
+        for i in range(first, end):
+            p[i] = z[i]
+
+
+@numba.njit(parallel=True, **OPTIONS)
+def together(task, factor, matrix, b, x, vectors, weights, sums):
+    """A task on all threads, as many as `sums` has rows."""
+    threads = len(sums)
+    for thread in numba.prange(threads):
+        first, end = part_of(len(x), thread, threads)
+        share(task, factor, first, end, matrix, b, x, vectors, weights, sums[thread])
 
 
 @numba.njit(**OPTIONS)
@@ -67,7 +95,7 @@ def total(sums, column):
     return found
 
 
-@numba.njit(parallel=True, **OPTIONS)
+@numba.njit(**OPTIONS)
 def solve(matrix, b, x, history, steps, vectors, weights, sums, is_conjugate, tolerance, recompute, tiny):
     """Solve; shapes as in `ladder.workloads.descent`.
 
@@ -75,49 +103,23 @@ def solve(matrix, b, x, history, steps, vectors, weights, sums, is_conjugate, to
     conjugate. `weights`, for the diagonal of A, is empty without one. `sums` (threads, 2) is for the threads' parts.
     `tiny`, the least normal number of the dtype, keeps a residual of next to nothing from 0 / 0.
     """
-    r, z, p, q = vectors
-    threads, n = len(sums), len(b)
-    for thread in numba.prange(threads):
-        first, end = part_of(n, thread, threads)
-        for i in range(first, end):
-            x[i], r[i] = 0, b[i]
-        for i in range(first, min(end, len(weights))):
-            weights[i] = matrix[i, i]
-        measure(r[first:end], z[first:end], weights[first:end], sums[thread])
-        for i in range(first, end):
-            p[i] = z[i]
-    history[:] = 0
+    arrays = matrix, b, x, vectors, weights, sums
+    together(BEGIN, tiny, *arrays)
     rr, rz = total(sums, 0), total(sums, 1)
     limit = tolerance**2 * rr
+    history[:] = 0
     history[0], step = rr, 0
     while step < len(history) - 1 and rr > limit:
         step += 1
-        for thread in numba.prange(threads):
-            first, end = part_of(n, thread, threads)
-            multiply(matrix[first:end], p, q[first:end])
-            sums[thread, 0] = dot(p[first:end], q[first:end])
+        together(MULTIPLY, tiny, *arrays)
         alpha = rz / max(total(sums, 0), tiny)
-        is_recomputed = recompute > 0 and step % recompute == 0
-        if is_recomputed:
-            for thread in numba.prange(threads):
-                first, end = part_of(n, thread, threads)
-                add(alpha, p[first:end], x[first:end])
-        for thread in numba.prange(threads):
-            first, end = part_of(n, thread, threads)
-            if is_recomputed:
-                multiply(matrix[first:end], x, r[first:end])
-                subtract_from(b[first:end], r[first:end])
-            else:
-                add(alpha, p[first:end], x[first:end])
-                add(-alpha, q[first:end], r[first:end])
-            measure(r[first:end], z[first:end], weights[first:end], sums[thread])
+        together(STEP, alpha, *arrays)
+        if recompute > 0 and step % recompute == 0:
+            together(RECOMPUTE, tiny, *arrays)
         before, rr, rz = rz, total(sums, 0), total(sums, 1)
         history[step] = rr
         if is_conjugate:
-            beta = rz / max(before, tiny)
-            for thread in numba.prange(threads):
-                first, end = part_of(n, thread, threads)
-                turn(z[first:end], beta, p[first:end])
+            together(TURN, rz / max(before, tiny), *arrays)
     steps[0] = step
 
 

@@ -1,4 +1,4 @@
-"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A that is made in the timed run; bound by arithmetic."""
+"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A made in the timed run; bound by arithmetic."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve

@@ -1,0 +1,430 @@
+"""Solves by descent: the reference against theory, every variant through the check, and wrong ones caught."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sanitized
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads import descent
+from ladder.workloads.descent import loop, system, trajectory
+
+pytestmark = pytest.mark.xdist_group("descent")  # its functions are compiled once
+COUNTS = (1, 2, 17, 65, 512, 1000)
+DTYPES = ("float64", "float32")
+ALGORITHMS = descent.SIZES["algorithm"]
+ITERATIVE = ALGORITHMS[:3]
+# Sizes of a solve beside n: to a tolerance and for a fixed number of iterations, from both starts, rows scaled or not.
+SOLVES = (
+    {"kappa": 10.0, "iterations": 80, "tolerance": 1e-2, "start": "worst"},
+    {"kappa": 10.0, "iterations": 12, "start": "worst"},
+    {"kappa": 100.0, "iterations": 9, "start": "random", "scaling": "rows"},
+)
+BY_DEVICE = {"host": [], "cuda": []}
+for name in workloads.variants("descent"):
+    BY_DEVICE[workloads.constants("descent", name)["DEVICE"]].append(name)
+
+
+def sizes_of(**sizes):
+    return workloads.complete("descent", {"kappa": 10.0, "iterations": 12} | sizes)
+
+
+def problem_of(round=0, **sizes):
+    """A filled and poisoned problem."""
+    problem = make_problem(descent, Case("descent", "numpy_loop", sizes_of(**sizes), {"threads": 2}), host)
+    write(problem, round)
+    return problem
+
+
+def write(problem, round):
+    """The inputs of a round, and poison for the outputs."""
+    descent.fill(problem.inputs, problem.sizes, round, None)
+    descent.generate(problem, round)
+    validation.poison(problem.outputs)
+
+
+def checks_of(problem, round=0):
+    arguments = problem.sizes, {"b": problem.b}, problem.outputs, round, None, None, problem.sizes["dtype"]
+    return descent.check(*arguments)[0]
+
+
+def is_right(problem, round=0):
+    try:
+        require_right(problem, round, "")
+    except LadderError:
+        return False
+    return True
+
+
+def takes(variant, **values):
+    """Whether a variant's LIMITS allow a case of these sizes."""
+    return workloads.beyond_limits(Case("descent", variant, sizes_of(**values), {})) is None
+
+
+def require_right(problem, round, where):
+    validation.require_finite(problem.outputs, problem.output_kinds)
+    validation.require(checks_of(problem, round), where)
+
+
+def solves_of_host(**sizes):
+    """Have every variant of the host solve the second round's system once it is set up."""
+    problem = problem_of(**sizes)
+    for variant in BY_DEVICE["host"]:
+        if not takes(variant, **sizes):
+            continue
+        run = workloads.load_variant("descent", variant).setup(problem, threads=2)
+        write(problem, round=1)
+        before = problem.matrix.copy(), problem.b.copy()
+        with np.errstate(all="raise", under="ignore"):
+            run()
+        require_right(problem, 1, f"{variant}, {sizes}")
+        assert np.array_equal(problem.matrix, before[0])
+        assert np.array_equal(problem.b, before[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_variant_of_the_host_is_right_and_leaves_its_inputs(algorithm, dtype):
+    for n, solve in itertools.product(COUNTS, SOLVES):
+        solves_of_host(n=n, algorithm=algorithm, dtype=dtype, **solve)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "dtype"),
+    [
+        ("cg", "float32"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in [("jacobi", "float64"), ("direct", "float32")]),
+    ],
+)
+def test_every_variant_of_the_host_is_right_at_a_size_beyond_the_caches(algorithm, dtype):
+    solves_of_host(n=4097, algorithm=algorithm, dtype=dtype, iterations=8, start="random")
+
+
+@pytest.mark.parametrize("variant", ["openmp", "blas"])
+@pytest.mark.parametrize("threads", [1, 3, 7])
+def test_threads_beyond_the_rows_and_uneven_shares_are_right(variant, threads):
+    for n in (2, 5, 65):
+        problem = problem_of(n=n, start="random", algorithm="jacobi")
+        workloads.load_variant("descent", variant).setup(problem, threads=threads)()
+        require_right(problem, 0, variant)
+
+
+@pytest.mark.parametrize("recompute", [1, 7])
+@pytest.mark.parametrize("variant", ["openmp", "blas"])
+def test_a_residual_that_is_recomputed_is_right(variant, recompute):
+    for algorithm, n in itertools.product(ITERATIVE, (1, 17, 65)):
+        problem = problem_of(n=n, start="random", algorithm=algorithm, iterations=80, tolerance=1e-4, dtype="float64")
+        workloads.load_variant("descent", variant).setup(problem, threads=2, recompute=recompute)()
+        require_right(problem, 0, (variant, algorithm, n))
+
+
+@pytest.mark.parametrize("variant", ["openmp", "blas"])
+def test_a_residual_that_is_carried_along_falls_below_the_true_one(variant):
+    shares = []
+    for recompute in (0, 10):
+        problem = problem_of(n=65, iterations=200, dtype="float32")
+        workloads.load_variant("descent", variant).setup(problem, threads=2, recompute=recompute)()
+        require_right(problem, 0, variant)
+        shares.append(problem.history[-1] ** 0.5 / true_residual(problem))
+    assert shares[0] < 0.01
+    assert 0.5 < shares[1] < 2
+
+
+def true_residual(problem, round=0):
+    its = system.of(problem.sizes, round)
+    return np.linalg.norm(its.b - its.product(problem.x.astype(float)))
+
+
+def test_symv_reads_one_triangle():
+    problem = problem_of(n=65, algorithm="cg", start="random")
+    problem.matrix[np.triu_indices(65, 1)] = np.nan
+    workloads.load_variant("descent", "blas").setup(problem, threads=2, product="symv")()
+    require_right(problem, 0, "symv")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("algorithm", ITERATIVE)
+def test_a_residual_of_nothing_is_an_answer(algorithm, dtype):
+    """With kappa = 1 the first step ends at zero; of one or two unknowns the residual soon has a square of zero."""
+    for n, kappa, start in ((65, 1.0, "random"), (65, 1.0, "worst"), (1, 5.0, "random"), (2, 2.0, "random")):
+        solves_of_host(n=n, kappa=kappa, start=start, algorithm=algorithm, dtype=dtype, iterations=300)
+
+
+@pytest.mark.parametrize("kappa", [1.5, 10.0, 100.0, 1000.0])
+def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_faster(kappa):
+    for n in (64, 65, 1000):
+        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
+        exact = trajectory.Exact(its, 2.0**-53)
+        steepest = np.sqrt(trajectory.solve(its, "steepest", 40, 0.0, exact).history)
+        np.testing.assert_allclose(steepest[1:] / steepest[:-1], (kappa - 1) / (kappa + 1), rtol=1e-9)
+        its = system.of(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
+        steps = {name: steps_to(its, name, 1e-3) for name in ITERATIVE}
+        if kappa >= 10:
+            assert 2 * steps["cg"] < steps["steepest"]
+        assert steps["cg"] <= np.log(2e3 * kappa**0.5) / -np.log((kappa**0.5 - 1) / (kappa**0.5 + 1)) + 1
+        assert abs(steps["jacobi"] - steps["cg"]) <= 0.1 * steps["cg"]  # of a diagonal that is constant
+
+
+def steps_to(its, algorithm, tolerance):
+    """How many steps an exact solve takes to a tolerance."""
+    history = trajectory.solve(its, algorithm, 10_000, tolerance, trajectory.Exact(its, 2.0**-53)).history
+    return int(np.argmax(np.array(history) <= tolerance**2 * history[0]))
+
+
+def test_a_diagonal_that_varies_is_what_jacobi_is_for():
+    its = system.of(sizes_of(n=1000, kappa=10.0, dtype="float64", start="random", scaling="rows"), 0)
+    assert steps_to(its, "jacobi", 1e-3) < 0.7 * steps_to(its, "cg", 1e-3)
+
+
+@pytest.mark.parametrize("scaling", descent.SIZES["scaling"])
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 64, 257])
+def test_the_system_is_what_it_is_said_to_be(monkeypatch, n, scaling):
+    monkeypatch.setattr(system, "PART", 13)
+    for dtype, round in itertools.product(DTYPES, (0, 1)):
+        problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
+        its, matrix = system.of(problem.sizes, round), problem.matrix.astype(float)
+        expected = its.d[:, None] * its.d * its.c[(its.p[:, None] - its.p) % n]
+        np.testing.assert_array_equal(matrix, expected)
+        np.testing.assert_array_equal(matrix, matrix.T)
+        np.testing.assert_array_equal(problem.b, its.b)
+        assert set(its.d) <= ({1.0} if scaling == "none" else {1.0, 2.0, 4.0, 8.0})
+        np.testing.assert_array_equal(np.diag(matrix), its.diagonal)
+        assert np.linalg.norm(matrix, axis=1).max() <= its.row_norm * (1 + 1e-12)
+        assert np.linalg.norm(matrix, 2) <= its.norm * (1 + 1e-12)
+        eigenvalues = np.linalg.eigvalsh(matrix / its.d / its.d[:, None])
+        least = 1.0 if n == 1 else 1 / 50
+        np.testing.assert_allclose(eigenvalues[[0, -1]], [least, 1], rtol=1e-4 if dtype == "float32" else 1e-12)
+        x = np.random.default_rng(n).normal(size=n)
+        np.testing.assert_allclose(its.product(x), matrix @ x, atol=1e-12 * its.norm * n)
+
+
+def test_another_round_or_seed_has_another_system_and_the_same_round_the_same():
+    first, again = (problem_of(n=65, start="random") for _ in range(2))
+    np.testing.assert_array_equal(first.matrix, again.matrix)
+    np.testing.assert_array_equal(first.b, again.b)
+    for other in (problem_of(1, n=65, start="random"), problem_of(n=65, start="random", seed=2)):
+        assert (other.matrix != first.matrix)[~np.eye(65, dtype=bool)].mean() > 0.9
+        assert (other.b != first.b).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"kappa": 0.5}, "kappa=0.5 of descent is below 1"),
+        (
+            {"kappa": 100.0, "tolerance": 1e-5, "dtype": "float32"},
+            "can't be reached in float32 with kappa=100: ask for 6",
+        ),
+        ({"tolerance": 1.0}, "tolerance=1 of descent must be below 1"),
+        ({"scaling": "rows"}, "start=worst of descent is known without a scaling only"),
+        ({"tolerance": -0.1}, "tolerance=-0.1 of descent must be a number of at least 0"),
+        ({"kappa": None}, "descent needs a value for its size 'kappa'"),
+    ],
+)
+def test_a_system_that_makes_no_sense_is_a_sentence(changes, sentence):
+    with pytest.raises(LadderError) as error:
+        sizes_of(n=5, **changes)
+    assert sentence in str(error.value)
+
+
+def test_a_tolerance_that_the_type_reaches_is_taken():
+    assert sizes_of(n=5, kappa=100.0, tolerance=1e-4, dtype="float32")["tolerance"] == 1e-4
+    assert sizes_of(n=5, kappa=100.0, tolerance=1e-5, dtype="float64")["tolerance"] == 1e-5
+
+
+def test_too_few_iterations_for_a_tolerance_are_a_sentence():
+    problem = problem_of(n=65, iterations=10, tolerance=1e-3)
+    workloads.load_variant("descent", "blas").setup(problem, threads=1)()
+    with pytest.raises(
+        LadderError, match=r"iterations=10 of descent don't suffice for tolerance=0\.001: the exact solve"
+    ):
+        checks_of(problem)
+
+
+def test_the_cost_is_that_of_the_steps_that_were_found():
+    sizes = sizes_of(n=10, dtype="float32")
+    assert vars(descent.cost(sizes, {"steps": 7})) == {"flops": 1400, "bytes": 220, "precision": "float32"}
+    assert descent.cost(sizes | {"algorithm": "direct"}, {"steps": 0}).flops == pytest.approx(1000 / 3)
+    large = sizes_of(n=40_000, dtype="float32")
+    half = 2 * 40_000 * 40_001
+    assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [half, half, 7 * half]
+
+
+def iterated(problem, kind=None, **changes):
+    """Solve by whole arrays, in an arithmetic and with other sizes than the problem's, and write what is found."""
+    other = SimpleNamespace(sizes=problem.sizes | changes)
+    kind = kind or problem.x.dtype
+    other.matrix, other.b = problem.matrix.astype(kind), problem.b.astype(kind)
+    other.x, other.history = np.empty(len(other.b), kind), np.empty(other.sizes["iterations"] + 1, kind)
+    other.steps = problem.steps
+    loop.solve(np, lambda v: other.matrix @ v, other)
+    count = min(len(other.history), len(problem.history))
+    problem.x[...], problem.history[...] = other.x, 0
+    problem.history[:count] = other.history[:count]
+
+
+def steps_due(problem):
+    """How many steps the problem takes."""
+    iterated(problem)
+    return int(problem.steps[0])
+
+
+def only_the_first_row(problem):
+    """As if A were circulant."""
+    n = len(problem.b)
+    whole = SimpleNamespace(**vars(problem))
+    whole.matrix = problem.matrix[0, (np.arange(n)[:, None] - np.arange(n)) % n]
+    iterated(whole)
+
+
+def at_a_higher_precision(problem):
+    iterated(problem, kind=np.float64)
+
+
+def at_a_lower_precision(problem):
+    iterated(problem, kind={"float64": np.float32, "float32": np.float16}[problem.x.dtype.name])
+
+
+def one_step_early(problem):
+    iterated(problem, iterations=steps_due(problem) - 1, tolerance=0.0)
+
+
+def one_step_late(problem):
+    iterated(problem, iterations=steps_due(problem) + 1, tolerance=0.0)
+
+
+def one_step_early_and_called_the_end(problem):
+    one_step_early(problem)
+    problem.history[problem.steps[0]] = 0
+
+
+def by_another_algorithm(problem):
+    iterated(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
+
+
+def drifted(problem):
+    """x is off, and the history says nothing of it."""
+    iterated(problem)
+    problem.x[...] *= 1 + 1e-2
+
+
+def with_zeros(problem):
+    problem.x[...], problem.history[...], problem.steps[...] = 0, 0, 0
+
+
+def with_nothing(problem):
+    pass
+
+
+def with_a_nan(problem):
+    iterated(problem)
+    problem.x[-1] = np.nan
+
+
+def of_the_round_before(problem):
+    before = problem_of(1, **problem.sizes)
+    iterated(before)
+    for name, array in problem.outputs.items():
+        array[...] = before.outputs[name]
+
+
+def with_more_steps_than_asked_for(problem):
+    iterated(problem)
+    problem.steps[0] = problem.sizes["iterations"] + 1
+
+
+def with_a_history_beyond_its_end(problem):
+    iterated(problem)
+    problem.steps[0] -= 1
+
+
+WRONG = [
+    only_the_first_row,
+    at_a_higher_precision,
+    at_a_lower_precision,
+    one_step_early,
+    one_step_late,
+    one_step_early_and_called_the_end,
+    by_another_algorithm,
+    drifted,
+    with_zeros,
+    with_nothing,
+    with_a_nan,
+    of_the_round_before,
+    with_more_steps_than_asked_for,
+    with_a_history_beyond_its_end,
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("spoil", WRONG)
+def test_wrong_solves_are_noticed(spoil, dtype):
+    if spoil is at_a_higher_precision and dtype == "float64":
+        return
+    for n, algorithm, tolerance, start in itertools.product(
+        (65, 512), ("steepest", "cg"), (0.0, 1e-2), ("worst", "random")
+    ):
+        if spoil is one_step_late and not tolerance:
+            continue  # there is no room for it
+        is_short = (algorithm, start) == ("cg", "worst")  # two steps, of two modes
+        if is_short and spoil is at_a_higher_precision:
+            continue
+        iterations = 2 if is_short and not tolerance else 60 if tolerance else 10
+        problem = problem_of(
+            n=n, algorithm=algorithm, tolerance=tolerance, start=start, dtype=dtype, iterations=iterations
+        )
+        iterated(problem)
+        assert is_right(problem), (n, algorithm, tolerance, start)
+        validation.poison(problem.outputs)
+        spoil(problem)
+        assert not is_right(problem), (n, algorithm, tolerance, start)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("wrong", [1e-4, np.nan, np.inf])
+def test_an_x_that_a_factorisation_gets_wrong_is_noticed(wrong, dtype):
+    for n, scaling in itertools.product((1, 17, 65), descent.SIZES["scaling"]):
+        problem = problem_of(n=n, algorithm="direct", start="random", dtype=dtype, scaling=scaling)
+        workloads.load_variant("descent", "scipy_cholesky").setup(problem, threads=1)()
+        assert is_right(problem)
+        problem.x[-1] += wrong * np.abs(problem.x).max()
+        assert not is_right(problem)
+        with_zeros(problem)
+        assert not is_right(problem)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [*COUNTS, 4097])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("variant", BY_DEVICE["cuda"])
+def test_every_variant_for_a_gpu_is_right(variant, algorithm, n, dtype):
+    for solve in SOLVES:
+        sizes = {"n": n, "algorithm": algorithm, "dtype": dtype, **solve}
+        if takes(variant, **sizes):
+            solved_on_card(variant, {}, **sizes)
+
+
+def solved_on_card(variant, tuning, **sizes):
+    """Have a variant solve the second round's system on the card once it is set up, and check it."""
+    case = sanitized.case("descent", variant, tuning, **sizes)
+    problem = sanitized.solved(case, round=1)
+    validation.require(sanitized.judged(problem, case, round=1), f"{variant}, {sizes}, {tuning}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("batch", [0, 1, 5])
+@pytest.mark.parametrize("graph", ["off", "on"])
+@pytest.mark.parametrize("product", ["gemv", "symv"])
+def test_cublas_is_right_by_either_product_and_in_graphs(product, graph, batch, dtype):
+    tuning = {"product": product, "graph": graph, "batch": batch}
+    for algorithm, n, solve in itertools.product(ITERATIVE, (1, 17, 65), SOLVES):
+        solved_on_card("cublas", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)
