@@ -117,6 +117,23 @@ def test_what_is_not_installed_is_left_out(variant):
     assert [one.left_out for one in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ('{"form": ("nn",)}', [None, "takes form nn only"]),
+        ('{"form": ("nt", "nn")}', [None, "takes form nt or nn only"]),
+        ('{"m": (2, 4)}', ["takes m from 2 to 4 only"] * 2),
+        ('{"way": ("near",)}', ["takes way near only"] * 2),
+        ('{"threads": (1, 1), "k": (1, 9), "way": ("near", "far"), "none": (1, 1)}', [None, None]),
+    ],
+)
+def test_what_is_beyond_a_variant_s_limits_is_left_out(variant, limits, expected):
+    text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): 1"
+    name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
+    found = planned({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
+    assert [one.left_out for one in found] == [each and f"gemm/{name} {each}" for each in expected]
+
+
 def test_peers_can_be_switched_off():
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     variants = {"host": {"product": "blas", "threads": 1}, "numpy_loop": {"threads": 1}}
@@ -135,7 +152,7 @@ def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of fma, gemm, gemv, mlp, stream."),
+        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of descent, "),
         ({"variants": {"absent": {"threads": 1}}}, "There is no variant 'absent' of gemm"),
         ({"variants": {"reference": {}}}, "There is no variant 'reference' of gemm"),
         ({"sizes": {"m": 1, "n": 1}}, "gemm needs a value for its size 'k'"),

@@ -1,12 +1,17 @@
 """Solves by descent: the reference against theory, every variant through the check, and wrong ones caught."""
 
+import ctypes
+import functools
 import itertools
+import shutil
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sanitized
+from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.devices import host
 from ladder.errors import LadderError
@@ -264,7 +269,8 @@ def iterated(problem, kind=None, **changes):
     other.matrix, other.b = problem.matrix.astype(kind), problem.b.astype(kind)
     other.x, other.history = np.empty(len(other.b), kind), np.empty(other.sizes["iterations"] + 1, kind)
     other.steps = problem.steps
-    loop.solve(np, lambda v: other.matrix @ v, other)
+    with np.errstate(all="ignore"):  # wrong ones may diverge
+        loop.solve(np, lambda v: other.matrix @ v, other)
     count = min(len(other.history), len(problem.history))
     problem.x[...], problem.history[...] = other.x, 0
     problem.history[:count] = other.history[:count]
@@ -398,6 +404,99 @@ def test_an_x_that_a_factorisation_gets_wrong_is_noticed(wrong, dtype):
         assert not is_right(problem)
         with_zeros(problem)
         assert not is_right(problem)
+
+
+class Kernels:
+    """The kernels of cublas.cu on the CPU; `get` takes the place of `cuda.kernel`."""
+
+    FRAME = """
+    #include <algorithm>
+    #define __global__
+    #define __device__
+    using std::max;
+    struct Index {{ unsigned x = 0; }};
+    static Index blockIdx, threadIdx, blockDim, gridDim;
+    #include "{source}"
+    extern "C" void place(unsigned block, unsigned thread, unsigned blocks, unsigned threads) {{
+      blockIdx.x = block, threadIdx.x = thread, gridDim.x = blocks, blockDim.x = threads;
+    }}
+    """
+
+    def __init__(self, folder, dtype):
+        macros = binaries.macros(binaries.slug("descent", "cublas", dtype, {}))
+        (folder / "frame.cpp").write_text(self.FRAME.format(source=binaries.source_of("descent", "cublas")))
+        options = ["-std=c++20", "-shared", "-fPIC", *(f"-D{name}={value}" for name, value in macros.items())]
+        subprocess.run(["g++", *options, folder / "frame.cpp", "-o", folder / "kernels.so"], check=True)
+        self.library = ctypes.CDLL(str(folder / "kernels.so"))
+
+    def get(self, workload, variant, name, dtype):
+        def launch(grid, block, arguments):
+            values = [pointer(one) if np.ndim(one) else scalar(one) for one in arguments]
+            for at in itertools.product(range(grid[0]), range(block[0])):
+                self.library.place(*at, grid[0], block[0])
+                self.library[name](*values)
+
+        return launch
+
+
+def scalar(value):
+    return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+
+
+def pointer(array):
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def of_cublas(name, handle, n, *operands):
+    """A call of cuBLAS on the host, whose pointers are arrays and whose factors lie in arrays of one element."""
+
+    def dot(x, incx, y, incy, result):
+        result[0] = x @ y
+
+    def axpy(alpha, x, incx, y, incy):
+        y += alpha[0] * x
+
+    def scal(alpha, x, incx):
+        x *= alpha[0]
+
+    def symv(n, alpha, matrix, lda, x, incx, beta, y, incy):
+        whole = np.triu(matrix)  # by columns that is the lower triangle
+        y[...] = (whole + np.triu(matrix, 1).T) @ x
+
+    function = {"dot": dot, "axpy": axpy, "scal": scal, "symv": symv}[name[len("cublasS") : -len("_v2_64")]]
+    return functools.partial(function, *operands)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    return {dtype: Kernels(tmp_path_factory.mktemp(dtype), dtype) for dtype in DTYPES}
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.parametrize("product", ["gemv", "symv"])
+@pytest.mark.parametrize("batch", [0, 5])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_cublas_is_asked_for_is_a_solve(monkeypatch, compiled, dtype, batch, product):
+    from ladder.workloads.descent import cublas
+
+    def multiply(matrix, v, out):
+        return lambda: np.matmul(matrix, v, out=out)
+
+    def nothing(*arguments):
+        return None
+
+    stand_ins = {"bound": of_cublas, "pointer": lambda array: array, "factor": lambda value, dtype: [value]}
+    for name, stand_in in (stand_ins | dict.fromkeys(("handle", "shared", "use_current_stream"), nothing)).items():
+        monkeypatch.setattr(cublas, name, stand_in)
+    monkeypatch.setattr(cublas.cuda, "kernel", compiled[dtype].get)
+    monkeypatch.setattr(cublas.gemv, "product", multiply)
+    monkeypatch.setattr(cublas.gemv, "multiply", lambda calls, arrays: calls[0]())
+    for algorithm, n, solve in itertools.product(ITERATIVE, (1, 17, 300), SOLVES):
+        problem = problem_of(n=n, algorithm=algorithm, dtype=dtype, **solve)
+        run = cublas.setup(problem, product=product, batch=batch)
+        write(problem, round=1)
+        run()
+        require_right(problem, 1, (algorithm, n, solve))
 
 
 @pytest.mark.gpu

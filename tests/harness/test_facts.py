@@ -1,0 +1,160 @@
+"""What a run finds, inputs that are generated where they lie, and sizes with a default, by a workload made for that."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from conftest import PROTOCOL
+from ladder.catalogue import sources, workloads
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import measure, worker
+from ladder.planning import configuration
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.report import collect
+
+WORKLOAD = """
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import compare
+
+SIZES = {"n": int, "share": 0.5, "count": 3, "dtype": ("float64",)}
+FACTS = ("steps", "least")
+GENERATED = ("large",)
+STATEFUL = False
+
+
+def data_set(sizes):
+    return None
+
+
+def reference_sizes(sizes):
+    return None
+
+
+def rounds(sizes):
+    return 2
+
+
+def arrays(sizes):
+    inputs = {"large": ((sizes["n"],), "float64"), "small": ((1,), "float64")}
+    return inputs, {"y": ((sizes["n"],), "float64"), "steps": ((1,), "int64"), "least": ((1,), "int64")}
+
+
+def fill(inputs, sizes, round, data):
+    inputs["small"][...] = 1 + round
+    return ["small"]
+
+
+def generate(problem, round):
+    problem.large[...] = 10 * (1 + round)
+
+
+def cost(sizes, facts):
+    return SimpleNamespace(flops=facts["steps"], bytes=facts["least"] + sizes["n"], precision="float64")
+
+
+def check(sizes, inputs, outputs, round, data, reference, precision):
+    assert list(inputs) == ["small"]
+    return [compare("sum", outputs["y"], np.full(sizes["n"], 11.0 * (1 + round)), 0.0)], None
+"""
+VARIANT = """
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "blas"
+
+
+def setup(problem, *, threads: int):
+    def run():
+        np.add(problem.large, problem.small, out=problem.y)
+        problem.steps[0], problem.least[0] = 7, 70
+
+    return run
+"""
+
+
+@pytest.fixture(autouse=True)
+def finding(tmp_path, monkeypatch):
+    """The workload in a folder of the user's, and the working directory a study's."""
+    folder = tmp_path / "own/finding"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(WORKLOAD)
+    (folder / "numpy.py").write_text(VARIANT)
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    sources.forget()
+    yield
+    sources.forget()
+
+
+def case_of(**sizes):
+    return Case("finding", "numpy", workloads.complete("finding", {"n": 5} | sizes), {"threads": 1}, "warm")
+
+
+def test_what_a_run_finds_is_in_the_record_and_the_table_and_its_cost_goes_by_that():
+    case = case_of()
+    path = record.path_of("here", case.key)
+    measure.measure(case, path, configuration.protocol(PROTOCOL), "here")
+    found = record.read(path)
+    assert [process["facts"] for process in found["processes"]] == [{"steps": 7, "least": 70}]
+    assert (found["cost"]["flops"], found["cost"]["bytes"]) == (7, 75)
+    about = {"key": case.key, "machine": "here", "left_out": None, "sources": found["sources"]}
+    collect.collect({"experiment": "one", "cases": [about]}, "tables", [])
+    samples = collect.load("tables")["samples"]
+    assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
+    assert samples["steps"].dtype == np.int64
+    assert json.loads(Path(path).read_text())["processes"][0]["facts"]["steps"] == 7
+
+
+def test_the_cost_goes_by_the_least_that_any_process_found():
+    cost = measure.cost_of(case_of(), [{"steps": 9, "least": 20}, {"steps": 8, "least": 30}])
+    assert (cost.flops, cost.bytes) == (8, 25)
+
+
+def test_generated_inputs_are_never_staged_and_new_in_every_round(monkeypatch):
+    staged, generated = [], []
+    workload, staging = workloads.load("finding"), host.staging
+    generate = workload.generate
+    monkeypatch.setattr(host, "staging", lambda arrays: staged.extend(arrays) or staging(arrays))
+    monkeypatch.setattr(host, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
+    limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+    job = SimpleNamespace(data={}, reference=None, **limits)
+    found = worker.work(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
+    assert set(staged) == {"small"}
+    # Before the set-up, in each round, before the samples, and before the last check.
+    assert generated == [0, 0, 1, 0, 0]
+    assert found["facts"] == {"steps": 7, "least": 70}
+
+
+def test_a_size_may_have_a_number_as_its_default():
+    assert case_of().sizes == {"n": 5, "share": 0.5, "count": 3, "dtype": "float64"}
+    assert case_of(share=0, count=0).slug == "n=5,share=0.0,count=0,dtype=float64,cache=warm,threads=1"
+    assert case_of(share=2).sizes["share"] == 2.0
+    assert Case.parse("finding", "numpy", case_of(share=1e-6).slug) == case_of(share=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "need"),
+    [
+        ({"share": -0.1}, "share=-0.1 of finding must be a number of at least 0"),
+        ({"share": float("nan")}, "share=nan of finding must be a number of at least 0"),
+        ({"share": "half"}, "share='half' of finding must be a number of at least 0"),
+        ({"share": True}, "share=True of finding must be a number of at least 0"),
+        ({"count": 0.5}, "count=0.5 of finding must be a whole number of at least 0"),
+        ({"count": -1}, "count=-1 of finding must be a whole number of at least 0"),
+    ],
+)
+def test_a_number_that_a_size_may_not_be_is_a_sentence(sizes, need):
+    with pytest.raises(LadderError) as error:
+        case_of(**sizes)
+    assert need in str(error.value)
