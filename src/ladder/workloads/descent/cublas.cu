@@ -48,11 +48,13 @@ extern "C" __global__ void length(Scalars *its, const REAL *history, const long 
   its->minus_alpha = -its->alpha;
 }
 
-// The next entry of the history, and the share of the last direction in the next one.
+// The next entry of the history, and the share of the last direction in the next one: none once the solve has ended, so
+// that directions stay finite.
 extern "C" __global__ void advance(Scalars *its, const REAL *rz, REAL *history, long long *steps, long long iterations,
                                    double tolerance) {
-  if (!goes_on(its->squared, history, steps[0], iterations, tolerance)) return;
+  const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);
+  its->beta = is_due ? *rz / max(its->product, TINY) : REAL(0);
+  if (!is_due) return;
   history[++steps[0]] = its->squared = its->rr;
-  its->beta = *rz / max(its->product, TINY);
   its->product = *rz;
 }
