@@ -56,7 +56,7 @@ def RawKernel(source, name):
     return lambda *arguments: None
 
 
-def RawModule(path):
+def RawModule(path, enable_cooperative_groups=False):
     return SimpleNamespace(get_function=lambda name: launch)
 
 

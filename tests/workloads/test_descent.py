@@ -267,7 +267,7 @@ def test_the_cost_is_that_of_the_steps_that_were_found():
     assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [half, half, 7 * half]
 
 
-def iterated(problem, kind=None, **changes):
+def iterated(problem, kind=None, product=np.matmul, **changes):
     """Solve by whole arrays, in an arithmetic and with other sizes than the problem's, and write what is found."""
     other = SimpleNamespace(sizes=problem.sizes | changes)
     kind = kind or problem.x.dtype
@@ -275,7 +275,7 @@ def iterated(problem, kind=None, **changes):
     other.x, other.history = np.empty(len(other.b), kind), np.empty(other.sizes["iterations"] + 1, kind)
     other.steps = problem.steps
     with np.errstate(all="ignore"):  # wrong ones may diverge
-        loop.solve(np, lambda v: other.matrix @ v, other)
+        loop.solve(np, lambda v: product(other.matrix, v), other)
     count = min(len(other.history), len(problem.history))
     problem.x[...], problem.history[...] = other.x, 0
     problem.history[:count] = other.history[:count]
@@ -301,6 +301,17 @@ def at_a_higher_precision(problem):
 
 def at_a_lower_precision(problem):
     iterated(problem, kind={"float64": np.float32, "float32": np.float16}[problem.x.dtype.name])
+
+
+def of_operands_at_a_lower_precision(problem):
+    """As tensor cores have them: of 11 bits in float32, and 24 in float64."""
+
+    def rounded(array):
+        mantissa, exponent = np.frexp(array)
+        bits = 2.0 ** {"float32": 11, "float64": 24}[array.dtype.name]
+        return np.ldexp(np.round(mantissa * bits) / bits, exponent).astype(array.dtype)
+
+    iterated(problem, product=lambda matrix, v: rounded(matrix) @ rounded(v))
 
 
 def one_step_early(problem):
@@ -360,6 +371,7 @@ WRONG = [
     only_the_first_row,
     at_a_higher_precision,
     at_a_lower_precision,
+    of_operands_at_a_lower_precision,
     one_step_early,
     one_step_late,
     one_step_early_and_called_the_end,
@@ -392,6 +404,14 @@ def test_wrong_solves_are_noticed(algorithm, start, dtype):
             validation.poison(problem.outputs)
             spoil(problem)
             assert not is_right(problem), (spoil.__name__, sizes)
+
+
+@pytest.mark.parametrize("algorithm", ["steepest", "cg"])
+def test_sums_in_order_are_within_the_bound_however_long(algorithm):
+    for n, start in itertools.product((65, 1000), ("worst", "random")):
+        problem = problem_of(n=n, algorithm=algorithm, start=start, dtype="float32", iterations=8)
+        iterated(problem, product=lambda matrix, v: np.cumsum(matrix * v, axis=1, dtype=v.dtype)[:, -1])
+        assert is_right(problem), (n, start)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -66,10 +66,12 @@ class Noisy(Exact):
         return self.unit * self.generator.uniform(-1, 1, count)
 
     def product(self, v):
-        """Sums of n products: errors of sqrt(n) u |row| |v|."""
-        n = len(v)
+        """Sums of n products whose signs are random: errors of u |row| |v|, though they be added one after the other.
+
+        As in `random_sum_factor`: n roundings of partial sums of up to |row| |v| / sqrt(n).
+        """
         exact = self.system.product(v, self.eigenvalues)
-        return exact + self.draw(n) * np.sqrt(n) * self.system.row_norm * np.linalg.norm(v)
+        return exact + self.draw(len(v)) * self.system.row_norm * np.linalg.norm(v)
 
     def dot(self, u, v):
         return super().dot(u, v) * (1 + self.draw() * np.sqrt(len(u)))
