@@ -20,6 +20,15 @@ ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_tiled": 2.5e4, "cuda_mma": 5e4, "cublas": 5.5e4}
 
+CURVES = {
+    "mlp": [
+        {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
+        for epoch in (1, 2, 3)
+    ],
+    "descent": [{"step": step, "residual": 0.5**step, "reference": 0.5**step, "bound": 1e-6} for step in range(20)],
+}
+FACTS = {"descent": {"steps": 20}}
+
 
 def seconds(case, flops, process, sample):
     """A time that falls with the threads and differs a little between processes and samples."""
@@ -51,16 +60,13 @@ def record(case, processes, converged):
         parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
         parts |= parts_on_ranks(case, times[0])
         phases = [parts | (COPIES if device == "cuda" else {})] * 2
-        curve = [
-            {"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch, "loss_bound": 1e-13, "accuracy": 0.9}
-            for epoch in (1, 2, 3)
-        ]
         return {
             "threads": {"runtimes": {"numba": case.threads}},
             "samples": times,
             "phases": phases,
             "checks": [],
-            "curve": curve if case.workload == "mlp" else [],
+            "curve": CURVES.get(case.workload, []),
+            "facts": FACTS.get(case.workload, {}),
         }
 
     found = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}

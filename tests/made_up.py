@@ -31,14 +31,14 @@ def gain(threads):
     return {1: 1.0, 2: 1.9, 4: 3.7, 6: 3.8, 12: 3.9, 24: 2.0}.get(threads, 1.0)
 
 
-def case_rows(machine, experiment, case, seconds, processes=3, samples=10, spread=0.002):
-    """The rows of samples.csv of one case, around a median in seconds."""
-    cost = load(case.workload).cost(case.sizes)
+def case_rows(machine, experiment, case, seconds, processes=3, samples=10, spread=0.002, facts=None):
+    """The rows of samples.csv of one case, around a median in seconds; with what its run found, if that is stated."""
+    cost = load(case.workload).cost(case.sizes, *([facts] if facts else []))
     noise = np.random.default_rng(len(case.slug)).normal(0, spread, (processes, samples))
     own = {"machine": machine, "experiment": experiment, "workload": case.workload, "variant": case.variant}
     own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
     own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True}
-    own |= vars(cost) | {"precision": precision(case), "threads_found": case.threads}
+    own |= vars(cost) | {"precision": precision(case), "threads_found": case.threads} | (facts or {})
     if own["device"] == "cuda":
         own["throttled"] = case.variant == "cublas"
     rows = []
@@ -240,13 +240,17 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
     }
 
 
-def study(machine=MACHINE, **choices):
-    """A study of one machine with its description."""
+def description():
+    """What a machine is."""
     cpu = {"Model name": "A CPU with 100% of a_name & more", "L2 cache": "2 MiB (2 instances)", "Vector units": "avx2"}
     about = {"cpu": cpu, "cores": 24, "memory": 2**35, "system": "Linux 6.1.0-30-amd64", "python": "3.11.2"}
     about["libraries"] = {"numpy": "2.4.6", "scipy": "1.17.1", "numba": "0.68.1"}
-    about["gpus"] = [{"name": "A GPU_100", "driver": "580.1"}]
-    return Study(tables(machine, **choices), machine, {machine: about})
+    return about | {"gpus": [{"name": "A GPU_100", "driver": "580.1"}]}
+
+
+def study(machine=MACHINE, **choices):
+    """A study of one machine with its description."""
+    return Study(tables(machine, **choices), machine, {machine: description()})
 
 
 def kernel_report():

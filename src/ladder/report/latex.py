@@ -10,6 +10,7 @@ SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
 }
 TIMES = [(1.0, r"\second"), (1e-3, r"\milli\second"), (1e-6, r"\micro\second"), (1e-9, r"\nano\second")]
 RATES = [(1e12, r"\tera"), (1e9, r"\giga"), (1e6, r"\mega"), (1e3, r"\kilo"), (1.0, "")]
+JOULES = [(1e3, r"\kilo\joule"), (1.0, r"\joule"), (1e-3, r"\milli\joule")]
 PREFIXES = {"flops": r"\flops", "bandwidth": r"\bytes"}
 
 
@@ -61,9 +62,15 @@ def scaled(value, scales):
     return next(((scale, unit) for scale, unit in scales if abs(value) >= scale), scales[-1])
 
 
-def seconds(value):
+def seconds(value, count=3):
     """A time in s, ms, µs or ns, whichever gives a number of at least 1."""
     scale, unit = scaled(value, TIMES)
+    return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
+
+
+def joules(value):
+    """An energy in kJ, J or mJ."""
+    scale, unit = scaled(value, JOULES)
     return f"\\qty{{{digits(value / scale)}}}{{{unit}}}"
 
 

@@ -32,11 +32,12 @@ def bands(figure, counts, beside=3, inches=None):
     """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
 
     Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
-    to three panels in a row, and `inches`, by machine, says how the height is shared if not by rows.
+    to three panels in a row. Where they do, `inches`, by machine, says how the height is shared if not by rows.
     """
     narrow = max(counts.values()) == 1
     columns = min(len(counts), beside) if narrow else 1
-    heights = None if narrow else list((inches or {name: -(-count // 3) for name, count in counts.items()}).values())
+    inches = inches or {name: -(-count // 3) for name, count in counts.items()}
+    heights = None if columns > 1 else list(inches.values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
     names, found = wrapped(counts, 84 // columns), {}
     for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):

@@ -1,0 +1,110 @@
+"""The waterfall of a ladder: its rungs downwards, their times along, and what each gains over the one above.
+
+Every process is a dot, its median, since processes come in states that one interval would hide. A tick is the time that
+a model predicts, a line the ceiling.
+"""
+
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from ladder.report import ratios
+from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
+from ladder.statistics import claims
+
+INCHES = 0.165  # height of a rung
+AROUND = 0.72  # inches of a panel above and below its rungs
+GAP = 0.5  # before the peers, in rungs
+SPREAD = 0.6  # of a rung's height, over which its processes are spread
+BESIDE = 44  # points from a panel to what a rung gains
+TICK = {"color": theme.DARK, "linewidth": 1.3}
+CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None."""
+
+    label: str
+    method: str
+    processes: list
+    predicted: float | None
+    converged: bool
+    is_peer: bool = False
+
+
+def figure(found, what, ceiling):
+    """Panels below each other, {machine: (title, [Rung], seconds of the ceiling or None)}; peers are last.
+
+    `what` says whose time it is, `ceiling` what the line is.
+    """
+    tall = {name: INCHES * (len(rungs) + GAP) + AROUND for name, (_, rungs, _) in found.items()}
+    drawn = layout.new(0.3 + sum(tall.values()))
+    bands = layout.bands(drawn, dict.fromkeys(found, 1), beside=1, inches=tall)
+    for name, (title, rungs, least) in found.items():
+        (axes,) = bands[name]
+        fill(axes, rungs, least)
+        axes.set_title(title)
+        axes.set_xlabel(what)
+    every = [rung for _, rungs, _ in found.values() for rung in rungs]
+    lines = [(None, any(least for *_, least in found.values()), CEILING, ceiling)]
+    lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
+    layout.legend(drawn, [dot(), *entries(lines)], all(rung.converged for rung in every))
+    return drawn
+
+
+def fill(axes, rungs, least):
+    """The rungs of a machine, with the median's time beside each and its gain between it and the one above."""
+    places = [at + GAP * rung.is_peer for at, rung in enumerate(rungs)]
+    dots = pd.DataFrame(
+        {"method": rung.method, "seconds": seconds, "at": place, "converged": rung.converged}
+        for at, rung in zip(places, rungs, strict=True)
+        for seconds, place in spread(rung.processes, at)
+    )
+    shown = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
+    marks.mark(axes, dots, "seconds", "at", shown, size=5)
+    known = [(rung.predicted, at) for at, rung in zip(places, rungs, strict=True) if rung.predicted]
+    for predicted, at in known:
+        axes.plot([predicted] * 2, [at - 0.4, at + 0.4], **TICK, zorder=2)
+    if least:
+        axes.axvline(least, **CEILING, zorder=1)
+    axes.set_yticks(places, [rung.label for rung in rungs])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(places[-1] + 0.6, -0.6)
+    ends = [*dots["seconds"], *(predicted for predicted, _ in known), *filter(None, [least])]
+    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5))
+    axes.grid(axis="x")
+    write(axes, places, rungs)
+
+
+def spread(processes, at):
+    """Each process's median and its place on a rung's line, one below the other."""
+    step = SPREAD / max(len(processes) - 1, 1)
+    start = at - step * (len(processes) - 1) / 2
+    return [(claims.middle([times]), start + step * number) for number, times in enumerate(processes)]
+
+
+def write(axes, places, rungs):
+    """Beside each rung its time; beside that, between two rungs, how many times the upper one's time is the lower's."""
+    right = bars.BESIDE | {"xycoords": ("axes fraction", "data")}
+    for at, rung in zip(places, rungs, strict=True):
+        axes.annotate(formats.time(claims.middle(rung.processes)), (1, at), (3, 0), **right)
+    for at, upper, lower in zip(places, rungs, rungs[1:], strict=False):
+        if not lower.is_peer:
+            gain = claims.quotient(upper.processes, lower.processes)
+            axes.annotate(ratios.plain(gain), (1, at + 0.5), (BESIDE, 0), **right)
+
+
+def dot():
+    """The legend's entry of a process."""
+    return Line2D([], [], color=theme.DARK, marker="o", ms=3, linestyle="", label="a process")
+
+
+def entries(lines):
+    """The legend's entries of lines and ticks that are shown: (marker, whether it is, style, label)."""
+    return [
+        Line2D([], [], **(style | {"linestyle": ""} if marker else style), marker=marker, ms=8, mew=1.3, label=label)
+        for marker, is_shown, style, label in lines
+        if is_shown
+    ]

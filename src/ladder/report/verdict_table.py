@@ -1,0 +1,65 @@
+"""The table of verdicts: the claim, its number then, the number now with its interval, the verdict, the cause."""
+
+from dataclasses import dataclass
+
+from ladder.report import latex, ratios
+from ladder.report.cells import NONE
+from ladder.report.phrases import Missing, with_prefix
+from ladder.statistics import claims
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim with its answer, all in LaTeX: the claim, its number then, what testing it needs, the cause found."""
+
+    key: str
+    text: str
+    then: str
+    needs: str
+    cause: str | None
+    answer: claims.Answer
+
+
+def table(found):
+    """The verdicts as LaTeX; claims that nothing was measured for stand there with what they need."""
+    claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.29, 0.19, 0.27))
+    return latex.table(
+        f"{claim}r{now}l{why}", ["Claim", "Then", "Now", "Verdict", "Cause"], [cells(one) for one in found]
+    )
+
+
+def cells(one):
+    """The cells of a claim."""
+    now = ratios.latex(one.answer.found) if one.answer.found else NONE
+    return [one.text, one.then or NONE, now, one.answer.verdict, cause(one)]
+
+
+def cause(one):
+    """The last cell: why, or what keeps the claim undecided or untested."""
+    if one.answer.verdict == claims.NOT_TESTED:
+        return f"needs {one.needs}"
+    if one.answer.verdict == claims.UNDECIDED:
+        return seen(one.answer)
+    return one.cause or NONE
+
+
+def seen(answer):
+    """The smallest change that could have been seen."""
+    if answer.detectable > 10:
+        return "too few processes to see any change"
+    return f"a change could be seen from {latex.percent(answer.detectable, 2)} on"
+
+
+def numbers(found):
+    """Each claim's verdict and ratio, `<key>/verdict` and `<key>/now`."""
+    parts = (
+        with_prefix(
+            one.key,
+            {
+                "verdict": Missing(claims.NOT_TESTED) if one.answer.found is None else one.answer.verdict,
+                "now": ratios.prose(one.answer.found),
+            },
+        )
+        for one in found
+    )
+    return {key: value for part in parts for key, value in part.items()}

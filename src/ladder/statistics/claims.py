@@ -1,0 +1,104 @@
+"""Verdicts on what is claimed of a ratio: confirmed, weaker, refuted, undecided or not tested.
+
+A ratio is the quotient of two medians over processes of the processes' medians, the numbers that a table shows, and it
+has one interval for every purpose: at LEVEL, since verdicts come in dozens.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from ladder.errors import LadderError
+from ladder.statistics.intervals import exp, log_medians, require_processes
+from ladder.statistics.verdicts import POWER, shift_between
+
+LEVEL = 0.99
+# What a claim may differ by, and still be the same: another machine's numbers are never nearer.
+MARGIN = 0.1
+CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED = "confirmed", "weaker", "refuted", "undecided", "not tested"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A positive ratio with its interval at LEVEL, (0, inf) where there are too few processes for one."""
+
+    value: float
+    low: float
+    high: float
+
+    def times(self, factor):
+        """The ratio times a number that is known exactly, such as that of two amounts of work."""
+        return Ratio(self.value * factor, self.low * factor, self.high * factor)
+
+    def inverse(self):
+        """The other way round."""
+        return Ratio(1 / self.value, 1 / self.high, 1 / self.low if self.low else math.inf)
+
+    def detectable(self, margin=MARGIN):
+        """The smallest relative change, beyond a margin, that an interval as wide as this shows in 80 % of cases."""
+        if not 0 < self.low <= self.high < math.inf:
+            return math.inf
+        normal = NormalDist()
+        farther = 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + LEVEL) / 2)
+        return (1 + margin) * max(self.high / self.value, self.value / self.low) ** farther - 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The verdict on a claim: one of the five words, with the ratio that was found, or None where there is none."""
+
+    verdict: str
+    found: Ratio | None
+    detectable: float = math.inf
+
+
+def middle(processes: Sequence[Sequence[float]]) -> float:
+    """The median over processes of the processes' medians, in seconds."""
+    return float(np.median([np.median(times) for times in require_processes(processes, "the case")]))
+
+
+def quotient(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Ratio:
+    """The time of a over that of b; by `verdicts.shift_between`, the interval extended to the ratio if need be."""
+    value = middle(a) / middle(b)
+    logarithms = (log_medians(require_processes(one, "the case")) for one in (a, b))
+    _, low, high = exp(shift_between(*logarithms, LEVEL))
+    return Ratio(value, float(min(low, value)), float(max(high, value)))
+
+
+def decide(found: Ratio | None, least: float, most: float = math.inf, margin: float = MARGIN) -> Answer:
+    """The verdict on the claim that a ratio lies from `least` to `most`; None as a ratio was not tested.
+
+    A claim on one side of 1 has a direction: the ratio must differ from 1 by more than the margin, whatever is claimed.
+    One that has 1 inside, or from 1 to 1, is a claim of equality. The claimed ends are wider by the margin. The whole
+    interval decides: inside it confirms; in the claimed direction, short of the claim, it is weaker; where no part of
+    it has the direction, or all of it is farther than claimed, it refutes.
+    """
+    if not 0 < least <= most or not margin >= 0:
+        raise LadderError(
+            f"A claim from {least} to {most} with a margin of {margin} says nothing: its ends must be above 0 and in "
+            "order, its margin at least 0."
+        )
+    if found is None:
+        return Answer(NOT_TESTED, None)
+    if most <= 1 and least < 1:
+        turned = decide(found.inverse(), 1 / most, 1 / least, margin)
+        return Answer(turned.verdict, found, turned.detectable)
+    return Answer(word(found, least, most, margin), found, found.detectable(margin))
+
+
+def word(found, least, most, margin):
+    """The verdict on a claim above 1, or of equality."""
+    beyond = 1 + margin
+    start, end = least / beyond, most * beyond
+    direction = beyond if least >= 1 and most > 1 else start  # what lies below has another direction than the claim
+    start = max(start, direction)
+    if start <= found.low and found.high <= end:
+        return CONFIRMED
+    if found.low > end or found.high < direction:
+        return REFUTED
+    if found.low >= direction and found.high < start:
+        return WEAKER
+    return UNDECIDED

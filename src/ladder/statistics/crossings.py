@@ -1,0 +1,32 @@
+"""Where two costs cross as a size grows: the break-even point with its interval."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from ladder.statistics.claims import Ratio
+
+
+def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:
+    """The size at which a ratio falls through 1, and its interval, by lines between the logarithms of the points.
+
+    `points` are (size, ratio) in rising order of the sizes. The interval is where the interval's two ends cross; an end
+    that doesn't cross among the sizes is 0 or inf. None where the ratio is on the same side of 1 at both ends.
+    """
+    value = falls([(size, ratio.value) for size, ratio in points])
+    if value is None:
+        return None
+    low = falls([(size, ratio.low) for size, ratio in points])
+    high = falls([(size, ratio.high) for size, ratio in points])
+    return value, 0.0 if low is None else min(low, value), math.inf if high is None else max(high, value)
+
+
+def falls(points):
+    """The first size at which a value falls through 1; None where it starts below, or never does."""
+    for (size, value), (next_size, next_value) in itertools.pairwise(points):
+        if value >= 1 > next_value:
+            if not (next_value > 0 and value < math.inf):
+                return None
+            share = math.log(value) / math.log(value / next_value)
+            return size * (next_size / size) ** share
+    return None

@@ -1,0 +1,62 @@
+"""Time to solution by algorithm and size, and where one algorithm becomes cheaper than another."""
+
+from ladder.report import ratios, study
+from ladder.report.latex import digits
+from ladder.report.phrases import Missing
+from ladder.statistics import crossings
+from ladder.statistics.claims import Ratio
+
+NAMES = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
+# The variants that stand for an algorithm where two are compared, on the host and on a card, fixed beforehand.
+CHOSEN = {
+    "host": {"steepest": "blas", "cg": "blas", "direct": "scipy_cholesky"},
+    "cuda": {"steepest": "cuda_persistent", "cg": "cuda_persistent", "direct": "cusolver"},
+}
+
+
+def rows_of(frame, device, algorithm, n):
+    """The timed solves by the variant that stands for an algorithm, on most threads."""
+    rows = study.where(frame, variant=CHOSEN[device][algorithm], algorithm=algorithm, n=n)
+    return study.where(rows, threads=rows["threads"].max()) if device == "host" and len(rows) else rows
+
+
+def points(frame, device, algorithm, other):
+    """[(n, time of an algorithm over that of another)] at all sizes at which both were measured."""
+    sizes = study.values(frame, "n")
+    found = [(n, ratios.of(*(rows_of(frame, device, name, n) for name in (algorithm, other)))) for n in sizes]
+    return [(n, ratio) for n, ratio in found if ratio]
+
+
+def cheaper(some):
+    """From which n on an algorithm is cheaper: (n, low, high), or "everywhere", "nowhere" or None without points."""
+    if not some:
+        return None
+    if (found := crossings.crossing(some)) is not None:
+        return found
+    below = [ratio.value < 1 for _, ratio in some]
+    return "everywhere" if all(below) else "nowhere" if not any(below) else None
+
+
+def sentence(some):
+    """The same as the predicate of a sentence about an algorithm."""
+    found = cheaper(some)
+    if found is None:
+        return Missing("was not compared at enough sizes")
+    sizes = f"from $n = \\num{{{some[0][0]}}}$ to \\num{{{some[-1][0]}}}"
+    if found == "everywhere":
+        return f"takes less time at every size {sizes}"
+    if found == "nowhere":
+        return f"takes more time at every size {sizes}"
+    value, ends = ratios.parts(Ratio(*found))
+    interval = f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else ""
+    return f"takes less time from $n = \\num{{{value}}}${interval} on"
+
+
+def note(some, name, other):
+    """The same for a figure; nothing without points."""
+    found = cheaper(some)
+    if found is None:
+        return []
+    if isinstance(found, str):
+        return [f"{name} below {other}: {found}"]
+    return [f"{name} below {other}: from n = {digits(found[0], 2)}"]

@@ -1,0 +1,83 @@
+"""Error by iteration against the theory, for steepest descent and conjugate gradients, as the condition grows."""
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from ladder.report import study
+from ladder.report.figures import layout, looks, marks, medians, scales, theme
+from ladder.workloads.descent.paper import theory
+
+TITLE = "Error by iteration against the theory"
+CATEGORY = "Descent"
+CAPTION = """\
+The residual that a solve reports, over that at its start, by iteration and condition. Wide line: steepest descent's
+rate in theory, by which the residual falls from the worst start; dashed: the bound on the error of CG, which the
+residual may exceed by the root of the condition. Once rounding stops the true residual, one that is carried along goes
+on falling and is no longer true; the one that is recomputed every few steps stays where the truth is.
+"""
+EXPERIMENTS = ("descent_convergence",)
+LEAST = 1e-9  # of the relative residual that is shown
+STARTS = {"steepest": "worst", "cg": "random"}
+KINDS = {
+    "steepest": looks.Look("steepest descent", looks.COLOURS["red"], "o"),
+    "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "o", (2, 1.5)),
+    "cg": looks.Look("CG", looks.COLOURS["blue"], "o"),
+    "cg recomputed": looks.Look("CG, residual recomputed", looks.COLOURS["sky"], "o", (2, 1.5)),
+}
+RATE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
+BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
+
+
+def draw(tables):
+    """A row of panels per machine, one for each condition."""
+    tables = tables["descent_convergence"]
+    frame, found = tables["curves"], {}
+    for name in medians.machines(tables):
+        rows = chosen(study.where(frame, machine=name))
+        if len(rows):
+            found[name] = {kappa: study.where(rows, kappa=kappa) for kappa in study.values(rows, "kappa")}
+    if not found:
+        return layout.empty("convergence")
+    counts = {name: len(some) for name, some in found.items()}
+    figure = layout.new(0.5 + 1.95 * layout.rows_of_bands(counts))
+    bands = layout.bands(figure, counts)
+    for name, some in found.items():
+        for axes, (kappa, rows) in zip(bands[name], some.items(), strict=True):
+            fill(axes, kappa, rows)
+        bands[name][0].set_ylabel("relative residual")
+    shown = {method for some in found.values() for rows in some.values() for method in rows["method"]}
+    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
+    entries = [layout.entry(look) for method, look in KINDS.items() if method in shown]
+    for entry in entries:
+        entry.set_marker("")
+    layout.legend(figure, [*entries, *lines])
+    return figure
+
+
+def chosen(rows):
+    """The curves of one variant, on the card if there is one, with what each is in the column `method`."""
+    rows = study.where(rows, variant="cuda_fused") if len(study.where(rows, variant="cuda_fused")) else rows
+    if rows.empty:
+        return rows
+    rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
+    recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
+    rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + " recomputed"))
+    return rows.assign(relative=theory.relative(rows)).drop_duplicates(["kappa", "method", "step"])
+
+
+def fill(axes, kappa, rows):
+    """The residuals of a condition on theory's lines."""
+    steps = np.arange(rows["step"].max() + 1)
+    axes.plot(steps, theory.steepest(kappa, steps), **RATE)
+    axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
+    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
+    scales.log_axis(axes.yaxis, (LEAST, 5), power, most=6)
+    axes.set_xlim(0, steps[-1])
+    axes.set_title(f"κ = {kappa:g}")
+    axes.set_xlabel("iteration")
+    axes.grid(axis="y")
+
+
+def power(value, _):
+    """A power of ten in letters of one size."""
+    return f"1e{round(np.log10(value))}" if value < 1 else "1"

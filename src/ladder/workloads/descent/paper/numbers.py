@@ -1,0 +1,229 @@
+"""The numbers of the chapter, about the one machine that it speaks of."""
+
+from ladder.report import ratios, roofs, study, verdict_table
+from ladder.report.latex import code, joules, memory, number, percent, rate, seconds
+from ladder.report.phrases import LEVEL, Missing
+from ladder.workloads.descent.paper import algorithms, earlier, model, query, rungs, verdicts
+from ladder.workloads.descent.paper.numbers_convergence import convergence, rates
+
+LARGE = ("cublas", "cuda_fused", "cuda_persistent", "cuda_symmetric", "cupy_loop")
+SUMMED = ("product", "reduction", "vecdif", "scale", "vecsum", "transpose")
+
+
+def numbers(found):
+    """Every key's value."""
+    found = query.chosen(found)
+    parts = {
+        "machine": machine(found),
+        "problem": problem(),
+        "earlier": of_the_earlier_study(),
+        "model": of_the_model(),
+        "ladder": ladder(found),
+        "large": large(found),
+        "largest": largest(found),
+        "kernels": kernels(found),
+        "convergence": convergence(found),
+        "theory": rates(),
+        "solution": solution(found),
+        "energy": energy(found),
+        "verdicts": verdict_table.numbers(verdicts.claims(found)),
+    }
+    return {f"descent/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
+
+
+def machine(found):
+    """Where the chapter's numbers were measured."""
+    cards = found.descriptions.get(found.subject, {}).get("gpus") or [{}]
+    name = cards[0].get("name")
+    return {"name": code(found.subject) if found.subject else None, "card": name}
+
+
+def problem():
+    """Work and traffic of an iteration, and what the theory says of its error."""
+    return {
+        "flops": "$2n^2$",
+        "elements": "$n^2$",
+        "half": "$n(n+1)/2$",
+        "bound": r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$",
+        "rate": r"$(\kappa-1)/(\kappa+1)$",
+        "direct": "$n^3/3$",
+        "n": f"\\num{{{query.N}}}",
+    }
+
+
+def of_the_earlier_study():
+    """Sums of its kernels at its largest N."""
+    return {f"products-{count}": seconds(earlier.iteration(count), 2) for count in (1, 2)}
+
+
+def of_the_model():
+    """The costs that the model assumes."""
+    costs = {"launch": model.LAUNCH, "node": model.NODE, "barrier": model.BARRIER, "trip": model.ROUND_TRIP}
+    return {name: seconds(value, 2) for name, value in costs.items()} | {
+        "kernels": f"\\num{{{model.kernels('cuda_version2', query.N)}}}"
+    }
+
+
+def timed(rows):
+    """The seconds of a case, or None."""
+    found = query.middle(rows)
+    return None if found is None else seconds(found, 2)
+
+
+def ladder(found):
+    """The time of an iteration by each line of the ladder, and what it is of others'."""
+    frame = query.iterations(found, query.LADDER, n=query.N)
+    cases = {key: one.rows(frame) for key, one in keyed().items()}
+    values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
+    values["threads"] = f"\\num{{{int(cases['openmp']['threads'].iloc[0])}}}" if len(cases["openmp"]) else None
+    for one, other in AGAINST:
+        values[f"{one}/against/{other}"] = against(cases, one, other)
+    then, now = earlier.iteration(2), query.middle(cases["cuda_persistent"])
+    values["earlier/against/cuda_persistent"] = number(then / now, 2) if now else None
+    off, on = (query.middle(cases[key]) for key in ("cuda_fused/one-by-one", "cuda_fused"))
+    values["launching"] = percent(1 - on / off, 2) if on and off and on < off else None
+    return values
+
+
+def against(cases, one, other):
+    """How a case does against another, by their keys."""
+    return ratios.compared(ratios.of(cases[other], cases[one]), NAMES.get(other, code(other)))
+
+
+NAMES = {
+    "openmp/one-thread": "one thread",
+    "cublas/one-by-one": "one call at a time",
+    "cuda_fused/one-by-one": "one launch at a time",
+    "symv": "cuBLAS's own product of half a matrix",
+}
+AGAINST = (
+    ("openmp", "openmp/one-thread"),
+    ("cuda_version2", "openmp"),
+    ("cuda_fused/one-by-one", "cuda_version2"),
+    ("cublas", "cublas/one-by-one"),
+    ("cuda_fused", "cublas"),
+    ("cuda_fused", "cuda_fused/one-by-one"),
+    ("cuda_persistent", "cuda_fused"),
+    ("cuda_persistent", "cublas"),
+    ("cuda_persistent", "cupy_loop"),
+    ("cuda_cluster", "cuda_persistent"),
+)
+
+
+def keyed():
+    """The lines of the ladder by the keys of their numbers."""
+    forms = {
+        "openmp/one-thread": rungs.line("openmp", threads=1),
+        "cublas/one-by-one": rungs.line("cublas", graph="off"),
+        "cuda_fused/one-by-one": rungs.line("cuda_fused", graph="off"),
+    }
+    return {one.variant: rungs.line(one.variant) for one in rungs.LINES} | forms
+
+
+def large(found):
+    """Iterations on the large matrix: time, bytes of A a second, and the share of reading."""
+    frame = query.iterations(found, query.LARGE)
+    frame = study.where(frame, n=max(study.values(frame, "n"), default=None))
+    reading = roofs.card_bandwidth(found, "read")
+    cases = {name: study.where(frame, variant=name) for name in LARGE}
+    cases["cublas"], cases["symv"] = (study.where(cases["cublas"], product=name) for name in ("gemv", "symv"))
+    values = {"n": f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None}
+    values["reading"] = rate(reading, "bandwidth") if reading else None
+    for name, rows in cases.items():
+        values[f"{name}/time"] = timed(rows)
+    for name in ("cublas", "cuda_fused"):
+        reached = query.rate(cases[name])
+        values[f"{name}/share"] = percent(reached / reading, 2) if reached and reading else None
+    for one, other in (("cuda_fused", "cublas"), ("cuda_symmetric", "cuda_fused"), ("cuda_symmetric", "symv")):
+        values[f"{one}/against/{other}"] = against(cases, one, other)
+    return values
+
+
+def largest(found):
+    """The largest system: its size, its solve, and what that is of reading A once an iteration."""
+    rows = found.samples(query.LARGEST)
+    reading = roofs.card_bandwidth(found, "read")
+    values = {}
+    for name in ("cuda_fused", "cuda_symmetric"):
+        own = study.where(rows, variant=name)
+        own = study.where(own, n=max(study.values(own, "n"), default=None))
+        values[f"{name}/time"] = timed(own)
+        values[f"{name}/steps"] = f"\\num{{{int(own['steps'].median())}}}" if len(own) else None
+        once = query.rate(query.of_iterations(own))
+        values[f"{name}/over-reading"] = number(reading / once, 2) if once and reading else None
+    first = rows.iloc[0] if len(rows) else None
+    values["n"] = None if first is None else f"\\num{{{int(first['n'])}}}"
+    values["memory"] = None if first is None else memory(query.size_of(first))
+    return values
+
+
+def kernels(found):
+    """The elementary kernels: how far their rates rise, and one of each at the earlier study's largest N."""
+    block, n = earlier.LARGEST
+    every = found.samples(query.KERNELS, variant="cuda_version2", kernel="product", block=block)
+    rows = {size: query.kernel(found, "product", block, size) for size in study.values(every, "n")}
+    rates = {size: one["bytes"].iloc[0] / query.middle(one) for size, one in rows.items() if len(one)}
+    reading = roofs.card_bandwidth(found, "read")
+    top = max(rates, default=None)
+    times = {name: query.middle(query.kernel(found, name, block, n)) for name in SUMMED}
+    swapped = [query.kernel(found, "reduction", 512, 256, launch) for launch in ("swapped", "right")]
+    return {
+        "smallest": f"\\num{{{min(rates)}}}" if rates else None,
+        "largest": f"\\num{{{top}}}" if rates else None,
+        "rates": levelling(rates),
+        "rate": rate(rates[top], "bandwidth") if rates else None,
+        "share": percent(rates[top] / reading, 2) if rates and reading else None,
+        "sum": seconds(sum(times.values()), 2) if all(times.values()) else None,
+        "swapped": ratios.prose(ratios.of(*swapped)),
+    }
+
+
+def levelling(rates):
+    """How far rates by N rise, as the predicate of a sentence: level is what is within a tenth of the best."""
+    if len(rates) < 2:
+        return Missing("were not measured at several sizes")
+    least = min(size for size, value in rates.items() if value >= max(rates.values()) / LEVEL)
+    if least == max(rates):
+        return f"still rise at $N = \\num{{{least}}}$, the largest"
+    return f"rise up to $N = \\num{{{least}}}$ and are level from there on"
+
+
+def solution(found):
+    """Where algorithms cross, and their times at the smallest and the largest size."""
+    frame, values = found.samples(query.SOLUTION), {}
+    for device in algorithms.CHOSEN:
+        own = study.where(frame, device=device)
+        for one, other in (("steepest", "direct"), ("cg", "direct"), ("cg", "steepest")):
+            some = algorithms.points(own, device, one, other)
+            values[f"{device}/{one}/below/{other}"] = algorithms.sentence(some)
+            last = some[-1][1].inverse() if some else None
+            values[f"{device}/{one}/against/{other}"] = ratios.compared(last, algorithms.NAMES[other])
+        sizes = study.values(own, "n")
+        values[f"{device}/largest"] = f"\\num{{{sizes[-1]}}}" if sizes else None
+        for name in algorithms.NAMES:
+            rows = algorithms.rows_of(own, device, name, sizes[-1]) if sizes else study.NO_ROWS
+            values[f"{device}/{name}/time"] = timed(rows)
+            values[f"{device}/{name}/steps"] = f"\\num{{{int(rows['steps'].median())}}}" if len(rows) else None
+    return values
+
+
+def energy(found):
+    """Joules of a solve, where the card tells."""
+    frames = {
+        "ladder": (found.samples(query.LADDER, n=query.N), ("cuda_persistent", "cupy_loop")),
+        "solution": (found.samples(query.SOLUTION), ("cuda_persistent", "cusolver")),
+    }
+    values = {}
+    for part, (frame, names) in frames.items():
+        largest = study.where(frame, n=max(study.values(frame, "n"), default=None))
+        for name in names:
+            rows = study.where(largest, variant=name)
+            rows = rows[rows["algorithm"] != "steepest"] if part == "solution" and len(rows) else rows
+            values[f"{part}/{name}"] = spent(rows)
+    return values
+
+
+def spent(rows):
+    """The median joules of a case's processes; None where nothing was counted."""
+    known = rows.dropna(subset="joules") if "joules" in rows else study.NO_ROWS
+    return joules(known.groupby("process")["joules"].median().median()) if len(known) else None

@@ -1,0 +1,68 @@
+"""What the chapter asks of a study: whose measurements, which cases, and the time of one iteration."""
+
+import pandas as pd
+
+from ladder.report import study
+from ladder.statistics import claims
+from ladder.workloads.descent.paper import earlier
+
+LADDER, LARGE, LARGEST = "descent_ladder", "descent_large", "descent_largest"
+CONVERGENCE, SOLUTION, KERNELS = "descent_convergence", "descent_solution", "descent_kernels"
+N = 512  # of the ladder, where the earlier study ended
+
+
+def chosen(found):
+    """The study about the one machine of the chapter: the first with a ladder of the full size, if possible on a card.
+
+    Toy sizes decide nothing: without the full size it is about none.
+    """
+    there = [found.of(name) for name in found.machines()]
+    for wanted in ({"device": "cuda"}, {}):
+        for one in there:
+            if len(one.samples(LADDER, n=N, **wanted)):
+                return one
+    return found.of(None)
+
+
+def of_iterations(rows):
+    """Timed solves with the seconds of one of their iterations."""
+    return rows.assign(seconds=rows["seconds"] / rows["steps"]) if len(rows) else rows
+
+
+def iterations(found, experiment, **conditions):
+    """The subject's timed solves of an experiment, with the seconds of an iteration."""
+    return of_iterations(found.samples(experiment, **conditions))
+
+
+def middle(rows):
+    """Seconds of a case, the median over processes of the processes' medians; None without one."""
+    return claims.middle(study.processes(rows)) if len(rows) else None
+
+
+def rate(rows):
+    """Bytes of A a second at that median, of rows whose seconds are an iteration's; None without any."""
+    return size_of(rows.iloc[0]) / middle(rows) if len(rows) else None
+
+
+def size_of(row):
+    """The bytes of A."""
+    return float(row["n"]) ** 2 * itemsize(row["dtype"])
+
+
+def itemsize(dtype):
+    """The bytes of an element."""
+    return {"float32": 4, "float64": 8}[dtype]
+
+
+def kernel(found, name, block, n, launch="right"):
+    """The timed calls of an elementary kernel by version 2.
+
+    A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
+    """
+    rows = found.samples(KERNELS, variant="cuda_version2", kernel=name, block=block, n=n)
+    if rows.empty:
+        return rows
+    launches = rows["launch"].fillna("right") if "launch" in rows else pd.Series("right", rows.index)
+    rows = rows[launches == launch]
+    wanted, loads = earlier.LOADS.get((block, n)), study.values(rows, "load")
+    return study.where(rows, load=wanted if wanted in loads else min(loads, default=None))

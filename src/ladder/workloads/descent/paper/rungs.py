@@ -1,0 +1,93 @@
+"""The lines of the ladder's figure and table: variants at tunings that are fixed beforehand, so that none is picked."""
+
+from dataclasses import dataclass
+
+from ladder.report import study
+from ladder.workloads.descent import RUNGS
+from ladder.workloads.descent.paper import model, query
+
+MOST = "most"  # of the threads that were measured
+RELIEVES = {
+    "openmp": "one core",
+    "blas": "instructions: vectors",
+    "cuda_version1": "cores: those of one multiprocessor",
+    "cuda_version2": "cores: those of the card",
+    "cublas": "traffic of products, the host",
+    "cuda_fused": "launches",
+    "cuda_persistent": "launches, memory: A stays on the chip",
+    "cuda_cluster": "barriers of the whole card",
+    "cuda_symmetric": "memory, half of it",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A variant at one tuning; `words` tell it from its neighbours of the same variant."""
+
+    variant: str
+    tuning: dict
+    words: str = ""
+
+    @property
+    def is_peer(self):
+        """Whether it stands beside the ladder."""
+        return RUNGS[self.variant].startswith("peer: ")
+
+    def rows(self, frame):
+        """Its rows among those of several variants."""
+        rows = study.where(frame, variant=self.variant)
+        tuning = self.tuning
+        if tuning.get("threads") == MOST:
+            tuning = tuning | {"threads": max(study.values(rows, "threads"), default=None)}
+        return study.where(rows, **tuning)
+
+    def label(self, rows):
+        """What the figure calls it."""
+        words = self.words
+        if self.tuning.get("threads") == MOST:
+            words = f"{int(rows['threads'].iloc[0])} threads"
+        return f"{self.variant}, {words}" if words else self.variant
+
+    def predicted(self, row, reading):
+        """The model's seconds of an iteration of a case, where A is read at so many B/s; or None."""
+        return model.seconds(self.variant, self.tuning.get("graph"), int(row["n"]), query.size_of(row), reading)
+
+
+LINES = (
+    Line("openmp", {"threads": 1}, "1 thread"),
+    Line("openmp", {"threads": MOST}),
+    Line("blas", {"threads": MOST}),
+    Line("cuda_version2", {"block": 128}, "blocks of 128"),
+    Line("cublas", {"graph": "off"}, "one by one"),
+    Line("cublas", {"graph": "on"}, "as a graph"),
+    Line("cuda_fused", {"graph": "off"}, "one by one"),
+    Line("cuda_fused", {"graph": "on"}, "as a graph"),
+    Line("cuda_persistent", {}),
+    Line("cuda_cluster", {}),
+    Line("numpy_loop", {"threads": 1}, "1 thread"),
+    Line("cupy_loop", {}),
+)
+
+
+def line(variant, **tuning):
+    """The line of a variant: its last one, or that of a tuning."""
+    fitting = [one for one in LINES if one.variant == variant and tuning.items() <= one.tuning.items()]
+    return fitting[-1] if fitting else Line(variant, tuning)
+
+
+def shown(frame, reading):
+    """[(Line, its rows, the model's seconds)] of those that were measured, each case once; seconds an iteration's.
+
+    `reading(device, threads)` gives the B/s at which a device reads, or None.
+    """
+    found, seen = [], set()
+    for one in LINES:
+        rows = one.rows(frame)
+        case = tuple(rows[["variant", "case"]].iloc[0]) if len(rows) else None
+        if case and case not in seen:
+            seen.add(case)
+            first = rows.iloc[0]
+            threads = int(first["threads"]) if first["device"] == "host" else 1
+            predicted = one.predicted(first, reading(first["device"], threads))
+            found.append((one, rows, predicted))
+    return found

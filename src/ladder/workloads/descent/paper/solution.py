@@ -1,0 +1,87 @@
+"""Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
+
+import pandas as pd
+
+from ladder.report import study
+from ladder.report.figures import ends, layout, looks, marks, medians, scales
+from ladder.workloads.descent.paper import algorithms
+
+TITLE = "Time to solution of linear systems by size"
+CATEGORY = "Descent"
+CAPTION = """\
+Time until the relative residual is below the tolerance, by size, on the host on most threads and on the card; Cholesky
+is the whole factorisation with its two substitutions. Each line is a variant with one algorithm. Vertical lines mark
+where an algorithm becomes the cheaper one, by the variants that the title of the panel is about: `blas` and
+`scipy_cholesky`, `cuda_persistent` and `cusolver`. Markers: medians with 95 % intervals, hollow if not converged.
+"""
+EXPERIMENTS = ("descent_solution",)
+HEIGHT = 2.0  # inches of a panel
+PANEL = 1.35  # and of what is drawn in it
+DEVICES = {"host": "host", "cuda": "card"}
+COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(algorithms.NAMES, ("red", "blue", "green"), strict=True)}
+# Two variants of one algorithm differ by their dashes.
+DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
+PAIRS = (("steepest", "direct"), ("cg", "direct"))
+
+
+def draw(tables):
+    """A panel per machine and device."""
+    frame = medians.samples(tables["descent_solution"])
+    found = {}
+    for name in medians.machines(tables["descent_solution"]):
+        own = frame[frame["machine"] == name]
+        panels = {device: study.where(own, device=device) for device in DEVICES}
+        panels = {device: rows for device, rows in panels.items() if len(rows)}
+        if panels:
+            found[name] = panels
+    if not found:
+        return layout.empty("times to solution")
+    counts = {name: len(panels) for name, panels in found.items()}
+    figure = layout.new(0.45 + HEIGHT * layout.rows_of_bands(counts))
+    bands = layout.bands(figure, counts)
+    every = [fill(axes, *one) for name in found for axes, one in zip(bands[name], found[name].items(), strict=True)]
+    for axes in bands.values():
+        axes[0].set_ylabel("time of a solve")
+    entries = [layout.entry(looks.Look(algorithms.NAMES[name], colour, "o")) for name, colour in COLOURS.items()]
+    layout.legend(figure, entries, all(every))
+    return figure
+
+
+def fill(axes, device, rows):
+    """The lines of a device, named where they end; whether all of its cases have converged."""
+    if device == "host":
+        rows = rows[rows["threads"] == rows["threads"].max()]
+    found = medians.summaries(rows, ("variant", "algorithm", "n"))
+    found["method"] = found["variant"] + " " + found["algorithm"]
+    kinds = looks_of(found)
+    marks.lines(axes, found, "n", "median", kinds)
+    marks.points(axes, found, "n", "median", kinds=kinds, size=9)
+    scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
+    scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
+    last = found.sort_values("n").groupby("method").tail(1)
+    ends.label(axes, [(one.median, one.variant, COLOURS[one.algorithm]) for one in last.itertuples()], PANEL)
+    axes.set_title("\n".join([DEVICES[device], *cross(axes, device, rows)]))
+    axes.set_xlabel("n")
+    axes.grid(axis="y")
+    return found["converged"].all()
+
+
+def looks_of(found):
+    """A look for each line: the algorithm's colour, and dashes by variant."""
+    kinds = {}
+    for name, some in found.groupby("algorithm", sort=False):
+        for method, dashes in zip(pd.unique(some["method"]), DASHES, strict=False):
+            kinds[method] = looks.Look(method, COLOURS[name], "o", dashes)
+    return kinds
+
+
+def cross(axes, device, rows):
+    """Lines where the algorithms cross; the words for the title."""
+    notes = []
+    for one, other in PAIRS:
+        some = algorithms.points(rows, device, one, other)
+        notes += algorithms.note(some, algorithms.NAMES[one], algorithms.NAMES[other])
+        found = algorithms.cheaper(some)
+        if isinstance(found, tuple):
+            axes.axvline(found[0], color=COLOURS[one], linewidth=0.8)
+    return notes

@@ -1,0 +1,45 @@
+"""What the theory says of the error after so many steps, by the condition kappa, and what a curve shows of it.
+
+Y. Saad, Iterative Methods for Sparse Linear Systems (2003), sections 5.3 and 6.11.
+"""
+
+import numpy as np
+
+
+def factor(kappa):
+    """By what the error of steepest descent falls at least in each step, in A's norm; from the worst start, exactly."""
+    return (kappa - 1) / (kappa + 1)
+
+
+def steepest(kappa, steps):
+    """The error of steepest descent after `steps`, over that at the start."""
+    return factor(kappa) ** np.asarray(steps)
+
+
+def conjugate(kappa, steps):
+    """The bound of the error of conjugate gradients, the same way."""
+    return np.minimum(2 * factor(kappa**0.5) ** np.asarray(steps), 1.0)
+
+
+def relative(curves):
+    """The reported residual over that at the start, a curve's point each: curves are told apart by their cases."""
+    names = ["machine", "variant", "case", "process"]
+    curves = curves.reset_index(drop=True)
+    first = curves.sort_values("step").groupby(names)["residual"].transform("first")
+    return np.sqrt(curves["residual"] / first).to_numpy()
+
+
+def rate(curve, until=1e-3):
+    """By what the residual of a curve fell a step, until it was this small or the curve's end; None without points."""
+    if len(curve) < 2:
+        return None
+    curve = curve.sort_values("step")
+    reached = curve[curve["relative"] <= until]
+    end = reached.iloc[0] if len(reached) else curve.iloc[-1]
+    return float(end["relative"] ** (1 / end["step"]))
+
+
+def steps_to(curve, tolerance=1e-4):
+    """The first step at which a curve is within a tolerance; None if it never is."""
+    reached = curve[curve["relative"] <= tolerance]["step"] if len(curve) else ()
+    return int(min(reached)) if len(reached) else None

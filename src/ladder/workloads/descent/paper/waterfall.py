@@ -1,0 +1,51 @@
+"""What each rung gains: the time of an iteration of a small system, from loops on the CPU to one launch for a solve."""
+
+from ladder.report import study
+from ladder.report.figures import layout, medians, peaks, waterfall
+from ladder.workloads.descent.paper import query, rungs
+from ladder.workloads.stream.paper.ceilings import bandwidths
+
+TITLE = "What each rung of steepest descent gains"
+CATEGORY = "Descent"
+CAPTION = """\
+The time of one iteration of steepest descent, rung by rung; the peers stand below. A dot is a process, its median. A
+tick is the time that the model of the ladder's table predicts, the wide line that in which A is read once from memory
+at the best rate measured. Beside it: the median of the dots, and how many times as fast a rung is as the one above,
+with its 99 % interval. Launches and trips to the host take most of the time until one launch is a whole solve.
+"""
+EXPERIMENTS = ("descent_ladder",)
+USES_CEILINGS = True
+
+
+def draw(tables, ceilings):
+    """A panel per machine."""
+    tables = tables["descent_ladder"]
+    frame, found = medians.samples(tables), {}
+    for name in medians.machines(tables):
+        rows = query.of_iterations(frame[frame["machine"] == name])
+        if len(rows):
+            found[name] = panel(study.one_size(rows), ceilings.get(name, peaks.NONE))
+    return waterfall.figure(found, "time of an iteration", "A read once") if found else layout.empty("steepest descent")
+
+
+def panel(rows, ceilings):
+    """A machine's title, rungs and ceiling."""
+
+    def reading(device, threads):
+        return bandwidths(ceilings, ("read",), device).get(threads)
+
+    lines = [
+        waterfall.Rung(
+            one.label(own),
+            one.variant,
+            study.processes(own),
+            predicted,
+            bool(own["converged"].all()),
+            one.is_peer,
+        )
+        for one, own, predicted in rungs.shown(rows, reading)
+    ]
+    first = rows.iloc[0]
+    rates = bandwidths(ceilings, ("read",), "cuda") or bandwidths(ceilings, ("read",))
+    least = query.size_of(first) / max(rates.values()) if rates else None
+    return f"n = {first['n']:,}, {first['dtype']}", lines, least

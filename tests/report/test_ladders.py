@@ -1,0 +1,117 @@
+"""What every chapter's ladder shares: ratios in words, the tables of the ladder and of verdicts, the waterfall."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from drawings import words
+from ladder.report import ladder_table, ratios, verdict_table
+from ladder.report.figures import ends, theme, waterfall
+from ladder.report.phrases import Missing
+from ladder.statistics.claims import Ratio, decide
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        ((2.13, 1.9, 2.31), "2.1 × [1.9, 2.3]"),
+        ((1.2304, 1.2301, 1.2309), "1.230 × [1.230, 1.231]"),
+        ((0.9994, 0.9971, 1.0012), "0.999 × [0.997, 1.001]"),
+        ((67.6, 61.2, 75.9), "68 × [61, 76]"),
+        ((412.0, 380.0, 450.0), "410 × [380, 450]"),
+        ((2.0, 2.0, 2.0), "2.0 ×"),
+        ((2.0, 0.0, math.inf), "2.0 ×"),
+    ],
+)
+def test_a_ratio_has_digits_that_tell_its_ends_apart(ratio, text):
+    assert ratios.plain(Ratio(*ratio)) == text
+
+
+def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
+    assert ratios.prose(Ratio(2.0, 1.99, 2.01)) == r"\num{2.0}\,$\times$"
+    assert ratios.prose(Ratio(2.0, 1.9, 2.1)).endswith(r"[\num{1.9}, \num{2.1}]")
+    assert ratios.compared(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ as fast as it"
+    assert ratios.compared(Ratio(0.5, 0.499, 0.501), "it") == r"takes \num{2.0}\,$\times$ as long as it"
+    assert ratios.compared(Ratio(1.1, 0.9, 1.3), "it").startswith("can't be told apart from it")
+    assert ratios.compared(Ratio(2.0, 0.0, math.inf), "it").startswith("can't be told apart from it")
+    assert isinstance(ratios.compared(None, "it"), Missing)
+
+
+def timed(*times):
+    """The rows of a case, a process for each of some lists of seconds."""
+    return pd.DataFrame(
+        [{"process": number, "seconds": seconds} for number, some in enumerate(times) for seconds in some]
+    )
+
+
+def test_the_ladder_shows_the_median_of_the_processes_medians():
+    rungs = [
+        ladder_table.Rung("one", "its idea_1", "traffic", 2e-6, timed([1e-6] * 5, [3e-6], [4e-6])),
+        ladder_table.Rung("other", "`code`", "", None, timed()),
+    ]
+    text = ladder_table.table(rungs, "Iteration")
+    assert r"one & its idea\_1 & traffic & \qty{2.0}{\micro\second} & \qty{3.00}{\micro\second} \\" in text
+    assert r"other & \texttt{code} & -- & -- & -- \\" in text
+    assert "no measurement" in ladder_table.table(rungs[1:], "Iteration")
+
+
+def claim(found, least=2.0):
+    return verdict_table.Claim("key", "It is so", "", "a measurement", "a cause", decide(found, least))
+
+
+def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
+    confirmed, undecided, untested = (
+        verdict_table.cells(claim(ratio)) for ratio in (Ratio(3.0, 2.9, 3.1), Ratio(2.0, 1.5, 2.6), None)
+    )
+    assert confirmed[-2:] == ["confirmed", "a cause"]
+    assert undecided[-2] == "undecided"
+    assert "could be seen from" in undecided[-1]
+    assert untested[1:] == ["--", "--", "not tested", "needs a measurement"]
+    one = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
+    assert one[-1] == "too few processes to see any change"
+
+
+def test_the_numbers_of_a_claim_are_there_whether_it_was_tested_or_not():
+    tested, untested = (verdict_table.numbers([claim(ratio)]) for ratio in (Ratio(3.0, 2.9, 3.1), None))
+    assert list(tested) == list(untested) == ["key/verdict", "key/now"]
+    assert tested["key/verdict"] == "confirmed"
+    assert isinstance(untested["key/verdict"], Missing)
+    assert untested["key/now"] is None
+
+
+def rung(label, seconds, predicted=None, is_peer=False, processes=4):
+    times = [[seconds * (1 + 0.01 * number)] * 3 for number in range(processes)]
+    return waterfall.Rung(label, "openmp", times, predicted, True, is_peer)
+
+
+def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_above():
+    rungs = [rung("first", 8e-6, 4e-6), rung("second", 2e-6), rung("other", 1e-6, is_peer=True)]
+    with theme.context():
+        figure = waterfall.figure({"a machine": ("n = 5", rungs, 1e-7)}, "time of it", "the floor")
+        figure.draw_without_rendering()
+    (axes,) = figure.axes
+    dots = np.concatenate([drawn.get_offsets() for drawn in axes.collections if len(drawn.get_offsets()) > 1])
+    assert len(dots) == 12
+    np.testing.assert_allclose(sorted(dots[:, 0])[-4:], [8e-6, 8.08e-6, 8.16e-6, 8.24e-6])
+    ticks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]
+    assert sorted(ticks) == [1e-7, 4e-6]
+    shown = words(figure)
+    assert len([text for text in shown if "×" in text]) == 1  # peers stand beside the ladder
+    assert any(text.startswith("4.0") and "×" in text for text in shown)
+    assert {"first", "second", "other", "a process", "model", "the floor", "a machine", "2.03 µs"} <= set(shown)
+
+
+def test_without_model_and_ceiling_the_legend_names_neither():
+    with theme.context():
+        figure = waterfall.figure({"a machine": ("n = 5", [rung("first", 1e-6, processes=1)], None)}, "time", "floor")
+    assert {"model", "floor"}.isdisjoint(words(figure))
+
+
+def test_names_at_the_ends_of_lines_keep_apart_and_inside():
+    assert ends.apart([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
+    close = ends.apart([0.95, 0.96, 0.97], 0.1)
+    np.testing.assert_allclose(close, [0.8, 0.9, 1.0])
+    crowded = ends.apart([0.5] * 5, 0.4)
+    np.testing.assert_allclose(np.diff(crowded), 0.4)

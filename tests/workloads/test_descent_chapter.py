@@ -1,0 +1,223 @@
+"""What the paper says of linear systems, of times made up by rule."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import made_up
+import made_up_descent
+from drawings import draw, tables, words
+from ladder.report.phrases import Missing
+from ladder.report.study import Study
+from ladder.workloads.descent import RUNGS
+from ladder.workloads.descent.paper import earlier, model, numbers, query, rungs, theory, verdicts
+from ladder.workloads.descent.paper import tables as descent_tables
+
+CONSTANT = ("problem", "earlier", "model", "theory")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made_up_descent.study()
+
+
+@pytest.fixture(scope="module")
+def values(found):
+    return numbers.numbers(found)
+
+
+def changed(drop=lambda case: False, factor=lambda case: 1.0):
+    """A study without some cases, and with the times of others changed."""
+    cases = [one for one in made_up_descent.cases() if not drop(one[1])]
+    chosen = [(name, case, seconds * factor(case), facts) for name, case, seconds, facts in cases]
+    return made_up_descent.study(chosen=chosen)
+
+
+def verdict(study, key):
+    (one,) = [one for one in verdicts.claims(study) if one.key == key]
+    return one
+
+
+def test_the_keys_do_not_depend_on_what_was_measured(values):
+    assert list(numbers.numbers(changed(drop=lambda case: "cu" in case.variant))) == list(values)
+    nothing = numbers.numbers(Study({}, None))
+    assert list(nothing) == list(values)
+    for key, value in nothing.items():
+        if key.split("/")[1] not in CONSTANT:
+            assert value is None or isinstance(value, Missing), key
+
+
+def test_a_whole_study_lacks_nothing(values):
+    assert [key for key, value in values.items() if value is None or isinstance(value, Missing)] == []
+
+
+def test_an_iteration_is_a_solve_over_the_steps_that_it_took(values):
+    assert values["descent/ladder/cuda_persistent/time"] == r"\qty{2.0}{\micro\second}"
+    assert values["descent/ladder/cuda_persistent/against/cupy_loop"].startswith(r"is \num{68}\,$\times$ as fast as")
+    assert values["descent/ladder/cuda_version2/against/openmp"].startswith(r"takes \num{10.0}\,$\times$ as long as")
+    assert values["descent/ladder/launching"] == r"\qty{75}{\percent}"
+    assert values["descent/ladder/threads"] == r"\num{16}"
+    # Of 50 steps of 107 GB each at 4.4 TB/s, the largest system takes 1.02 times that.
+    assert values["descent/largest/cuda_fused/over-reading"] == r"\num{1.0}"
+    assert values["descent/largest/memory"] == r"\qty{100}{\gibi\byte}"
+
+
+def test_the_large_matrix_is_held_against_reading(found, values):
+    rate = 32768**2 * 4 / 1e-3
+    reading = found.samples("ceiling_gpu_bandwidth")
+    best = (reading["bytes"] / reading["seconds"]).max()
+    assert values["descent/large/cuda_fused/share"] == rf"\qty{{{100 * rate / best:.0f}}}{{\percent}}"
+    assert values["descent/large/cuda_symmetric/against/symv"].startswith(r"is \num{2.0}\,$\times$ as fast as")
+
+
+def test_the_chapter_speaks_of_one_machine_of_full_size_and_with_a_card():
+    assert query.chosen(Study({}, None)).subject is None
+    own = made_up_descent.study("here", chosen=[one for one in made_up_descent.cases() if "cu" not in one[1].variant])
+    other = made_up_descent.study("there (published)")
+    both = made_up.both(other, own).of("here")
+    assert query.chosen(own).subject == "here"
+    assert query.chosen(both).subject == "there (published)"
+
+
+def test_toy_sizes_decide_nothing():
+    toys = [one for one in made_up_descent.cases() if one[1].workload == "descent" and one[1].sizes["n"] != query.N]
+    small = made_up_descent.study(chosen=toys)
+    assert query.chosen(small).subject is None
+    assert {one.answer.verdict for one in verdicts.claims(query.chosen(small))} == {"not tested"}
+
+
+def test_the_claims_are_decided_as_the_times_say(found):
+    decided = {one.key: one.answer.verdict for one in verdicts.claims(found)}
+    assert decided == {
+        "rates-rise": "confirmed",
+        "only-init": "refuted",
+        "slower": "refuted",
+        "vecsum": "refuted",
+        "materialised": "confirmed",
+        "launches": "confirmed",
+        "one-launch": "confirmed",
+        "half": "undecided",
+        "recomputed": "confirmed",
+        "conjugate": "confirmed",
+    }
+    slower = verdict(found, "slower")
+    assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
+    assert r"so launched: \num{1.5" in slower.cause
+
+
+def test_other_times_decide_otherwise():
+    large = changed(factor=lambda case: 1.5 if case.tuning.get("block") == 512 else 1.0)
+    assert verdict(large, "slower").answer.verdict == "confirmed"
+    half = changed(factor=lambda case: 1.3 if case.variant == "cuda_symmetric" else 1.0)
+    assert verdict(half, "half").answer.verdict == "weaker"
+    without = changed(drop=lambda case: case.variant == "cuda_symmetric")
+    assert verdict(without, "half").answer.verdict == "not tested"
+    slow = changed(factor=lambda case: 3.0 if case.variant == "cuda_persistent" else 1.0)
+    assert verdict(slow, "one-launch").answer.verdict == "refuted"
+
+
+def test_a_kernel_is_that_of_the_earlier_studys_load_and_launched_right(found):
+    rows = query.kernel(found, "reduction", 512, 512)
+    assert set(rows["load"]) == {8}
+    assert set(rows["launch"]) == {"right"}
+    assert set(query.kernel(found, "reduction", 512, 4096)["load"]) == {4}
+    assert set(query.kernel(found, "reduction", 512, 256, "swapped")["launch"]) == {"swapped"}
+
+
+def test_the_earlier_kernels_add_up_to_what_was_said_of_them():
+    assert earlier.iteration(1) == pytest.approx(0.50e-3, rel=0.01)
+    assert earlier.iteration(2) == pytest.approx(0.81e-3, rel=0.01)
+
+
+def test_the_model_adds_launches_trips_and_reading():
+    size, reading = 512 * 512 * 4, 4e12
+    fused = model.seconds("cuda_fused", "off", 512, size, reading)
+    assert fused == pytest.approx(model.LAUNCH + size / reading)
+    assert model.seconds("cuda_fused", "on", 512, size, reading) == pytest.approx(fused - model.LAUNCH + model.NODE)
+    # Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors.
+    assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
+    assert model.seconds("openmp", None, 512, size, None) is None
+    assert model.seconds("cupy_loop", None, 512, size, reading) is None
+
+
+def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(found):
+    assert set(rungs.RELIEVES) == {name for name, idea in RUNGS.items() if not idea.startswith("peer: ")}
+    frame = query.iterations(found, query.LADDER)
+    shown = rungs.shown(frame, lambda device, threads: 1e12)
+    assert [one.label(rows) for one, rows, _ in shown][:3] == [
+        "openmp, 1 thread",
+        "openmp, 16 threads",
+        "blas, 16 threads",
+    ]
+    assert [one.variant for one, *_ in shown if one.is_peer] == ["numpy_loop", "cupy_loop"]
+    one_thread = frame[(frame["variant"] == "openmp") & (frame["threads"] == 1)]
+    assert len(rungs.shown(one_thread, lambda device, threads: None)) == 1
+
+
+def test_the_tables_hold_every_rung_kernel_and_claim(found):
+    made = descent_tables.tables(found)
+    for name in rungs.RELIEVES:
+        assert re.search(rf"texttt\{{{name}\}}".replace("_", r"\\_\\allowbreak{}"), made["ladder"])
+    for name in earlier.KERNELS:
+        assert f"\\texttt{{{name}}} & " in made["kernels"]
+    assert made["verdicts"].count(" \\\\\n") == 1 + len(verdicts.claims(found))
+    empty = descent_tables.tables(Study({}, None))
+    assert "no measurement" in empty["ladder"]
+    assert "no measurement" in empty["kernels"]
+    assert empty["verdicts"].count("not tested") == len(verdicts.claims(found))
+
+
+def test_where_cholesky_is_overtaken_is_interpolated(values):
+    """By the rule CG costs 2e-8 n^2 on the host and Cholesky 2e-11 n^3."""
+    size = float(re.search(r"n = \\num\{(\d+)\}", values["descent/solution/host/cg/below/direct"])[1])
+    assert size == pytest.approx(1000, rel=0.02)
+    assert values["descent/solution/cuda/cg/below/direct"].startswith("takes less time at every size")
+    assert values["descent/solution/cuda/largest"] == r"\num{16384}"
+
+
+def test_the_rate_is_that_of_the_theory(values):
+    for kappa in ("10", "100", "1000"):
+        assert values[f"descent/convergence/{kappa}/rate"] == values[f"descent/theory/{kappa}"]
+    assert values["descent/convergence/10/cg/steps"] == r"\num{15}"
+    assert values["descent/convergence/1000/steepest/steps"] == r"more than \num{200}"
+    assert values["descent/convergence/end/steepest/bought"] == r"\num{10}"
+    assert values["descent/convergence/end/steepest/recomputed/gap"] == r"\num{1.0e-7}"
+
+
+def test_theory():
+    assert theory.factor(3.0) == 0.5
+    np.testing.assert_allclose(theory.steepest(3.0, [0, 1, 3]), [1, 0.5, 0.125])
+    np.testing.assert_allclose(theory.conjugate(9.0, [0, 1, 3]), [1, 1, 0.25])
+
+
+def test_joules_are_said_only_where_the_card_tells(found, values):
+    assert values["descent/energy/ladder/cuda_persistent"] == r"\qty{100}{\milli\joule}"
+    samples = {name: one["samples"].drop(columns="joules", errors="ignore") for name, one in found.tables.items()}
+    silent = {name: {"samples": one} for name, one in samples.items()}
+    assert set(numbers.energy(replace(found, tables=silent)).values()) == {None}
+
+
+def test_the_waterfall_has_every_rung_of_each_machine_and_no_ratio_of_peers():
+    figure = draw("descent_waterfall", tables("descent_waterfall"))
+    shown = words(figure)
+    assert {"cuda_persistent", "cuda_cluster", "openmp, 1 thread", "cupy_loop", "model", "A read once"} <= set(shown)
+    ladder = [text for text in shown if re.match("(openmp|blas|cuda_|cublas)", text)]
+    assert len([text for text in shown if "×" in text]) == len(ladder) - 1
+    assert "model" in words(draw("descent_waterfall", tables("descent_waterfall"), known={}))
+
+
+def test_solutions_are_lines_named_where_they_end():
+    figure = draw("descent_solution", tables("descent_solution"))
+    host, card = figure.axes
+    assert {"blas", "scipy_cg", "scipy_cholesky"} <= {text.get_text() for text in host.texts}
+    assert {"cuda_persistent", "cusolver", "cupy_cg"} <= {text.get_text() for text in card.texts}
+
+
+def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
+    figure = draw("descent_convergence", tables("descent_convergence"))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["κ = 10", "κ = 100", "κ = 1000"]
+    rate = figure.axes[0].lines[0]
+    assert rate.get_ydata()[1] == pytest.approx(9 / 11)
+    assert {"steepest descent", "CG", "residual recomputed", "CG, residual recomputed"} <= set(words(figure))
