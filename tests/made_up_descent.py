@@ -15,10 +15,9 @@ from ladder.workloads.descent_kernel.earlier import COLUMNS
 CARD = "nvidia-h200"
 # Seconds of an iteration at n = 512.
 LADDER = [
-    ("openmp", {"threads": 1}, 64e-6),
-    ("openmp", {"threads": 2}, 32e-6),
-    ("openmp", {"threads": 16}, 16e-6),
-    ("blas", {"threads": 16}, 12e-6),
+    ("openmp", {"threads": 1, "recompute": 1}, 128e-6),
+    *(("openmp", {"threads": threads, "recompute": 0}, 64e-6 / threads) for threads in (1, 2, 4)),
+    ("blas", {"threads": 4}, 12e-6),
     *(("cuda_version2", {"block": block, "load": 4}, 160e-6) for block in (32, 128, 512)),
     ("cublas", {"graph": "off"}, 24e-6),
     ("cublas", {"graph": "on"}, 8e-6),
@@ -39,8 +38,8 @@ SOLUTION = {
     ("scipy_cholesky", "direct"): (2e-11, 3),
     ("cuda_persistent", "steepest"): (2e-10, 2),
     ("cuda_persistent", "cg"): (4e-11, 2),
-    ("cuda_fused", "steepest"): (4e-10, 2),
-    ("cuda_fused", "cg"): (8e-11, 2),
+    ("cuda_symmetric", "steepest"): (4e-10, 2),
+    ("cuda_symmetric", "cg"): (8e-11, 2),
     ("cupy_cg", "cg"): (2e-9, 2),
     ("cusolver", "direct"): (1e-13, 3),
 }
@@ -60,6 +59,10 @@ def cases():
     """(experiment, case, seconds, facts) of all of descent's experiments."""
     for variant, tuning, seconds in LADDER:
         yield "descent_ladder", Case("descent", variant, descent(512), tuning), 100 * seconds, {"steps": 100}
+    double = descent(512, dtype="float64")
+    yield "descent_ladder", Case("descent", "cuda_persistent", double, {}), 4e-4, {"steps": 100}
+    for variant, seconds in (("cuda_version1", 80e-6), ("cuda_cluster", 1e-6)):
+        yield "descent_version1", Case("descent", variant, descent(32), {}), 100 * seconds, {"steps": 100}
     for variant, seconds in LARGE.items():
         tuning = {"graph": "on"} if variant in ("cublas", "cuda_fused") else {}
         for form in ({"product": "gemv"}, {"product": "symv"}) if variant == "cublas" else ({},):
@@ -68,20 +71,16 @@ def cases():
     for (variant, algorithm), (scale, power) in SOLUTION.items():
         tuning = {"threads": 2} if variant in ("blas", "scipy_cg", "scipy_cholesky") else {}
         for n in SIZES:
-            sizes = descent(n, tolerance=1e-4, iterations=2000, algorithm=algorithm, start="random")
-            yield (
-                "descent_solution",
-                Case("descent", variant, sizes, tuning),
-                scale * n**power,
-                {"steps": STEPS[algorithm]},
-            )
+            limits = {"iterations": 1} if algorithm == "direct" else {"iterations": 2000, "tolerance": 1e-4}
+            case = Case("descent", variant, descent(n, algorithm=algorithm, start="random", **limits), tuning)
+            experiment = "descent_direct" if algorithm == "direct" else "descent_solution"
+            yield experiment, case, scale * n**power, {"steps": STEPS[algorithm]}
     for variant, seconds in {"cuda_fused": 1.25, "cuda_symmetric": 0.75}.items():
         sizes = descent(163840, tolerance=1e-4, iterations=2000, algorithm="cg", start="random")
         yield "descent_largest", Case("descent", variant, sizes, {}), seconds, {"steps": 50}
-    for kappa, algorithm, start, recompute in itertools.product(
-        (10.0, 100.0, 1000.0), ("steepest", "cg"), ("worst", "random"), (0, 10)
-    ):
-        sizes = descent(4096, kappa=kappa, iterations=200, algorithm=algorithm, start=start)
+    starts = {"steepest": "worst", "cg": "random"}
+    for kappa, algorithm, recompute in itertools.product((10.0, 100.0, 1000.0), starts, (0, 10)):
+        sizes = descent(4096, kappa=kappa, iterations=200, algorithm=algorithm, start=starts[algorithm])
         seconds = 200 * 20e-6 * (1.1 if recompute else 1)
         for variant, tuning in (("blas", {"threads": 2}), ("cuda_fused", {})):
             case = Case("descent", variant, sizes, tuning | {"recompute": recompute})
@@ -146,7 +145,7 @@ def tables(machine=CARD, processes=6, chosen=None):
 def ceilings(machine=CARD):
     """The tables of what reading reaches, on cores and on the card."""
     chosen = []
-    for threads in (1, 2, 16):
+    for threads in (1, 2, 4):
         sizes = complete("stream", {"kernel": "read", "elements": 2**22})
         case = Case("stream", "openmp", sizes, {"threads": threads})
         chosen.append(("ceiling_bandwidth", case, 2**22 * 8 / (10e9 * threads)))

@@ -8,17 +8,17 @@ from ladder.workloads.descent_kernel.passes import lengths
 
 LAUNCH, NODE = 3.9e-6, 0.9e-6  # seconds from one kernel to the next: launched by itself, and as a graph's node
 ROUND_TRIP = 10e-6  # to the host and back
-BARRIER, CLUSTER_BARRIER = 0.9e-6, 0.3e-6  # of the whole card, and of one cluster
+BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # of the whole card, and between the blocks of one cluster
 LOAD = 4  # elements that a thread of version 2 sums up
 # Seconds of an iteration that aren't spent on launches and on A.
-WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": 2 * CLUSTER_BARRIER}
+WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
 # How many times A goes through memory: version 2 has two products, each read, written and read again.
 TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1}
 
 
 def kernels(variant, n):
     """The launches of an iteration."""
-    return {"cuda_version2": 8 + 4 * len(lengths(n, LOAD)), "cublas": 6, "cuda_fused": 1}.get(variant, 0)
+    return {"cuda_version2": 8 + 4 * len(lengths(n, LOAD)), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
 def seconds(variant, graph, n, size, reading):

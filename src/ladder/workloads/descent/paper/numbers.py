@@ -19,6 +19,7 @@ def numbers(found):
         "earlier": of_the_earlier_study(),
         "model": of_the_model(),
         "ladder": ladder(found),
+        "small": small(found),
         "large": large(found),
         "largest": largest(found),
         "kernels": kernels(found),
@@ -58,7 +59,13 @@ def of_the_earlier_study():
 
 def of_the_model():
     """The costs that the model assumes."""
-    costs = {"launch": model.LAUNCH, "node": model.NODE, "barrier": model.BARRIER, "trip": model.ROUND_TRIP}
+    costs = {
+        "launch": model.LAUNCH,
+        "node": model.NODE,
+        "barrier": model.BARRIER,
+        "exchange": model.EXCHANGE,
+        "trip": model.ROUND_TRIP,
+    }
     return {name: seconds(value, 2) for name, value in costs.items()} | {
         "kernels": f"\\num{{{model.kernels('cuda_version2', query.N)}}}"
     }
@@ -72,7 +79,7 @@ def timed(rows):
 
 def ladder(found):
     """The time of an iteration by each line of the ladder, and what it is of others'."""
-    frame = query.iterations(found, query.LADDER, n=query.N)
+    frame = query.ladder(found)
     cases = {key: one.rows(frame) for key, one in keyed().items()}
     values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
     values["threads"] = f"\\num{{{int(cases['openmp']['threads'].iloc[0])}}}" if len(cases["openmp"]) else None
@@ -113,11 +120,21 @@ AGAINST = (
 def keyed():
     """The lines of the ladder by the keys of their numbers."""
     forms = {
-        "openmp/one-thread": rungs.line("openmp", threads=1),
+        "openmp/one-thread": rungs.line("openmp", threads=1, recompute=0),
         "cublas/one-by-one": rungs.line("cublas", graph="off"),
         "cuda_fused/one-by-one": rungs.line("cuda_fused", graph="off"),
     }
     return {one.variant: rungs.line(one.variant) for one in rungs.LINES} | forms
+
+
+def small(found):
+    """The time of an iteration on the system that version 1 can solve."""
+    frame = query.iterations(found, query.VERSION1)
+    frame = study.where(frame, n=max(study.values(frame, "n"), default=None))
+    cases = {name: study.where(frame, variant=name) for name in (rungs.SMALL, "cuda_cluster")}
+    values = {f"{name}/time": timed(rows) for name, rows in cases.items()}
+    values["n"] = f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None
+    return values | {"cuda_cluster/against/cuda_version1": against(cases, "cuda_cluster", rungs.SMALL)}
 
 
 def large(found):
@@ -126,6 +143,7 @@ def large(found):
     frame = study.where(frame, n=max(study.values(frame, "n"), default=None))
     reading = roofs.card_bandwidth(found, "read")
     cases = {name: study.where(frame, variant=name) for name in LARGE}
+    cases["cuda_fused"] = study.where(cases["cuda_fused"], graph="on")
     cases["cublas"], cases["symv"] = (study.where(cases["cublas"], product=name) for name in ("gemv", "symv"))
     values = {"n": f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None}
     values["reading"] = rate(reading, "bandwidth") if reading else None
@@ -190,7 +208,7 @@ def levelling(rates):
 
 def solution(found):
     """Where algorithms cross, and their times at the smallest and the largest size."""
-    frame, values = found.samples(query.SOLUTION), {}
+    frame, values = query.solves(found), {}
     for device in algorithms.CHOSEN:
         own = study.where(frame, device=device)
         for one, other in (("steepest", "direct"), ("cg", "direct"), ("cg", "steepest")):
@@ -210,8 +228,8 @@ def solution(found):
 def energy(found):
     """Joules of a solve, where the card tells."""
     frames = {
-        "ladder": (found.samples(query.LADDER, n=query.N), ("cuda_persistent", "cupy_loop")),
-        "solution": (found.samples(query.SOLUTION), ("cuda_persistent", "cusolver")),
+        "ladder": (found.samples(query.LADDER, n=query.N, dtype=query.DTYPE), ("cuda_persistent", "cupy_loop")),
+        "solution": (query.solves(found), ("cuda_persistent", "cusolver")),
     }
     values = {}
     for part, (frame, names) in frames.items():

@@ -2,13 +2,14 @@
 
 import pandas as pd
 
-from ladder.report import study
+from ladder.report import collect, study
 from ladder.statistics import claims
 from ladder.workloads.descent.paper import earlier
 
-LADDER, LARGE, LARGEST = "descent_ladder", "descent_large", "descent_largest"
-CONVERGENCE, SOLUTION, KERNELS = "descent_convergence", "descent_solution", "descent_kernels"
-N = 512  # of the ladder, where the earlier study ended
+LADDER, VERSION1, LARGE, LARGEST = "descent_ladder", "descent_version1", "descent_large", "descent_largest"
+CONVERGENCE, SOLUTION, DIRECT = "descent_convergence", "descent_solution", "descent_direct"
+KERNELS = "descent_kernels"
+N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 
 
 def chosen(found):
@@ -19,7 +20,7 @@ def chosen(found):
     there = [found.of(name) for name in found.machines()]
     for wanted in ({"device": "cuda"}, {}):
         for one in there:
-            if len(one.samples(LADDER, n=N, **wanted)):
+            if len(one.samples(LADDER, n=N, dtype=DTYPE, **wanted)):
                 return one
     return found.of(None)
 
@@ -32,6 +33,16 @@ def of_iterations(rows):
 def iterations(found, experiment, **conditions):
     """The subject's timed solves of an experiment, with the seconds of an iteration."""
     return of_iterations(found.samples(experiment, **conditions))
+
+
+def ladder(found):
+    """The ladder at its size, by iteration."""
+    return iterations(found, LADDER, n=N, dtype=DTYPE)
+
+
+def solves(found):
+    """The timed solves to a tolerance, and those by Cholesky beside them."""
+    return collect.concatenated([found.samples(SOLUTION), found.samples(DIRECT)])
 
 
 def middle(rows):

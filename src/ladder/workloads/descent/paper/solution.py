@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ladder.report import study
-from ladder.report.figures import ends, layout, looks, marks, medians, scales
+from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.workloads.descent.paper import algorithms
 
 TITLE = "Time to solution of linear systems by size"
@@ -14,10 +14,10 @@ is the whole factorisation with its two substitutions. Each line is a variant wi
 where an algorithm becomes the cheaper one, by the variants that the title of the panel is about: `blas` and
 `scipy_cholesky`, `cuda_persistent` and `cusolver`. Markers: medians with 95 % intervals, hollow if not converged.
 """
-EXPERIMENTS = ("descent_solution",)
+EXPERIMENTS = ("descent_solution", "descent_direct")
 HEIGHT = 2.0  # inches of a panel
 PANEL = 1.35  # and of what is drawn in it
-DEVICES = {"host": "host", "cuda": "card"}
+DEVICES = ("host", "cuda")
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(algorithms.NAMES, ("red", "blue", "green"), strict=True)}
 # Two variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
@@ -26,12 +26,12 @@ PAIRS = (("steepest", "direct"), ("cg", "direct"))
 
 def draw(tables):
     """A panel per machine and device."""
-    frame = medians.samples(tables["descent_solution"])
+    frame = medians.samples(medians.joined(tables))
     found = {}
-    for name in medians.machines(tables["descent_solution"]):
+    for name in medians.machines(*tables.values()):
         own = frame[frame["machine"] == name]
         panels = {device: study.where(own, device=device) for device in DEVICES}
-        panels = {device: rows for device, rows in panels.items() if len(rows)}
+        panels = {device: along(rows) for device, rows in panels.items() if len(rows)}
         if panels:
             found[name] = panels
     if not found:
@@ -47,10 +47,16 @@ def draw(tables):
     return figure
 
 
+def along(rows):
+    """Each variant on most of its threads; one that solves systems of one size alone is no line among lines."""
+    variants = rows.groupby("variant")
+    rows = rows[rows["threads"] == variants["threads"].transform("max")]
+    sizes = rows.groupby("variant")["n"].transform("nunique")
+    return rows[sizes > 1] if sizes.max() > 1 else rows
+
+
 def fill(axes, device, rows):
     """The lines of a device, named where they end; whether all of its cases have converged."""
-    if device == "host":
-        rows = rows[rows["threads"] == rows["threads"].max()]
     found = medians.summaries(rows, ("variant", "algorithm", "n"))
     found["method"] = found["variant"] + " " + found["algorithm"]
     kinds = looks_of(found)
@@ -59,11 +65,20 @@ def fill(axes, device, rows):
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
     last = found.sort_values("n").groupby("method").tail(1)
-    ends.label(axes, [(one.median, one.variant, COLOURS[one.algorithm]) for one in last.itertuples()], PANEL)
-    axes.set_title("\n".join([DEVICES[device], *cross(axes, device, rows)]))
+    threads = rows.groupby("variant")["threads"].max()
+    names = [one.variant + note(threads[one.variant], threads.max()) for one in last.itertuples()]
+    shown = zip(last["median"], names, last["algorithm"].map(COLOURS), strict=True)
+    ends.label(axes, list(shown), PANEL)
+    where = f"host, {formats.threads(threads.max())}" if device == "host" else "card"
+    axes.set_title("\n".join([where, *cross(axes, device, rows)]))
     axes.set_xlabel("n")
     axes.grid(axis="y")
     return found["converged"].all()
+
+
+def note(threads, most):
+    """What a line's name says besides: its threads, where others have more."""
+    return f", {formats.threads(threads)}" if threads < most else ""
 
 
 def looks_of(found):

@@ -21,20 +21,24 @@ def tables(found):
 
 def ladder(found):
     """Every rung with its idea, and an iteration at the ladder's size."""
-    frame = query.iterations(found, query.LADDER, n=query.N)
+    frame, small = query.ladder(found), query.iterations(found, query.VERSION1)
     lines = [rungs.line(name) for name in RUNGS]
-    lines = [one for one in lines if one.variant in rungs.RELIEVES or len(one.rows(frame))]
-    return ladder_table.table([rung(found, one, one.rows(frame)) for one in lines], "Iteration")
+    cases = [(one, one.rows(small if one.variant == rungs.SMALL else frame)) for one in lines]
+    shown = [rung(found, one, rows) for one, rows in cases if one.variant in rungs.RELIEVES or len(rows)]
+    return ladder_table.table(shown, "Iteration")
 
 
 def rung(found, line, rows):
-    """A line of the ladder's table."""
+    """A line of the ladder's table; that of another size says so."""
+    name = code(line.variant)
+    if len(rows) and rows["n"].iloc[0] != query.N:
+        name += f", $n = {rows['n'].iloc[0]}$"
     reading = roofs.card_bandwidth(found, "read")
     if len(rows) and rows["device"].iloc[0] == "host":
         reading = roofs.bandwidth(found, int(rows["threads"].iloc[0]), kernel="read")
     predicted = line.predicted(rows.iloc[0], reading) if len(rows) else None
     idea = RUNGS[line.variant].removeprefix("peer: ")
-    return ladder_table.Rung(code(line.variant), idea, rungs.RELIEVES.get(line.variant, ""), predicted, rows)
+    return ladder_table.Rung(name, idea, rungs.RELIEVES.get(line.variant, ""), predicted, rows)
 
 
 def kernels(found):

@@ -1,6 +1,6 @@
 """What is claimed of descent, by the earlier study and by its own design, and what the measurements say to it."""
 
-from ladder.report import ratios
+from ladder.report import ratios, study
 from ladder.report.latex import code, digits
 from ladder.report.verdict_table import Claim
 from ladder.statistics.claims import decide
@@ -84,7 +84,7 @@ def grows_with_the_matrix(found):
 
 def lines(found, one, other):
     """The time of an iteration by one line of the ladder over that by another, each (variant, tuning)."""
-    frame = query.iterations(found, query.LADDER, n=query.N)
+    frame = query.ladder(found)
     return ratios.of(*(rungs.line(variant, **tuning).rows(frame) for variant, tuning in (one, other)))
 
 
@@ -110,8 +110,9 @@ def one_launch(found):
 
 
 def half_of_the_matrix(found):
-    frame = query.iterations(found, query.LARGE, n=32768)
-    now = ratios.of(*(rungs.Line(name, {}).rows(frame) for name in ("cuda_fused", "cuda_symmetric")))
+    frame = query.iterations(found, query.LARGE, n=32768, dtype=query.DTYPE)
+    lines = rungs.Line("cuda_fused", {"graph": "on"}), rungs.Line("cuda_symmetric", {})
+    now = ratios.of(*(one.rows(frame) for one in lines))
     text = r"Reading half of a symmetric matrix halves the time ($n = 32768$)"
     cause = "memory is the limit; sums of columns are extra work"
     return Claim("half", text, ratios.times(2), "both rungs at that size", cause, decide(now, 2))
@@ -128,7 +129,7 @@ def recomputed(found):
 
 
 def conjugate(found):
-    frame = found.samples(query.SOLUTION, kappa=100)
+    frame = study.where(query.solves(found), kappa=100)
     now = ratios.of(*(algorithms.rows_of(frame, "cuda", name, 4096) for name in ("steepest", "cg")))
     text = r"CG takes less time than steepest descent ($\kappa = 100$, $n = 4096$)"
     cause = "fewer iterations of the same cost"

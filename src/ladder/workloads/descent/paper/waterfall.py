@@ -24,8 +24,14 @@ def draw(tables, ceilings):
     for name in medians.machines(tables):
         rows = query.of_iterations(frame[frame["machine"] == name])
         if len(rows):
-            found[name] = panel(study.one_size(rows), ceilings.get(name, peaks.NONE))
+            found[name] = panel(of_one_size(rows), ceilings.get(name, peaks.NONE))
     return waterfall.figure(found, "time of an iteration", "A read once") if found else layout.empty("steepest descent")
+
+
+def of_one_size(rows):
+    """The ladder at the largest size, in single precision where there is a choice."""
+    rows = study.where(rows, n=rows["n"].max())
+    return study.where(rows, dtype=min(rows["dtype"]))
 
 
 def panel(rows, ceilings):
