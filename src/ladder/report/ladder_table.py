@@ -28,7 +28,7 @@ def table(rungs, what):
     if all(one.rows.empty for one in rungs):
         return latex.table("", (), ())
     head = ["Rung", "Idea", "Relieves", "Model", what]
-    columns = r"l>{\raggedright}p{0.38\linewidth}>{\raggedright}p{0.2\linewidth}rr"
+    columns = r"l>{\raggedright}p{0.42\linewidth}>{\raggedright}p{0.16\linewidth}rr"
     return latex.table(columns, head, [cells(one) for one in rungs])
 
 

@@ -1,5 +1,6 @@
 """The table of verdicts: the claim, its number then, the number now with its interval, the verdict, the cause."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ladder.report import latex, ratios
@@ -20,12 +21,11 @@ class Claim:
     answer: claims.Answer
 
 
-def table(found):
-    """The verdicts as LaTeX; claims that nothing was measured for stand there with what they need."""
-    claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.29, 0.19, 0.27))
-    return latex.table(
-        f"{claim}r{now}l{why}", ["Claim", "Then", "Now", "Verdict", "Cause"], [cells(one) for one in found]
-    )
+def table(*groups):
+    """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
+    claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.3, 0.2, 0.27))
+    rows = [row for group in groups for row in (None, *map(cells, group))]
+    return latex.table(f"{claim}r{now}l{why}", ["Claim", "Then", "Now", "Verdict", "Cause"], rows[1:])
 
 
 def cells(one):
@@ -48,6 +48,14 @@ def seen(answer):
     if answer.detectable > 10:
         return "too few processes to see any change"
     return f"a change could be seen from {latex.percent(answer.detectable, 2)} on"
+
+
+def tally(found):
+    """How many of some claims have each verdict, as text: 1 confirmed and 3 refuted; None if none was tested."""
+    counts = Counter(one.answer.verdict for one in found)
+    if set(counts) == {claims.NOT_TESTED}:
+        return None
+    return latex.listed(f"\\num{{{counts[word]}}} {word}" for word in claims.WORDS if counts[word])
 
 
 def numbers(found):

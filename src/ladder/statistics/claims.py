@@ -18,7 +18,13 @@ from ladder.statistics.verdicts import POWER, shift_between
 LEVEL = 0.99
 # What a claim may differ by, and still be the same: another machine's numbers are never nearer.
 MARGIN = 0.1
-CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED = "confirmed", "weaker", "refuted", "undecided", "not tested"
+WORDS = CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED = (
+    "confirmed",
+    "weaker",
+    "refuted",
+    "undecided",
+    "not tested",
+)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.statistics import claims
 
-INCHES = 0.165  # height of a rung
-AROUND = 0.72  # inches of a panel above and below its rungs
+INCHES = 0.155  # height of a rung
+AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
 SPREAD = 0.6  # of a rung's height, over which its processes are spread
 BESIDE = 44  # points from a panel to what a rung gains
@@ -35,18 +35,17 @@ class Rung:
 
 
 def figure(found, what, ceiling):
-    """Panels below each other, {machine: (title, [Rung], seconds of the ceiling or None)}; peers are last.
+    """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
-    `what` says whose time it is, `ceiling` what the line is.
+    `what` says whose time it is, in front of the problem, `ceiling` what the line is.
     """
     tall = {name: INCHES * (len(rungs) + GAP) + AROUND for name, (_, rungs, _) in found.items()}
     drawn = layout.new(0.3 + sum(tall.values()))
     bands = layout.bands(drawn, dict.fromkeys(found, 1), beside=1, inches=tall)
-    for name, (title, rungs, least) in found.items():
+    for name, (problem, rungs, least) in found.items():
         (axes,) = bands[name]
         fill(axes, rungs, least)
-        axes.set_title(title)
-        axes.set_xlabel(what)
+        axes.set_xlabel(f"{what}, {problem}")
     every = [rung for _, rungs, _ in found.values() for rung in rungs]
     lines = [(None, any(least for *_, least in found.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))

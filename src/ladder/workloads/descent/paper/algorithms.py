@@ -1,7 +1,6 @@
 """Time to solution by algorithm and size, and where one algorithm becomes cheaper than another."""
 
 from ladder.report import ratios, study
-from ladder.report.latex import digits
 from ladder.report.phrases import Missing
 from ladder.statistics import crossings
 from ladder.statistics.claims import Ratio
@@ -50,13 +49,3 @@ def sentence(some):
     value, ends = ratios.parts(Ratio(*found))
     interval = f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else ""
     return f"takes less time from $n = \\num{{{value}}}${interval} on"
-
-
-def note(some, name, other):
-    """The same for a figure; nothing without points."""
-    found = cheaper(some)
-    if found is None:
-        return []
-    if isinstance(found, str):
-        return [f"{name} below {other}: {found}"]
-    return [f"{name} below {other}: from n = {digits(found[0], 2)}"]

@@ -10,12 +10,13 @@ from ladder.workloads.descent.paper import theory
 TITLE = "Error by iteration against the theory"
 CATEGORY = "Descent"
 CAPTION = """\
-The residual that a solve reports, over that at its start, by iteration and condition. Wide line: steepest descent's
-rate in theory, by which the residual falls from the worst start; dashed: the bound on the error of CG, which the
-residual may exceed by the root of the condition. Once rounding stops the true residual, one that is carried along goes
-on falling and is no longer true; the one that is recomputed every few steps stays where the truth is.
+The residual that a solve reports, over that at its start, by iteration and condition. Wide line: the rate of steepest
+descent in theory, from the worst start; dashed: the bound on the error of CG, which the residual may exceed by the root
+of the condition. Where rounding stops the true residual, one that is carried along goes on falling and is true no
+longer; one that is recomputed every few steps stays with the truth.
 """
 EXPERIMENTS = ("descent_convergence",)
+HEIGHT = 1.6  # inches of a panel
 LEAST = 1e-9  # of the relative residual that is shown
 STARTS = {"steepest": "worst", "cg": "random"}
 KINDS = {
@@ -29,23 +30,21 @@ BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
 def draw(tables):
-    """A row of panels per machine, one for each condition."""
+    """A panel for each condition, with the largest systems of all machines: rounding alone tells these apart."""
     tables = tables["descent_convergence"]
-    frame, found = tables["curves"], {}
-    for name in medians.machines(tables):
-        rows = chosen(study.where(frame, machine=name))
-        if len(rows):
-            found[name] = {kappa: study.where(rows, kappa=kappa) for kappa in study.values(rows, "kappa")}
+    frame = tables["curves"]
+    frame = study.where(frame, n=frame["n"].max()) if len(frame) else frame
+    found = {name: chosen(study.where(frame, machine=name)) for name in medians.machines(tables)}
+    found = {name: rows for name, rows in found.items() if len(rows)}
     if not found:
         return layout.empty("convergence")
-    counts = {name: len(some) for name, some in found.items()}
-    figure = layout.new(0.5 + 1.95 * layout.rows_of_bands(counts))
-    bands = layout.bands(figure, counts)
-    for name, some in found.items():
-        for axes, (kappa, rows) in zip(bands[name], some.items(), strict=True):
-            fill(axes, kappa, rows)
-        bands[name][0].set_ylabel("relative residual")
-    shown = {method for some in found.values() for rows in some.values() for method in rows["method"]}
+    kappas = sorted({kappa for rows in found.values() for kappa in study.values(rows, "kappa")})
+    figure = layout.new(0.5 + HEIGHT * -(-len(kappas) // 3))
+    (panels,) = layout.bands(figure, {", ".join(found): len(kappas)}).values()
+    for axes, kappa in zip(panels, kappas, strict=True):
+        fill(axes, kappa, [study.where(rows, kappa=kappa) for rows in found.values()])
+    panels[0].set_ylabel("relative residual")
+    shown = {method for rows in found.values() for method in rows["method"]}
     lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     entries = [layout.entry(look) for method, look in KINDS.items() if method in shown]
     for entry in entries:
@@ -65,12 +64,13 @@ def chosen(rows):
     return rows.assign(relative=theory.relative(rows)).drop_duplicates(["kappa", "method", "step"])
 
 
-def fill(axes, kappa, rows):
+def fill(axes, kappa, machines):
     """The residuals of a condition on theory's lines."""
-    steps = np.arange(rows["step"].max() + 1)
+    steps = np.arange(max(rows["step"].max() for rows in machines if len(rows)) + 1)
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
-    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
+    for rows in machines:
+        marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
     scales.log_axis(axes.yaxis, (LEAST, 5), power, most=6)
     axes.set_xlim(0, steps[-1])
     axes.set_title(f"κ = {kappa:g}")

@@ -1,7 +1,7 @@
 """The numbers of the chapter, about the one machine that it speaks of."""
 
 from ladder.report import ratios, roofs, study, verdict_table
-from ladder.report.latex import code, joules, memory, number, percent, rate, seconds
+from ladder.report.latex import code, escape, joules, memory, number, percent, rate, seconds
 from ladder.report.phrases import LEVEL, Missing
 from ladder.workloads.descent.paper import algorithms, earlier, model, query, rungs, verdicts
 from ladder.workloads.descent.paper.numbers_convergence import convergence, rates
@@ -27,16 +27,22 @@ def numbers(found):
         "theory": rates(),
         "solution": solution(found),
         "energy": energy(found),
-        "verdicts": verdict_table.numbers(verdicts.claims(found)),
+        "verdicts": verdict_table.numbers(verdicts.claims(found)) | tallies(found),
     }
     return {f"descent/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
+
+
+def tallies(found):
+    """How many claims have which verdict."""
+    parts = {"earlier": verdicts.of_the_earlier_study(found), "rungs": verdicts.of_the_rungs(found)}
+    return {f"tally/{name}": verdict_table.tally(claims) for name, claims in parts.items()}
 
 
 def machine(found):
     """Where the chapter's numbers were measured."""
     cards = found.descriptions.get(found.subject, {}).get("gpus") or [{}]
     name = cards[0].get("name")
-    return {"name": code(found.subject) if found.subject else None, "card": name}
+    return {"name": code(found.subject) if found.subject else None, "card": escape(name) if name else None}
 
 
 def problem():

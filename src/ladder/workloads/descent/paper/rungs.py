@@ -9,15 +9,15 @@ from ladder.workloads.descent.paper import model, query
 SMALL = "cuda_version1"  # which solves small systems alone
 MOST = "most"  # of the threads that were measured
 RELIEVES = {
-    "openmp": "one core",
-    "blas": "instructions: vectors",
-    "cuda_version1": "cores: those of one multiprocessor",
-    "cuda_version2": "cores: those of the card",
-    "cublas": "traffic of products, the host",
-    "cuda_fused": "launches",
-    "cuda_persistent": "launches, memory: A stays on the chip",
-    "cuda_cluster": "barriers of the whole card",
-    "cuda_symmetric": "memory, half of it",
+    "openmp": "cores",
+    "blas": "instructions",
+    "cuda_version1": "cores, in one block",
+    "cuda_version2": "cores",
+    "cublas": "traffic, trips to the host",
+    "cuda_fused": "launches, traffic",
+    "cuda_persistent": "launches, memory",
+    "cuda_cluster": "barriers",
+    "cuda_symmetric": "memory",
 }
 
 

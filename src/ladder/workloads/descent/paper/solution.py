@@ -4,24 +4,26 @@ import pandas as pd
 
 from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
+from ladder.report.figures.theme import SMALL
+from ladder.report.latex import digits
 from ladder.workloads.descent.paper import algorithms
 
 TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
-Time until the relative residual is below the tolerance, by size, on the host on most threads and on the card; Cholesky
-is the whole factorisation with its two substitutions. Each line is a variant with one algorithm. Vertical lines mark
-where an algorithm becomes the cheaper one, by the variants that the title of the panel is about: `blas` and
-`scipy_cholesky`, `cuda_persistent` and `cusolver`. Markers: medians with 95 % intervals, hollow if not converged.
+Time until the relative residual is below the tolerance, by size; Cholesky is a factorisation with two substitutions.
+Each line is a variant with one algorithm, on most threads. Vertical lines mark from where on an algorithm takes less
+time than Cholesky: `blas` than `scipy_cholesky` on the host, `cuda_persistent` than `cusolver` on the card. Markers:
+medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_direct")
-HEIGHT = 2.0  # inches of a panel
-PANEL = 1.35  # and of what is drawn in it
+HEIGHT = 1.55  # inches of a panel
+PANEL = 0.75  # and of what is drawn in it
 DEVICES = ("host", "cuda")
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(algorithms.NAMES, ("red", "blue", "green"), strict=True)}
 # Two variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
-PAIRS = (("steepest", "direct"), ("cg", "direct"))
+ITERATIVE = ("cg", "steepest")
 
 
 def draw(tables):
@@ -69,8 +71,8 @@ def fill(axes, device, rows):
     names = [one.variant + note(threads[one.variant], threads.max()) for one in last.itertuples()]
     shown = zip(last["median"], names, last["algorithm"].map(COLOURS), strict=True)
     ends.label(axes, list(shown), PANEL)
-    where = f"host, {formats.threads(threads.max())}" if device == "host" else "card"
-    axes.set_title("\n".join([where, *cross(axes, device, rows)]))
+    axes.set_title(f"host, {formats.threads(threads.max())}" if device == "host" else "card")
+    cross(axes, device, rows)
     axes.set_xlabel("n")
     axes.grid(axis="y")
     return found["converged"].all()
@@ -91,12 +93,11 @@ def looks_of(found):
 
 
 def cross(axes, device, rows):
-    """Lines where the algorithms cross; the words for the title."""
-    notes = []
-    for one, other in PAIRS:
-        some = algorithms.points(rows, device, one, other)
-        notes += algorithms.note(some, algorithms.NAMES[one], algorithms.NAMES[other])
-        found = algorithms.cheaper(some)
+    """Lines where the algorithms overtake Cholesky, with the size."""
+    for name in ITERATIVE:
+        found = algorithms.cheaper(algorithms.points(rows, device, name, "direct"))
         if isinstance(found, tuple):
-            axes.axvline(found[0], color=COLOURS[one], linewidth=0.8)
-    return notes
+            axes.axvline(found[0], color=COLOURS[name], linewidth=0.8)
+            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+            text = digits(found[0], 2)
+            axes.annotate(text, (found[0], 1), (-2, 0), **place, ha="right", color=COLOURS[name], fontsize=SMALL)

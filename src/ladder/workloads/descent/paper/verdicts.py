@@ -9,11 +9,22 @@ from ladder.workloads.descent.paper import algorithms, earlier, query, rungs
 
 def claims(found):
     """Every claim with its answer, about one machine: those of the earlier study first."""
+    return [*of_the_earlier_study(found), *of_the_rungs(found)]
+
+
+def of_the_earlier_study(found):
+    """The claims that the earlier study makes, or its table."""
     return [
         rates_rise(found),
         only_init(found),
         slower_in_large_blocks(found),
         grows_with_the_matrix(found),
+    ]
+
+
+def of_the_rungs(found):
+    """The claims behind the rungs."""
+    return [
         materialised(found),
         launches(found),
         one_launch(found),
@@ -47,17 +58,17 @@ def gained(found, name, smaller, larger):
 
 def rates_rise(found):
     now, then = gained(found, "product", (128, 64), (128, 256))
-    text = r"Rates rise with $N$ (product, blocks of 128, $N = 64$ to 256)"
-    cause = "launches take most of the time of small kernels"
+    text = r"Rates rise with $N$ (product, block 128, $N = 64$ to 256)"
+    cause = "a launch is most of a small kernel's time"
     needs = f"{code('product')} at both sizes"
     return Claim("rates-rise", text, times(then), needs, cause, decide(now, then))
 
 
 def only_init(found):
     now, then = gained(found, "product", (512, 256), (512, 512))
-    text = r"In blocks of 512 they rise no longer (product, $N = 256$ to 512)"
+    text = r"At block 512 they don't (product, $N = 256$ to 512)"
     init, was = gained(found, "init", (512, 256), (512, 512))
-    cause = f"{code('init')}, then {times(was)}: now {ratios.latex(init)}" if init else None
+    cause = f"{code('init')}: then {times(was)}, now {ratios.latex(init)}" if init else None
     needs = f"{code('product')} at both sizes"
     return Claim("only-init", text, times(then), needs, cause, decide(now, 1, 1))
 
@@ -67,17 +78,17 @@ def slower_in_large_blocks(found):
     then = then_of("reduction", one, other)
     now = of_kernels(found, "reduction", one, other)
     swapped = of_kernels(found, "reduction", one, other, "swapped")
-    cause = f"grid and block were swapped; so launched: {ratios.latex(swapped)}" if swapped else None
-    text = r"Blocks of 512 are slower than of 128 (reduction, $N = 256$)"
+    cause = f"grid and block swapped there; here so: {ratios.latex(swapped)}" if swapped else None
+    text = r"Block 512 is slower than 128 (reduction, $N = 256$)"
     return Claim("slower", text, times(then), f"{code('reduction')} in both blocks", cause, decide(now, then))
 
 
 def grows_with_the_matrix(found):
     one, other = (512, 512), (512, 256)
     then = then_of("vecsum", one, other)
-    text = r"A sum of vectors grows like the matrix (vecsum, $N = 256$ to 512)"
+    text = r"Sums of vectors grow like $N^2$ (vecsum, $N = 256$ to 512)"
     square = of_kernels(found, "vecsum", one, other, "square")
-    cause = f"launched here over $N$ threads; over $N^2$: {ratios.latex(square)}" if square else None
+    cause = f"$N$ threads here; with $N^2$: {ratios.latex(square)}" if square else None
     needs = f"{code('vecsum')} at both sizes"
     return Claim("vecsum", text, times(then), needs, cause, decide(of_kernels(found, "vecsum", one, other), then))
 
@@ -90,22 +101,22 @@ def lines(found, one, other):
 
 def materialised(found):
     now = lines(found, ("cuda_version2", {}), ("cuda_fused", {"graph": "off"}))
-    cause = r"traffic, launches, and $\alpha$ by way of the host"
-    text = "Writing products that are only summed up costs time, version 2 over fused"
+    cause = r"traffic, launches, $\alpha$ by way of the host"
+    text = "Written products cost time (version 2 over fused)"
     return Claim("materialised", text, "", "both rungs", cause, decide(now, 1))
 
 
 def launches(found):
     now = lines(found, ("cuda_fused", {"graph": "off"}), ("cuda_fused", {"graph": "on"}))
-    cause = "a graph's kernels follow each other without the host"
-    text = "Launching takes half of an iteration, fused one by one over as a graph"
+    cause = "in a graph kernels don't wait for the host"
+    text = "Launches take half of an iteration (fused, one by one over as a graph)"
     return Claim("launches", text, ratios.times(2), "both forms", cause, decide(now, 2))
 
 
 def one_launch(found):
     now = lines(found, ("cuda_fused", {"graph": "on"}), ("cuda_persistent", {}))
-    cause = "a barrier in place of a launch, and A stays on the chip"
-    text = "One launch for a solve is faster than one an iteration"
+    cause = "a barrier for a launch; $A$ stays on the chip"
+    text = "One launch a solve beats one an iteration"
     return Claim("one-launch", text, "", "both rungs", cause, decide(now, 1))
 
 
@@ -113,8 +124,8 @@ def half_of_the_matrix(found):
     frame = query.iterations(found, query.LARGE, n=32768, dtype=query.DTYPE)
     lines = rungs.Line("cuda_fused", {"graph": "on"}), rungs.Line("cuda_symmetric", {})
     now = ratios.of(*(one.rows(frame) for one in lines))
-    text = r"Reading half of a symmetric matrix halves the time ($n = 32768$)"
-    cause = "memory is the limit; sums of columns are extra work"
+    text = r"Half of $A$ takes half of the time ($n = 32768$)"
+    cause = "memory is the limit"
     return Claim("half", text, ratios.times(2), "both rungs at that size", cause, decide(now, 2))
 
 
@@ -123,7 +134,7 @@ def recomputed(found):
         found, query.CONVERGENCE, variant="cuda_fused", n=4096, kappa=1000, algorithm="steepest", start="worst"
     )
     now = ratios.of(*(rows[rows["recompute"] == every] if len(rows) else rows for every in (10, 0)))
-    text = r"A residual recomputed every ten steps costs a tenth ($n = 4096$)"
+    text = r"To recompute $r$ in every tenth step costs a tenth ($n = 4096$)"
     cause = "one more product in ten steps"
     return Claim("recomputed", text, ratios.times(1.1), "both tunings", cause, decide(now, 1 / 1.1, 1.1, 0.05))
 
@@ -131,6 +142,6 @@ def recomputed(found):
 def conjugate(found):
     frame = study.where(query.solves(found), kappa=100)
     now = ratios.of(*(algorithms.rows_of(frame, "cuda", name, 4096) for name in ("steepest", "cg")))
-    text = r"CG takes less time than steepest descent ($\kappa = 100$, $n = 4096$)"
+    text = r"CG beats steepest descent ($\kappa = 100$, $n = 4096$)"
     cause = "fewer iterations of the same cost"
     return Claim("conjugate", text, "", "both algorithms", cause, decide(now, 1))

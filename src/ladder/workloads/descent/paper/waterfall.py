@@ -8,10 +8,10 @@ from ladder.workloads.stream.paper.ceilings import bandwidths
 TITLE = "What each rung of steepest descent gains"
 CATEGORY = "Descent"
 CAPTION = """\
-The time of one iteration of steepest descent, rung by rung; the peers stand below. A dot is a process, its median. A
-tick is the time that the model of the ladder's table predicts, the wide line that in which A is read once from memory
-at the best rate measured. Beside it: the median of the dots, and how many times as fast a rung is as the one above,
-with its 99 % interval. Launches and trips to the host take most of the time until one launch is a whole solve.
+The time of an iteration of steepest descent, rung by rung, peers below. Launches and trips to the host take most of it
+until one launch is a whole solve. A dot is the median of a process, a tick the prediction of the model, the wide line
+the time in which A is read once from memory. Beside: the median of the dots, and how many times as fast a rung is as
+the one above, with its 99 % interval.
 """
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
@@ -35,7 +35,7 @@ def of_one_size(rows):
 
 
 def panel(rows, ceilings):
-    """A machine's title, rungs and ceiling."""
+    """A machine's problem, rungs and ceiling."""
 
     def reading(device, threads):
         return bandwidths(ceilings, ("read",), device).get(threads)
