@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+import drawings
 import made_up
 import made_up_descent
 from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, typesetting
+from ladder.report.figures import theme
 from ladder.report.study import Study
 
 PAPER = ROOT / "paper"
@@ -135,6 +137,31 @@ def test_the_text_states_what_was_not_measured(papers):
     assert "no measurement" not in whole
     assert "20.0 times as fast as" in " ".join(whole.split())
     assert made_up.MACHINE in whole
+
+
+@pytest.mark.slow
+@needs_latex
+def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path):
+    """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
+    host = [one for one in made_up_descent.cases() if "cu" not in one[1].variant]
+    found = made_up.both(made_up_descent.study(), made_up_descent.study("amd-epyc-2c (published)", chosen=host))
+    inputs, known = generated(found, tmp_path), drawings.ceilings((made_up_descent.CARD,))
+    (tmp_path / "results/figures").mkdir()
+    for name in ("descent_waterfall", "descent_solution", "descent_convergence"):
+        with theme.context():
+            asked = {one: found.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
+            theme.save(drawings.draw(name, asked, known), tmp_path / f"results/figures/{name}.pdf")
+    inputs += sorted((tmp_path / "results/figures").glob("*.pdf"))
+    shutil.copy(PAPER / "macros.tex", tmp_path)
+    preamble, _ = (PAPER / "ladder.tex").read_text().split(r"\begin{document}")
+    body = r"\begin{document}\section{It}\input{chapters/descent/text}\clearpage Behind.\label{behind}"
+    works = r"\bibliographystyle{plainnat}\bibliography{chapters/descent/references}\end{document}"
+    (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
+    texts = chapters.texts() | captions.text()
+    typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", texts)
+    (behind,) = re.findall(r"newlabel\{behind\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())
+    assert int(behind) - 1 <= 4
+    assert "Overfull" not in (tmp_path / "build/alone.log").read_text(errors="replace")
 
 
 @pytest.mark.slow

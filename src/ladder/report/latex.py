@@ -68,10 +68,10 @@ def seconds(value, count=3):
     return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
 
 
-def joules(value):
+def joules(value, count=3):
     """An energy in kJ, J or mJ."""
     scale, unit = scaled(value, JOULES)
-    return f"\\qty{{{digits(value / scale)}}}{{{unit}}}"
+    return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
 
 
 def seconds_between(low, high):
@@ -84,10 +84,10 @@ def seconds_between(low, high):
     return f"\\qtyrange{{{digits(low / scale)}}}{{{digits(high / scale)}}}{{{unit}}}"
 
 
-def rate(value, kind):
+def rate(value, kind, count=3):
     """FLOP/s (`flops`) or B/s (`bandwidth`) with a decimal prefix."""
     scale, prefix = scaled(value, RATES)
-    return f"\\qty{{{digits(value / scale)}}}{{{prefix}{PREFIXES[kind]}}}"
+    return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{PREFIXES[kind]}}}"
 
 
 def memory(count):

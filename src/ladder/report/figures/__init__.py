@@ -13,8 +13,8 @@ The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its consta
 
 Planning reads the constants as text, without importing a module; a module without a TITLE supports others. All else in
 this package is the kit, which names no workload: `theme` is how figures look, `looks` how methods do, `layout` is the
-frame of panels, `scales` the axes; `medians` makes of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, and
-`ends` names lines.
+frame of panels, `scales` the axes; `medians` makes of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall`
+draw, and `ends` names lines.
 """
 
 import hashlib

@@ -152,7 +152,7 @@ def large(found):
     cases["cuda_fused"] = study.where(cases["cuda_fused"], graph="on")
     cases["cublas"], cases["symv"] = (study.where(cases["cublas"], product=name) for name in ("gemv", "symv"))
     values = {"n": f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None}
-    values["reading"] = rate(reading, "bandwidth") if reading else None
+    values["reading"] = rate(reading, "bandwidth", 2) if reading else None
     for name, rows in cases.items():
         values[f"{name}/time"] = timed(rows)
     for name in ("cublas", "cuda_fused"):
@@ -195,7 +195,7 @@ def kernels(found):
         "smallest": f"\\num{{{min(rates)}}}" if rates else None,
         "largest": f"\\num{{{top}}}" if rates else None,
         "rates": levelling(rates),
-        "rate": rate(rates[top], "bandwidth") if rates else None,
+        "rate": rate(rates[top], "bandwidth", 2) if rates else None,
         "share": percent(rates[top] / reading, 2) if rates and reading else None,
         "sum": seconds(sum(times.values()), 2) if all(times.values()) else None,
         "swapped": ratios.prose(ratios.of(*swapped)),
@@ -250,4 +250,4 @@ def energy(found):
 def spent(rows):
     """The median joules of a case's processes; None where nothing was counted."""
     known = rows.dropna(subset="joules") if "joules" in rows else study.NO_ROWS
-    return joules(known.groupby("process")["joules"].median().median()) if len(known) else None
+    return joules(known.groupby("process")["joules"].median().median(), 2) if len(known) else None

@@ -124,7 +124,7 @@ def half_of_the_matrix(found):
     frame = query.iterations(found, query.LARGE, n=32768, dtype=query.DTYPE)
     lines = rungs.Line("cuda_fused", {"graph": "on"}), rungs.Line("cuda_symmetric", {})
     now = ratios.of(*(one.rows(frame) for one in lines))
-    text = r"Half of $A$ takes half of the time ($n = 32768$)"
+    text = r"Half of $A$ takes half of the time ($n = \num{32768}$)"
     cause = "memory is the limit"
     return Claim("half", text, ratios.times(2), "both rungs at that size", cause, decide(now, 2))
 

@@ -8,10 +8,10 @@ from ladder.workloads.stream.paper.ceilings import bandwidths
 TITLE = "What each rung of steepest descent gains"
 CATEGORY = "Descent"
 CAPTION = """\
-The time of an iteration of steepest descent, rung by rung, peers below. Launches and trips to the host take most of it
-until one launch is a whole solve. A dot is the median of a process, a tick the prediction of the model, the wide line
-the time in which A is read once from memory. Beside: the median of the dots, and how many times as fast a rung is as
-the one above, with its 99 % interval.
+The time of an iteration of steepest descent, rung by rung, peers below: on the card, rungs differ by what an iteration
+waits for, the host, launches or barriers. A dot is the median of a process, a tick the prediction of the model, the
+wide line the time in which A is read once from memory. Beside: the median of the dots, and how many times as fast a
+rung is as the one above, with its 99 % interval.
 """
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
