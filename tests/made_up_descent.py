@@ -25,6 +25,7 @@ LADDER = [
     ("cuda_fused", {"graph": "on"}, 4e-6),
     ("cuda_persistent", {}, 2e-6),
     ("cuda_cluster", {}, 1.6e-6),
+    ("cuda_symmetric", {}, 6.4e-6),
     ("numpy_loop", {"threads": 1}, 80e-6),
     ("cupy_loop", {}, 136e-6),
 ]
@@ -69,12 +70,14 @@ def cases():
             case = Case("descent", variant, descent(32768, iterations=20), tuning | form)
             yield "descent_large", case, 20 * seconds, {"steps": 20}
     for (variant, algorithm), (scale, power) in SOLUTION.items():
-        tuning = {"threads": 2} if variant in ("blas", "scipy_cg", "scipy_cholesky") else {}
-        for n in SIZES:
-            limits = {"iterations": 1} if algorithm == "direct" else {"iterations": 2000, "tolerance": 1e-4}
+        experiment = {"blas": "descent_threads", "scipy_cholesky": "descent_direct", "cusolver": "descent_direct"}
+        limits = {"iterations": 1} if algorithm == "direct" else {"iterations": 2000, "tolerance": 1e-4}
+        counts = {"blas": (2, 4), "scipy_cg": (2,), "scipy_cholesky": (2,)}.get(variant, (0,))
+        for n, threads in itertools.product(SIZES, counts):
+            tuning = {"threads": threads} if threads else {}
             case = Case("descent", variant, descent(n, algorithm=algorithm, start="random", **limits), tuning)
-            experiment = "descent_direct" if algorithm == "direct" else "descent_solution"
-            yield experiment, case, scale * n**power, {"steps": STEPS[algorithm]}
+            seconds = scale * n**power * (0.5 if threads == 4 else 1)
+            yield experiment.get(variant, "descent_solution"), case, seconds, {"steps": STEPS[algorithm]}
     for variant, seconds in {"cuda_fused": 1.25, "cuda_symmetric": 0.75}.items():
         sizes = descent(163840, tolerance=1e-4, iterations=2000, algorithm="cg", start="random")
         yield "descent_largest", Case("descent", variant, sizes, {}), seconds, {"steps": 50}

@@ -13,10 +13,18 @@ CHOSEN = {
 }
 
 
+def alike(frame):
+    """The solves without those of the host on other threads than Cholesky has at most, so that all have as many."""
+    if "threads" not in frame:
+        return frame
+    is_host, is_direct = frame["device"] == "host", frame["algorithm"] == "direct"
+    ours = is_host & is_direct if (is_host & is_direct).any() else is_host
+    return frame[~is_host | (frame["threads"] == frame.loc[ours, "threads"].max()).fillna(False)]
+
+
 def rows_of(frame, device, algorithm, n):
-    """The timed solves by the variant that stands for an algorithm, on most threads."""
-    rows = study.where(frame, variant=CHOSEN[device][algorithm], algorithm=algorithm, n=n)
-    return study.where(rows, threads=rows["threads"].max()) if device == "host" and len(rows) else rows
+    """The timed solves by the variant that stands for an algorithm, of `alike` ones."""
+    return study.where(frame, device=device, variant=CHOSEN[device][algorithm], algorithm=algorithm, n=n)
 
 
 def points(frame, device, algorithm, other):

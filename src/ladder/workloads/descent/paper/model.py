@@ -12,8 +12,9 @@ BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # of the whole card, and between the blocks 
 LOAD = 4  # elements that a thread of version 2 sums up
 # Seconds of an iteration that aren't spent on launches and on A.
 WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
+WAITS["cuda_symmetric"] = 4 * BARRIER
 # How many times A goes through memory: version 2 has two products, each read, written and read again.
-TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1}
+TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1, "cuda_symmetric": 0.5}
 
 
 def kernels(variant, n):

@@ -214,7 +214,7 @@ def levelling(rates):
 
 def solution(found):
     """Where algorithms cross, and their times at the smallest and the largest size."""
-    frame, values = query.solves(found), {}
+    frame, values = algorithms.alike(query.solves(found)), {}
     for device in algorithms.CHOSEN:
         own = study.where(frame, device=device)
         for one, other in (("steepest", "direct"), ("cg", "direct"), ("cg", "steepest")):

@@ -7,8 +7,9 @@ from ladder.statistics import claims
 from ladder.workloads.descent.paper import earlier
 
 LADDER, VERSION1, LARGE, LARGEST = "descent_ladder", "descent_version1", "descent_large", "descent_largest"
-CONVERGENCE, SOLUTION, DIRECT = "descent_convergence", "descent_solution", "descent_direct"
-KERNELS = "descent_kernels"
+CONVERGENCE, KERNELS = "descent_convergence", "descent_kernels"
+# Solves to a tolerance, and by Cholesky.
+SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 
 
@@ -42,7 +43,7 @@ def ladder(found):
 
 def solves(found):
     """The timed solves to a tolerance, and those by Cholesky beside them."""
-    return collect.concatenated([found.samples(SOLUTION), found.samples(DIRECT)])
+    return collect.concatenated([found.samples(one) for one in SOLUTIONS])
 
 
 def middle(rows):

@@ -65,6 +65,7 @@ LINES = (
     Line("cuda_fused", {"graph": "on"}, "as a graph"),
     Line("cuda_persistent", {}),
     Line("cuda_cluster", {}),
+    Line("cuda_symmetric", {}),
     Line("numpy_loop", {"threads": 1}, "1 thread"),
     Line("cupy_loop", {}),
 )

@@ -12,11 +12,11 @@ TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
 Time until the relative residual is below the tolerance, by size; Cholesky is a factorisation with two substitutions.
-Each line is a variant with one algorithm, on most threads. Vertical lines mark from where on an algorithm takes less
+Each line is a variant with one algorithm. Vertical lines mark from where on an algorithm takes less
 time than Cholesky: `blas` than `scipy_cholesky` on the host, `cuda_persistent` than `cusolver` on the card. Markers:
 medians with 95 % intervals, hollow if not converged.
 """
-EXPERIMENTS = ("descent_solution", "descent_direct")
+EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
 PANEL = 0.75  # and of what is drawn in it
 DEVICES = ("host", "cuda")
@@ -31,7 +31,7 @@ def draw(tables):
     frame = medians.samples(medians.joined(tables))
     found = {}
     for name in medians.machines(*tables.values()):
-        own = frame[frame["machine"] == name]
+        own = algorithms.alike(frame[frame["machine"] == name])
         panels = {device: study.where(own, device=device) for device in DEVICES}
         panels = {device: along(rows) for device, rows in panels.items() if len(rows)}
         if panels:
@@ -50,9 +50,7 @@ def draw(tables):
 
 
 def along(rows):
-    """Each variant on most of its threads; one that solves systems of one size alone is no line among lines."""
-    variants = rows.groupby("variant")
-    rows = rows[rows["threads"] == variants["threads"].transform("max")]
+    """The rows without a variant that solves systems of one size alone: it is no line among lines."""
     sizes = rows.groupby("variant")["n"].transform("nunique")
     return rows[sizes > 1] if sizes.max() > 1 else rows
 
@@ -67,20 +65,14 @@ def fill(axes, device, rows):
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
     last = found.sort_values("n").groupby("method").tail(1)
-    threads = rows.groupby("variant")["threads"].max()
-    names = [one.variant + note(threads[one.variant], threads.max()) for one in last.itertuples()]
-    shown = zip(last["median"], names, last["algorithm"].map(COLOURS), strict=True)
+    shown = zip(last["median"], last["variant"], last["algorithm"].map(COLOURS), strict=True)
     ends.label(axes, list(shown), PANEL)
-    axes.set_title(f"host, {formats.threads(threads.max())}" if device == "host" else "card")
+    threads = formats.threads(int(rows["threads"].max()))
+    axes.set_title(f"host, {threads}" if device == "host" else "card")
     cross(axes, device, rows)
     axes.set_xlabel("n")
     axes.grid(axis="y")
     return found["converged"].all()
-
-
-def note(threads, most):
-    """What a line's name says besides: its threads, where others have more."""
-    return f", {formats.threads(threads)}" if threads < most else ""
 
 
 def looks_of(found):

@@ -140,7 +140,7 @@ def recomputed(found):
 
 
 def conjugate(found):
-    frame = study.where(query.solves(found), kappa=100)
+    frame = study.where(algorithms.alike(query.solves(found)), kappa=100)
     now = ratios.of(*(algorithms.rows_of(frame, "cuda", name, 4096) for name in ("steepest", "cg")))
     text = r"CG beats steepest descent ($\kappa = 100$, $n = 4096$)"
     cause = "fewer iterations of the same cost"
