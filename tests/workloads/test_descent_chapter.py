@@ -141,6 +141,8 @@ def test_the_model_adds_launches_trips_and_reading():
     assert model.seconds("cuda_fused", "on", 512, size, reading) == pytest.approx(fused - model.LAUNCH + model.NODE)
     # Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors.
     assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
+    twice = rungs.line("openmp", recompute=1).predicted({"n": 512, "dtype": "float32"}, reading)
+    assert twice == pytest.approx(2 * size / reading)
     assert model.seconds("openmp", None, 512, size, None) is None
     assert model.seconds("cupy_loop", None, 512, size, reading) is None
 

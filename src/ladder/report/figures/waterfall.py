@@ -46,11 +46,19 @@ def figure(found, what, ceiling):
         (axes,) = bands[name]
         fill(axes, rungs, least)
         axes.set_xlabel(f"{what}, {problem}")
+    share([axes for (axes,) in bands.values()])
     every = [rung for _, rungs, _ in found.values() for rung in rungs]
     lines = [(None, any(least for *_, least in found.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
     layout.legend(drawn, [dot(), *entries(lines)], all(rung.converged for rung in every))
     return drawn
+
+
+def share(panels):
+    """One range of times for all panels."""
+    limits = [axes.get_xlim() for axes in panels]
+    for axes in panels:
+        axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def fill(axes, rungs, least):

@@ -50,7 +50,8 @@ class Line:
 
     def predicted(self, row, reading):
         """The model's seconds of an iteration of a case, where A is read at so many B/s; or None."""
-        return model.seconds(self.variant, self.tuning.get("graph"), int(row["n"]), query.size_of(row), reading)
+        size = query.size_of(row) * (1 + self.tuning.get("recompute", 0))
+        return model.seconds(self.variant, self.tuning.get("graph"), int(row["n"]), size, reading)
 
 
 LINES = (
