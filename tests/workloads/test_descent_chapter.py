@@ -12,7 +12,7 @@ from drawings import draw, tables, words
 from ladder.report.phrases import Missing
 from ladder.report.study import Study
 from ladder.workloads.descent import RUNGS
-from ladder.workloads.descent.paper import earlier, model, numbers, query, rungs, theory, verdicts
+from ladder.workloads.descent.paper import earlier, model, numbers, numbers_convergence, query, rungs, theory, verdicts
 from ladder.workloads.descent.paper import tables as descent_tables
 
 CONSTANT = ("problem", "earlier", "model", "theory")
@@ -184,8 +184,15 @@ def test_the_rate_is_that_of_the_theory(values):
         assert values[f"descent/convergence/{kappa}/rate"] == values[f"descent/theory/{kappa}"]
     assert values["descent/convergence/10/cg/steps"] == r"\num{15}"
     assert values["descent/convergence/1000/steepest/steps"] == r"more than \num{200}"
-    assert values["descent/convergence/end/steepest/bought"] == r"\num{10}"
-    assert values["descent/convergence/end/steepest/recomputed/gap"] == r"\num{1.0e-7}"
+
+
+def test_the_true_residual_is_at_most_the_reported_one_and_its_distance(values):
+    assert values["descent/convergence/end/steepest/carried/true"] == r"\num{1.0e-6}"
+    assert values["descent/convergence/end/steepest/recomputed/reported"] == r"\num{1.0e-6}"
+    assert values["descent/convergence/end/steepest/recomputed/true"] == r"\num{1.1e-6}"
+    assert values["descent/convergence/end/cg/effect"] == "makes little difference"
+    assert numbers_convergence.effect(1e-6, 1e-4) == "does harm"
+    assert numbers_convergence.effect(1e-4, 1e-6) == "helps"
 
 
 def test_theory():

@@ -13,7 +13,7 @@ from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.statistics import claims
 
-INCHES = 0.155  # height of a rung
+INCHES = 0.148  # height of a rung
 AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
 SPREAD = 0.6  # of a rung's height, over which its processes are spread

@@ -11,9 +11,9 @@ TITLE = "Error by iteration against the theory"
 CATEGORY = "Descent"
 CAPTION = """\
 The residual that a solve reports, over that at its start, by iteration and condition. Wide line: the rate of steepest
-descent in theory, from the worst start; dashed: the bound on the error of CG, which the residual may exceed by the root
-of the condition. Where rounding stops the true residual, one that is carried along goes on falling and is true no
-longer; one that is recomputed every few steps stays with the truth.
+descent in theory; dashed: the bound on the error of CG, which the residual may exceed by the root of the condition.
+A residual that is carried along goes on falling where rounding stops the true one; one that is recomputed every few
+steps does not, but disturbs the directions of CG.
 """
 EXPERIMENTS = ("descent_convergence",)
 HEIGHT = 1.6  # inches of a panel

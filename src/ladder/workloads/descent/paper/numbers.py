@@ -134,13 +134,13 @@ def keyed():
 
 
 def small(found):
-    """The time of an iteration on the system that version 1 can solve."""
-    frame = query.iterations(found, query.VERSION1)
-    frame = study.where(frame, n=max(study.values(frame, "n"), default=None))
-    cases = {name: study.where(frame, variant=name) for name in (rungs.SMALL, "cuda_cluster")}
-    values = {f"{name}/time": timed(rows) for name, rows in cases.items()}
-    values["n"] = f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None
-    return values | {"cuda_cluster/against/cuda_version1": against(cases, "cuda_cluster", rungs.SMALL)}
+    """The time of an iteration on the largest system that version 1 solved."""
+    rows = study.where(query.iterations(found, query.VERSION1), variant=rungs.SMALL)
+    rows = study.where(rows, n=max(study.values(rows, "n"), default=None))
+    return {
+        f"{rungs.SMALL}/time": timed(rows),
+        "n": f"\\num{{{int(rows['n'].iloc[0])}}}" if len(rows) else None,
+    }
 
 
 def large(found):

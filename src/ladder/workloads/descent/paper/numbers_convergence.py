@@ -4,23 +4,26 @@ import math
 
 from ladder.report import study
 from ladder.report.latex import digits, number
-from ladder.report.phrases import with_prefix
+from ladder.report.phrases import Missing, with_prefix
 from ladder.workloads.descent.paper import query, theory
 from ladder.workloads.descent.paper.convergence import STARTS, chosen
 
 KAPPAS = (10, 100, 1000)
 FORMS = {"carried": "", "recomputed": " recomputed"}
+# The conditions at which rounding ends both well within the iterations.
+ENDS = {"steepest": 10, "cg": 100}
+FAR = 2.0  # times as large, of residuals that differ
 
 
 def convergence(found):
-    """Of every condition, and of both algorithms where rounding ends the solve: at the least condition."""
+    """Of every condition, and of both algorithms where rounding ends the solve."""
     curves = chosen(found.rows("curves", query.CONVERGENCE))
     checks = found.rows("checks", query.CONVERGENCE, check="true residual")
     values = {"every": every(curves)}
     for kappa in KAPPAS:
         values |= with_prefix(str(kappa), of_condition(study.where(curves, kappa=kappa)))
-    for algorithm in STARTS:
-        own = {name: study.where(curves, kappa=KAPPAS[0], method=algorithm + form) for name, form in FORMS.items()}
+    for algorithm, kappa in ENDS.items():
+        own = {name: study.where(curves, kappa=kappa, method=algorithm + form) for name, form in FORMS.items()}
         values |= with_prefix(f"end/{algorithm}", ends(own, checks))
     return values
 
@@ -55,16 +58,24 @@ def steps_of(curve):
 
 
 def ends(curves, checks):
-    """At the end of two forms' curves: the reported residual, and its distance from the true one, over |b|."""
-    values, gaps = {}, {}
+    """At the end of two forms' curves, over |b|: the reported residual, and what the true one is at most."""
+    values, true = {}, {}
     for name, curve in curves.items():
-        last = curve.sort_values("step").iloc[-1] if len(curve) else None
-        values[f"{name}/reported"] = None if last is None else number(last["relative"], 2)
-        gaps[name] = None if last is None else gap(curve, checks)
-        values[f"{name}/gap"] = None if gaps[name] is None else number(gaps[name], 2)
-    carried, recomputed = gaps.values()
-    values["bought"] = number(carried / recomputed, 2) if carried and recomputed else None
-    return values
+        reported = curve.sort_values("step")["relative"].iloc[-1] if len(curve) else None
+        distance = gap(curve, checks) if len(curve) else None
+        true[name] = None if distance is None else reported + distance
+        values[f"{name}/reported"] = None if reported is None else number(reported, 2)
+        values[f"{name}/true"] = None if distance is None else number(true[name], 2)
+    return values | {"effect": effect(*true.values())}
+
+
+def effect(carried, recomputed):
+    """What recomputing does to the true residual, as the predicate of a sentence."""
+    if carried is None or recomputed is None:
+        return Missing("has no measurement")
+    if recomputed > FAR * carried:
+        return "does harm"
+    return "helps" if carried > FAR * recomputed else "makes little difference"
 
 
 def gap(curve, checks):

@@ -11,10 +11,9 @@ from ladder.workloads.descent.paper import algorithms
 TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
-Time until the relative residual is below the tolerance, by size; Cholesky is a factorisation with two substitutions.
-Each line is a variant with one algorithm. Vertical lines mark from where on an algorithm takes less
-time than Cholesky: `blas` than `scipy_cholesky` on the host, `cuda_persistent` than `cusolver` on the card. Markers:
-medians with 95 % intervals, hollow if not converged.
+Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions. Each
+line is a variant with one algorithm. From a vertical line on an algorithm takes less time than Cholesky: `blas` than
+`scipy_cholesky`, `cuda_persistent` than `cusolver`. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel

@@ -59,7 +59,7 @@ def gained(found, name, smaller, larger):
 def rates_rise(found):
     now, then = gained(found, "product", (128, 64), (128, 256))
     text = r"Rates rise with $N$ (product, block 128, $N = 64$ to 256)"
-    cause = "a launch is most of a small kernel's time"
+    cause = "small kernels wait for launches"
     needs = f"{code('product')} at both sizes"
     return Claim("rates-rise", text, times(then), needs, cause, decide(now, then))
 
@@ -101,22 +101,22 @@ def lines(found, one, other):
 
 def materialised(found):
     now = lines(found, ("cuda_version2", {}), ("cuda_fused", {"graph": "off"}))
-    cause = r"traffic, launches, $\alpha$ by way of the host"
-    text = "Written products cost time (version 2 over fused)"
+    cause = "version 2 over fused"
+    text = "Written products cost time"
     return Claim("materialised", text, "", "both rungs", cause, decide(now, 1))
 
 
 def launches(found):
     now = lines(found, ("cuda_fused", {"graph": "off"}), ("cuda_fused", {"graph": "on"}))
-    cause = "in a graph kernels don't wait for the host"
-    text = "Launches take half of an iteration (fused, one by one over as a graph)"
+    cause = "fused without a graph and with one"
+    text = "Launches take half of an iteration"
     return Claim("launches", text, ratios.times(2), "both forms", cause, decide(now, 2))
 
 
 def one_launch(found):
     now = lines(found, ("cuda_fused", {"graph": "on"}), ("cuda_persistent", {}))
-    cause = "a barrier for a launch; $A$ stays on the chip"
-    text = "One launch a solve beats one an iteration"
+    cause = "a barrier, and $A$ on the chip"
+    text = "One launch a solve is faster"
     return Claim("one-launch", text, "", "both rungs", cause, decide(now, 1))
 
 
@@ -124,7 +124,7 @@ def half_of_the_matrix(found):
     frame = query.iterations(found, query.LARGE, n=32768, dtype=query.DTYPE)
     lines = rungs.Line("cuda_fused", {"graph": "on"}), rungs.Line("cuda_symmetric", {})
     now = ratios.of(*(one.rows(frame) for one in lines))
-    text = r"Half of $A$ takes half of the time ($n = \num{32768}$)"
+    text = r"Half of $A$ takes half the time"
     cause = "memory is the limit"
     return Claim("half", text, ratios.times(2), "both rungs at that size", cause, decide(now, 2))
 
@@ -134,7 +134,7 @@ def recomputed(found):
         found, query.CONVERGENCE, variant="cuda_fused", n=4096, kappa=1000, algorithm="steepest", start="worst"
     )
     now = ratios.of(*(rows[rows["recompute"] == every] if len(rows) else rows for every in (10, 0)))
-    text = r"To recompute $r$ in every tenth step costs a tenth ($n = 4096$)"
+    text = r"A new $r$ in ten steps costs a tenth"
     cause = "one more product in ten steps"
     return Claim("recomputed", text, ratios.times(1.1), "both tunings", cause, decide(now, 1 / 1.1, 1.1, 0.05))
 
@@ -142,6 +142,6 @@ def recomputed(found):
 def conjugate(found):
     frame = study.where(algorithms.alike(query.solves(found)), kappa=100)
     now = ratios.of(*(algorithms.rows_of(frame, "cuda", name, 4096) for name in ("steepest", "cg")))
-    text = r"CG beats steepest descent ($\kappa = 100$, $n = 4096$)"
-    cause = "fewer iterations of the same cost"
+    text = r"CG is faster ($\kappa = 100$, $n = 4096$)"
+    cause = "fewer iterations"
     return Claim("conjugate", text, "", "both algorithms", cause, decide(now, 1))
