@@ -184,7 +184,7 @@ def largest(found):
 def kernels(found):
     """The elementary kernels: how far their rates rise, and one of each at the earlier study's largest N."""
     block, n = earlier.LARGEST
-    every = found.samples(query.KERNELS, variant="cuda_version2", kernel="product", block=block)
+    every = query.of_kernel(found, "product", block)
     rows = {size: query.kernel(found, "product", block, size) for size in study.values(every, "n")}
     rates = {size: one["bytes"].iloc[0] / query.middle(one) for size, one in rows.items() if len(one)}
     reading = roofs.card_bandwidth(found, "read")

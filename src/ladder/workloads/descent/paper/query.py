@@ -7,7 +7,16 @@ from ladder.statistics import claims
 from ladder.workloads.descent.paper import earlier
 
 LADDER, VERSION1, LARGE, LARGEST = "descent_ladder", "descent_version1", "descent_large", "descent_largest"
-CONVERGENCE, KERNELS = "descent_convergence", "descent_kernels"
+CONVERGENCE = "descent_convergence"
+# The elementary kernels, as the earlier study timed them, and as it may have launched them.
+KERNELS = (
+    "descent_kernels",
+    "descent_kernels_128",
+    "descent_kernels_512",
+    "descent_kernels_swapped",
+    "descent_kernels_square",
+    "descent_kernels_large",
+)
 # Solves to a tolerance, and by Cholesky.
 SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
@@ -66,12 +75,19 @@ def itemsize(dtype):
     return {"float32": 4, "float64": 8}[dtype]
 
 
+def of_kernel(found, name, block, **conditions):
+    """The timed calls of an elementary kernel by version 2, of every experiment, each case once."""
+    parts = [found.samples(one, variant="cuda_version2", kernel=name, block=block, **conditions) for one in KERNELS]
+    rows = collect.concatenated(parts)
+    return rows.drop_duplicates(["case", "process", "sample"]) if len(rows) else rows
+
+
 def kernel(found, name, block, n, launch="right"):
     """The timed calls of an elementary kernel by version 2.
 
     A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
     """
-    rows = found.samples(KERNELS, variant="cuda_version2", kernel=name, block=block, n=n)
+    rows = of_kernel(found, name, block, n=n)
     if rows.empty:
         return rows
     launches = rows["launch"].fillna("right") if "launch" in rows else pd.Series("right", rows.index)
