@@ -8,7 +8,9 @@ import pytest
 
 import made_up
 import made_up_descent
-from drawings import draw, tables, words
+from drawings import draw, planned, tables, words
+from ladder.catalogue.workloads import complete
+from ladder.records.case import Case
 from ladder.report.phrases import Missing
 from ladder.report.study import Study
 from ladder.workloads.descent import RUNGS
@@ -127,6 +129,38 @@ def test_a_kernel_is_that_of_the_earlier_studys_load_and_launched_right(found):
     assert set(rows["launch"]) == {"right"}
     assert set(query.kernel(found, "reduction", 512, 4096)["load"]) == {4}
     assert set(query.kernel(found, "reduction", 512, 256, "swapped")["launch"]) == {"swapped"}
+
+
+def test_a_kernel_that_says_nothing_of_load_and_launch_has_the_defaults_and_is_one_case():
+    sizes = complete("descent_kernel", {"kernel": "reduction", "n": 256})
+    forms = {"descent_kernels_512": ({}, 4e-6), "descent_kernels_swapped": ({"launch": "right"}, 5e-6)}
+    chosen = [
+        (experiment, Case("descent_kernel", "cuda_version2", sizes, {"block": 512} | form), seconds, None)
+        for experiment, (form, seconds) in forms.items()
+    ]
+    rows = query.kernel(made_up_descent.study(chosen=chosen), "reduction", 512, 256)
+    assert rows["case"].nunique() == 1
+    assert query.middle(rows) == pytest.approx(4e-6, rel=0.01)
+    assert query.kernel(made_up_descent.study(chosen=chosen), "reduction", 512, 256, "swapped").empty
+
+
+def test_the_configuration_measures_what_the_chapter_asks_for():
+    """Every claim is tested and no number is missing, whatever is measured."""
+    chosen = [
+        (
+            experiment,
+            case,
+            2e-3 if case.tuning.get("graph") == "off" else 1e-3,
+            {"steps": case.sizes["iterations"]} if case.workload == "descent" else None,
+        )
+        for experiment, cases in planned().items()
+        for case in cases
+        if experiment.startswith("descent_")
+    ]
+    every = made_up_descent.study(chosen=chosen)
+    assert {one.key for one in verdicts.claims(every) if one.answer.found is None} == set()
+    said = numbers.numbers(every)
+    assert [key for key, value in said.items() if value is None or isinstance(value, Missing)] == []
 
 
 def test_the_earlier_kernels_add_up_to_what_was_said_of_them():

@@ -27,6 +27,11 @@ def rows_of(frame, device, algorithm, n):
     return study.where(frame, device=device, variant=CHOSEN[device][algorithm], algorithm=algorithm, n=n)
 
 
+def common(frame, device):
+    """The sizes at which all algorithms were measured."""
+    return [n for n in study.values(frame, "n") if all(len(rows_of(frame, device, name, n)) for name in NAMES)]
+
+
 def points(frame, device, algorithm, other):
     """[(n, time of an algorithm over that of another)] at all sizes at which both were measured."""
     sizes = study.values(frame, "n")

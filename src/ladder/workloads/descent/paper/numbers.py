@@ -222,7 +222,7 @@ def solution(found):
             values[f"{device}/{one}/below/{other}"] = algorithms.sentence(some)
             last = some[-1][1].inverse() if some else None
             values[f"{device}/{one}/against/{other}"] = ratios.compared(last, algorithms.NAMES[other])
-        sizes = study.values(own, "n")
+        sizes = algorithms.common(own, device)
         values[f"{device}/largest"] = f"\\num{{{sizes[-1]}}}" if sizes else None
         for name in algorithms.NAMES:
             rows = algorithms.rows_of(own, device, name, sizes[-1]) if sizes else study.NO_ROWS

@@ -17,6 +17,7 @@ KERNELS = (
     "descent_kernels_square",
     "descent_kernels_large",
 )
+DEFAULTS = {"load": 4, "launch": "right"}  # of version 2, where a case says nothing of them
 # Solves to a tolerance, and by Cholesky.
 SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
@@ -79,18 +80,21 @@ def of_kernel(found, name, block, **conditions):
     """The timed calls of an elementary kernel by version 2, of every experiment, each case once."""
     parts = [found.samples(one, variant="cuda_version2", kernel=name, block=block, **conditions) for one in KERNELS]
     rows = collect.concatenated(parts)
-    return rows.drop_duplicates(["case", "process", "sample"]) if len(rows) else rows
+    if rows.empty:
+        return rows
+    rows = rows.drop_duplicates(["case", "process", "sample"])
+    stated = {column: rows[column] if column in rows else pd.Series(None, rows.index, object) for column in DEFAULTS}
+    return rows.assign(**{column: stated[column].fillna(value) for column, value in DEFAULTS.items()})
 
 
 def kernel(found, name, block, n, launch="right"):
-    """The timed calls of an elementary kernel by version 2.
+    """The timed calls of one case of an elementary kernel by version 2.
 
     A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
     """
-    rows = of_kernel(found, name, block, n=n)
+    rows = study.where(of_kernel(found, name, block, n=n), launch=launch)
     if rows.empty:
         return rows
-    launches = rows["launch"].fillna("right") if "launch" in rows else pd.Series("right", rows.index)
-    rows = rows[launches == launch]
     wanted, loads = earlier.LOADS.get((block, n)), study.values(rows, "load")
-    return study.where(rows, load=wanted if wanted in loads else min(loads, default=None))
+    rows = study.where(rows, load=wanted if wanted in loads else loads[0])
+    return study.where(rows, case=min(rows["case"]))  # a default may be stated or not
