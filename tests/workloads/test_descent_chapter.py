@@ -145,18 +145,12 @@ def test_a_kernel_that_says_nothing_of_load_and_launch_has_the_defaults_and_is_o
 
 
 def test_the_configuration_measures_what_the_chapter_asks_for():
-    """Every claim is tested and no number is missing, whatever is measured."""
-    chosen = [
-        (
-            experiment,
-            case,
-            2e-3 if case.tuning.get("graph") == "off" else 1e-3,
-            {"steps": case.sizes["iterations"]} if case.workload == "descent" else None,
-        )
-        for experiment, cases in planned().items()
-        for case in cases
-        if experiment.startswith("descent_")
-    ]
+    """Of the whole study on a machine with a card no claim is left untested, and no number is missing."""
+    chosen = []
+    for experiment in filter(lambda name: name.startswith("descent_"), planned()):
+        for case in planned()[experiment]:
+            facts = {"steps": case.sizes["iterations"]} if case.workload == "descent" else None
+            chosen.append((experiment, case, 2e-3 if case.tuning.get("graph") == "off" else 1e-3, facts))
     every = made_up_descent.study(chosen=chosen)
     assert {one.key for one in verdicts.claims(every) if one.answer.found is None} == set()
     said = numbers.numbers(every)
