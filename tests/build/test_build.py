@@ -117,6 +117,20 @@ def test_a_case_needs_the_binaries_of_its_kernels():
     assert binaries.kernels(case) == {("gemm", "cuda_shared", "dtype=float32,block=16")}
 
 
+def test_a_case_that_names_no_tiling_needs_every_one_whatever_else_it_names():
+    sizes = workloads.complete("descent", {"n": 8, "kappa": 10, "iterations": 2})
+    found = {
+        slug
+        for tuning in ({}, {"graph": "on"}, {"recompute": 3, "graph": "on"})
+        for *_, slug in binaries.kernels(Case("descent", "cuda_fused", sizes, tuning))
+    }
+    tilings = binaries.choices("descent", "cuda_fused", "float32")
+    assert found == {binaries.slug("descent", "cuda_fused", "float32", tiling) for tiling in tilings}
+    own = {"block": 256, "team": 32, "rows": 1, "unroll": 4}
+    ((*_, slug),) = binaries.kernels(Case("descent", "cuda_fused", sizes, own | {"graph": "on"}))
+    assert slug == binaries.slug("descent", "cuda_fused", "float32", own)
+
+
 CHOOSES = """
 DEVICE = "cuda"
 RUNTIME = "cuda"

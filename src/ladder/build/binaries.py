@@ -18,7 +18,9 @@ SLUG = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 def kernels(case):
     """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
     found, own = set(), (case.workload, case.variant)
-    tunings = [case.tuning] if case.tuning else choices(*own, case.sizes["dtype"])
+    # A case that gives no part of a tiling, whatever else, may choose any.
+    tilings = [tiling for tiling in choices(*own, case.sizes["dtype"]) if not tiling.keys() & case.tuning.keys()]
+    tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
     for workload, variant, tuning in [*((*own, tuning) for tuning in tunings), *used(case)]:
         if "SOURCE" in workloads.constants(workload, variant):
             found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
