@@ -73,6 +73,23 @@ class Run:
         """Wait for the job of a case to run; its number."""
         return virtual.wait(lambda: job_of(words), f"A job for {words} to run", 180)
 
+    def jobs(self, actions):
+        """Do to each job what `actions`, {words: function of its number}, has for it once it runs; their numbers.
+
+        In the order in which they run: on a busy machine one may have ended before another begins.
+        """
+        found = {}
+
+        def act():
+            for words in actions.keys() - found.keys():
+                if number := job_of(words):
+                    found[words] = number
+                    actions[words](number)
+            return len(found) == len(actions)
+
+        virtual.wait(act, f"A job for each of {', '.join(actions)} to run", 180)
+        return [found[words] for words in actions]
+
     def end(self):
         """Wait for the end; what was said, and the status."""
         self.process.wait(timeout=600)
@@ -147,9 +164,12 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
 def test_jobs_that_are_ended_cost_their_cases_alone(slurm, described, project):
     described()
     run = Run(waits(project, 0, 60, 61))
-    cancelled, late = run.job("seconds=60"), run.job("seconds=61")
-    virtual.output("scancel", cancelled)
-    virtual.output("scontrol", "update", f"JobId={late}", "EndTime=now+1")
+    cancelled, late = run.jobs(
+        {
+            "seconds=60": lambda number: virtual.output("scancel", number),
+            "seconds=61": lambda number: virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1"),
+        }
+    )
     said, status = run.end()
     assert (slurm.ended(cancelled).state, slurm.ended(late).state) == ("CANCELLED", "TIMEOUT")
     assert status == 1
