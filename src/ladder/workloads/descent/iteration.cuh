@@ -5,6 +5,7 @@
 // the n n / gridDim.x of a block's share of A. A block writes what belongs to its rows, and a step reads what the step
 // before has written, never what others write meanwhile: r, p, q and the parts of p.q have two places that take turns.
 // Sums are always in the same order: all blocks have the same r.r to the last bit, and stop at the same step.
+// All of it is in one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
 #pragma once
 #include "grid.cuh"
 
