@@ -280,10 +280,8 @@ def checked(workload, name, kind, value):
         return str(value)
     least, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
     is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
-    is_in = is_number and (least <= value < float("inf") if is_count or kind is not float else 0 < value < float("inf"))
-    if not is_in:
-        need = f"a whole number of at least {least}" if is_count else "a number above 0"
-        need = need if is_count or kind is float else "a number of at least 0"
+    if not is_number or not least <= value < float("inf") or (kind is float and not value):
+        need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {least}"
         raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
     return value if is_count else float(value)
 

@@ -9,17 +9,15 @@
 #if __CUDA_ARCH__ < 900
 extern "C" __global__ void solve() {}  // cuda_cluster.py says so
 #else
+#include "algorithms.cuh"
 #include "cluster.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
 constexpr int WIDTH = 16 / sizeof(REAL);  // elements of one access
 constexpr int LENGTH = WARP * COLUMNS;    // of a vector, 0 beyond n
 constexpr int ROWS = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);
-constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
 static_assert(COLUMNS % WIDTH == 0, "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
-
-enum Algorithm { STEEPEST, CG, JACOBI };
 
 // The element of a vector that a lane has at k.
 __device__ __forceinline__ int column_of(int k) { return (k / WIDTH * WARP + threadIdx.x % WARP) * WIDTH + k % WIDTH; }

@@ -2,15 +2,13 @@
 // its row with p, and of its column, which is a row of the upper triangle. A is taken in tiles of TILE x TILE. A warp
 // has 32 rows of a tile; each lane sums up the products of its columns in registers, and those of its rows too, which
 // are exchanged between lanes once a tile. A tile's sums are written, and added up by whoever has the element of q.
+#include "algorithms.cuh"
 #include "grid.cuh"
 
 constexpr int TILE = BLOCK;  // 32 rows for each warp
 constexpr int WIDE = 16 / sizeof(REAL);
-constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
 constexpr int AT_ONCE = FLOAT64 ? 4 : 8;  // rows whose loads are on their way together
 static_assert(BLOCK % (WARP * WIDE) == 0 && BLOCK <= 512, "block must be a multiple of 128, and at most 512");
-
-enum Algorithm { STEEPEST, CG, JACOBI };
 
 struct Solve {
   const REAL *matrix, *b;

@@ -5,8 +5,10 @@
 // the n n / gridDim.x of a block's share of A. A block writes what belongs to its rows, and a step reads what the step
 // before has written, never what others write meanwhile: r, p, q and the parts of p.q have two places that take turns.
 // Sums are always in the same order: all blocks have the same r.r to the last bit, and stop at the same step.
+//
 // All of it is in one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
 #pragma once
+#include "algorithms.cuh"
 #include "grid.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
@@ -18,9 +20,7 @@ constexpr int SLOTS = TEAM / WARP;        // sums of a row, one for each warp of
 constexpr int KEPT = FLOAT64 ? 2 : 4;     // elements of a vector that a thread keeps where n is small
 constexpr bool IS_FOR_SMALL = TEAM == WARP;  // else n is large: registers are for A
 constexpr int SCRATCH = 2 * WARP;
-constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
 
-enum Algorithm { STEEPEST, CG, JACOBI };
 // How a step begins: with the r and x of the step before; or with an r and x that are there already.
 enum Start { CARRIED, RECOMPUTED };
 
