@@ -1,7 +1,8 @@
 """How long an iteration should take: launches, round trips and barriers that wait for each other, and A read.
 
-The costs are those of an H200 and its host. Where A stays on the chip it is read faster than memory allows, and the
-model says so of `cuda_persistent` and `cuda_cluster` alone.
+The costs are assumed, of the size that is usual for a card and its host: the table of the ladder shows how far they
+predict what was measured. Where A stays on the chip it is read faster than memory allows, and the model says so of
+`cuda_persistent` and `cuda_cluster` alone.
 """
 
 from ladder.workloads.descent_kernel.passes import lengths
