@@ -1,4 +1,4 @@
-"""One NVIDIA GPU through CuPy: arrays in its memory, CUDA events as the clock."""
+"""One NVIDIA GPU through CuPy: arrays in its memory, CUDA events as the clock, its L2 cache emptied."""
 
 import contextlib
 import functools
@@ -152,7 +152,7 @@ def launch(graph, run):
 
 
 def flusher():
-    """A function that empties the L2 cache by writing twice its size."""
+    """A function that empties the L2 cache by writing twice its size, in the stream: what follows there finds it empty."""
     cupy = load_cupy()
     buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
     state = iter(range(2**62))

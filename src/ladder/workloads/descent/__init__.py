@@ -13,8 +13,8 @@ carry a solve.
 | direct | whatever gives x; it has no history, and no iterations |
 
 Shapes: matrix (n, n), b and x (n,), history (iterations + 1,) with r.r at the start and after every iteration and 0
-beyond the last, all of one dtype, float32 or float64; steps int64 (1,), the iterations done. A residual that reaches 0
-ends the solve.
+beyond the last, all of one dtype, float32 or float64; steps int64 (1,), the iterations done. A residual that is
+exactly 0 is an answer: a variant ends there, or leaves it as it is in the steps that follow.
 """
 
 from types import SimpleNamespace

@@ -5,7 +5,7 @@ def solve(array, product, problem):
     """Solve with the functions of `array`, NumPy or CuPy, and `product(v)`, which gives A v.
 
     For a fixed number of iterations nothing is read back, so that a card need not be waited for; a residual of next to
-    nothing stays as it is. The history ends with the residual that is 0.
+    nothing stays as it is.
     """
     sizes, x, history = problem.sizes, problem.x, problem.history
     tiny = array.finfo(x.dtype).tiny

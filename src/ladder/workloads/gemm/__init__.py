@@ -121,10 +121,11 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare with plain float64 sums, never BLAS: every element, or sampled rows and projections of all.
+    """Compare in float64: every element with plain sums, or sampled rows so, and projections of all.
 
     The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and
-    from the left, so that every element of a large result takes part in a comparison.
+    from the left, so that every element of a large result takes part in a comparison. They are NumPy's products, whose
+    rounding is in the bound.
     """
     arrays = [inputs["a"], inputs["b"], inputs.get("c"), outputs["out"]]
     a, b, c, out = (array if array is None else array.astype(np.float64, copy=False) for array in arrays)

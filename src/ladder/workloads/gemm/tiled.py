@@ -141,7 +141,7 @@ def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_st
         a_start = _address(context, builder, signature.args[1], a, a_at)
         b_start = _address(context, builder, signature.args[3], b, b_at)
         before = builder.block
-        loop = builder.append_basic_block("over_k")
+        loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
         builder.branch(loop)
 
         builder.position_at_end(loop)
