@@ -36,6 +36,9 @@ def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     assert ratios.compared(Ratio(0.5, 0.499, 0.501), "it") == r"takes \num{2.0}\,$\times$ as long as it"
     assert ratios.compared(Ratio(1.1, 0.9, 1.3), "it").startswith("can't be told apart from it")
     assert ratios.compared(Ratio(2.0, 0.0, math.inf), "it").startswith("can't be told apart from it")
+    # A difference of less than one per cent is none, as in every comparison of the paper.
+    for ratio in (Ratio(1.006, 1.004, 1.009), Ratio(0.994, 0.992, 0.996)):
+        assert ratios.compared(ratio, "it").startswith("can't be told apart from it")
     assert isinstance(ratios.compared(None, "it"), Missing)
 
 

@@ -152,7 +152,7 @@ def launch(graph, run):
 
 
 def flusher():
-    """A function that empties the L2 cache by writing twice its size, in the stream: what follows there finds it empty."""
+    """A function that empties the L2 cache by writing twice its size; what follows in the stream finds it empty."""
     cupy = load_cupy()
     buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
     state = iter(range(2**62))

@@ -5,6 +5,7 @@ import math
 from ladder.report import study
 from ladder.report.phrases import Missing, bounded
 from ladder.statistics import claims
+from ladder.statistics.verdicts import THRESHOLD
 
 DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
 NARROW = 1.02  # an interval of ratios that prose leaves out
@@ -58,11 +59,11 @@ def prose(ratio):
 
 
 def compared(ratio, name):
-    """What another's time over a case's says of the case, as the predicate of a sentence."""
+    """What another's time over a case's says of the case, as the predicate of a sentence; by THRESHOLD of verdicts."""
     if ratio is None:
         return Missing(f"was not compared with {name}")
-    if ratio.low > 1:
+    if ratio.low > 1 + THRESHOLD:
         return f"is {prose(ratio)} as fast as {name}"
-    if ratio.high < 1:
+    if ratio.high < 1 / (1 + THRESHOLD):
         return f"takes {prose(ratio.inverse())} as long as {name}"
     return f"can't be told apart from {name} ({latex(ratio)})"

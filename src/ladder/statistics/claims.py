@@ -7,13 +7,12 @@ has one interval for every purpose: at LEVEL, since verdicts come in dozens.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from ladder.errors import LadderError
 from ladder.statistics.intervals import exp, log_medians, require_processes
-from ladder.statistics.verdicts import POWER, shift_between
+from ladder.statistics.verdicts import farther, shift_between
 
 LEVEL = 0.99
 # What a claim may differ by, and still be the same: another machine's numbers are never nearer.
@@ -47,9 +46,7 @@ class Ratio:
         """The smallest relative change, beyond a margin, that an interval as wide as this shows in 80 % of cases."""
         if not 0 < self.low <= self.high < math.inf:
             return math.inf
-        normal = NormalDist()
-        farther = 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + LEVEL) / 2)
-        return (1 + margin) * max(self.high / self.value, self.value / self.low) ** farther - 1
+        return (1 + margin) * max(self.high / self.value, self.value / self.low) ** farther(LEVEL) - 1
 
 
 @dataclass(frozen=True)

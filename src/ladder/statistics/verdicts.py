@@ -22,6 +22,7 @@ from ladder.statistics.intervals import (
 )
 
 POWER = 0.8  # the chance, about, with which a change of size `Verdict.detectable` is found
+THRESHOLD = 0.01  # the relative difference beyond which one case is faster than another
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def speedup(
 def compare(
     a_processes: Sequence[Sequence[float]],
     b_processes: Sequence[Sequence[float]],
-    threshold: float = 0.01,
+    threshold: float = THRESHOLD,
     paired: bool = False,
     level: float = 0.99,
 ) -> Verdict:
@@ -92,10 +93,14 @@ def compare(
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
     ratio, least, most = exp([centre, low, high])
     outcome = "slower" if least > 1 + threshold else "faster" if most < 1 / (1 + threshold) else "can't tell"
-    normal = NormalDist()
-    farther = 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
-    detectable = (1 + threshold) * exp(farther * max(high - centre, centre - low)) - 1
+    detectable = (1 + threshold) * exp(farther(level) * max(high - centre, centre - low)) - 1
     return Verdict(outcome, float(ratio), float(least), float(most), float(detectable))
+
+
+def farther(level: float) -> float:
+    """How many half widths of an interval at `level` a change must be away, to be seen in a share POWER of cases."""
+    normal = NormalDist()
+    return 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
 
 
 def shift_between(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, float]:

@@ -5,11 +5,11 @@ Multiplication", ACM TOMS 34(3), 2008, with the loops of F. Van Zee and R. van d
 Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, turned over for row-major
 arrays. From the outside in:
 
-    MC rows of out              their part of A, MC × KC, is packed and stays in L3
+    MC rows of out              their part of A, MC × KC, is packed and stays in L3    `_rectangle`
     KC of the inner dimension
     NC columns of out           their part of B, KC × NC, is packed and stays in L2
-    MR rows                     one panel of A, MR × KC, stays in L1
-    NR columns                  the micro-kernel: MR × NR sums stay in registers over the whole KC
+    MR rows                     one panel of A, MR × KC, stays in L1                   `_macro_kernel`
+    NR columns                  MR × NR sums stay in registers over the whole KC       `_micro_kernel`
 
 A packed panel holds its elements in the order in which the micro-kernel reads them: MR of A (or NR of
 B) for the first k, then those for the second, and so on, with zeros where the matrix ends. Packing also

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from ladder.catalogue import workloads
 from ladder.report import study
-from ladder.workloads.descent import RUNGS
 from ladder.workloads.descent.paper import model, query
 
 SMALL = "cuda_version1"  # which solves small systems alone
@@ -32,7 +32,7 @@ class Line:
     @property
     def is_peer(self):
         """Whether it stands beside the ladder."""
-        return RUNGS[self.variant].startswith("peer: ")
+        return workloads.constants("descent", self.variant).get("PEER", False)
 
     def rows(self, frame):
         """Its rows among those of several variants."""
