@@ -6,15 +6,15 @@ The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its consta
 | --- | --- |
 | TITLE, CATEGORY | what the report calls the figure and its group |
 | CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
-| EXPERIMENTS | the configuration must have all; draw gets `tables`: {experiment: {table: DataFrame}}, see `report.collect` |
+| EXPERIMENTS | the configuration must have all; draw gets `tables`, {experiment: {table: DataFrame}} |
 | USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.ceilings.summarise` found} |
 | USES_DATA | draw gets `data`: (name of the data set, the data set), that of the workload's cases |
 | USES_ARTEFACTS | draw gets `artefacts`: {file: path} of these of the workload, see `ladder.catalogue.datasets` |
 
 `draw` returns a matplotlib Figure. Planning reads the constants as text, without importing a module; a module without a
 TITLE supports others. All else in this package is the kit, which names no workload: `theme` is how figures look,
-`methods` and `looks` how methods do, `layout` is the frame of panels, `scales` and `formats` the axes; `medians` makes of
-tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, and `ends` names lines.
+`methods` and `looks` how methods do, `layout` is the frame of panels, `scales` and `formats` the axes; `medians` makes
+of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, `ends` names lines.
 """
 
 import hashlib

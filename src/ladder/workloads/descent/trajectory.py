@@ -3,8 +3,8 @@
 A history can't be judged by a formula, since every step amplifies the errors of the steps before. So the solve runs
 again with noise at every place where a variant rounds, of the size that rounding has there, once with the residual
 carried along and once with it recomputed as b - A x, and with two seeds. The largest distance from the exact history,
-times the confidence factor of `ladder.harness.validation`, is the drift; the workload's `check` adds what the gap between
-the true residual and the reported one may be, and the rounding of the value itself.
+times the confidence factor of `ladder.harness.validation`, is the drift; the workload's `check` adds what the gap
+between the true residual and the reported one may be, and the rounding of the value itself.
 """
 
 import functools
@@ -23,8 +23,8 @@ SEEDS = (0, 1)
 # A residual that is recomputed is noise below so many times its error.
 NOISE = 10.0
 # Rounding delays conjugate gradients (Greenbaum, Iterative Methods for Solving Linear Systems, 1997, chapter 4): by how
-# many steps a history may be late or early where it falls steeply. It hardly widens the drift of steepest descent, which is
-# nearly constant over so few steps.
+# many steps a history may be late or early where it falls steeply. The drift of steepest descent, nearly constant over
+# so few steps, hardly grows by it.
 LATE = 2
 
 
