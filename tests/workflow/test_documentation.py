@@ -114,7 +114,7 @@ def test_the_cases_that_are_compared_are_written_out():
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
 def test_the_example_of_a_variant_measures(form, tmp_path):
     (module,) = fenced("README.md", "python")
-    (line,) = fenced("README.md", "yaml")
+    line, _ = fenced("README.md", "yaml")
     ((variant, tuning),) = yaml.safe_load(line).items()
     assert variant == Path(EXAMPLE).stem
     assert f"`{EXAMPLE}`" in text("README.md")

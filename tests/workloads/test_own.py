@@ -1,11 +1,13 @@
 """A workload that the project has never seen, in a folder of a user's: found, measured, refused where it is wrong."""
 
+import re
 import shutil
 import subprocess
 
 import pytest
+import yaml
 
-from conftest import PROTOCOL, TESTS, Study
+from conftest import PROTOCOL, ROOT, TESTS, Study
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.measure import measure
@@ -59,6 +61,13 @@ def test_what_is_wrong_is_refused(own):
     assert not (own.parent / "record.json").exists()
     with pytest.raises(LadderError, match="is too many"):
         case("vectorised", elements=2**31)
+
+
+def test_the_readmes_experiment_of_it_is_planned_in_full(own):
+    *_, text = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    config = configuration.checked({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
+    found = [(one.case.variant, one.left_out) for one in plan.plan(config, places.here(config))]
+    assert found == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
 def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):

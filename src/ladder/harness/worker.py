@@ -40,6 +40,7 @@ def main():
         compiled = compilation.counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
+        compilation.load(case)
         device.start(case)
         if device.is_first():
             send(json.dumps({"ready": True}))

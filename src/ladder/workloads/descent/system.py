@@ -11,7 +11,6 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
 
 # Exponents of two in d where rows are scaled: the condition number grows by up to 4 ** (EXPONENTS - 1).
 EXPONENTS = 4
@@ -31,7 +30,7 @@ class System:
     @functools.cached_property
     def eigenvalues(self):
         """The circulant's eigenvalues by mode, float64 (n // 2 + 1,)."""
-        return fft.rfft(self.c).real
+        return np.fft.rfft(self.c).real
 
     @property
     def norm(self):
@@ -53,7 +52,7 @@ class System:
         spread = np.empty_like(x)
         spread[self.p] = self.d * x
         eigenvalues = self.eigenvalues if eigenvalues is None else eigenvalues
-        return self.d * fft.irfft(eigenvalues * fft.rfft(spread), len(x))[self.p]
+        return self.d * np.fft.irfft(eigenvalues * np.fft.rfft(spread), len(x))[self.p]
 
 
 @functools.lru_cache(maxsize=4)
@@ -64,7 +63,7 @@ def make(n, kappa, start, scaling, dtype, seed, round):
     placed = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the least
     eigenvalues = np.empty(modes)
     eigenvalues[placed] = kappa ** -np.linspace(0, 1, modes)
-    c = fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
+    c = np.fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
     c[n // 2 + 1 :] = c[1 : (n + 1) // 2][::-1]  # symmetric to the last bit
     p = generator.permutation(n)
     d = 2.0 ** generator.integers(0, EXPONENTS, n) if scaling == "rows" else np.ones(n)

@@ -12,7 +12,7 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ladder.harness.validation import CONFIDENCE, unit_roundoff
 from ladder.workloads.descent import system
@@ -144,7 +144,8 @@ def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype,
     share = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
     share[(drift >= history) & (history > 0)] = 1
     share = np.maximum.accumulate(np.maximum(share, unit * np.sqrt(n)))
-    drift = maximum_filter1d(np.maximum(drift, share * history), 2 * LATE + 1, mode="nearest")
+    drift = np.pad(np.maximum(drift, share * history), LATE, mode="edge")
+    drift = sliding_window_view(drift, 2 * LATE + 1).max(axis=1)
     scale = CONFIDENCE * (1 + unit_roundoff(np.float64) / unit)
     return Reference(history, scale * drift, scale * np.maximum.accumulate(gap))
 
