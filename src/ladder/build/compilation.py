@@ -67,7 +67,7 @@ def state(case):
 
 
 def load(case):
-    """Have Numba load its own library where a case needs it, some 0.4 s that its first compiled call would take else."""
+    """Have Numba load its own library where a case needs it: some 0.4 s that its first compiled call would take."""
     if is_needed(case):
         from numba.core.registry import cpu_target
 
