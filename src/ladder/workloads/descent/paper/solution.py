@@ -12,8 +12,9 @@ TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
 Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions. Each
-line is a variant with one algorithm. From a vertical line on an algorithm takes less time than Cholesky: `blas` than
-`scipy_cholesky`, `cuda_persistent` than `cusolver`. Medians with 95 % intervals, hollow if not converged.
+line is a variant with one algorithm. A vertical line, where times cross, is that from which on an algorithm takes less
+than Cholesky: `blas` than `scipy_cholesky`, `cuda_persistent` than `cusolver`. Medians with 95 % intervals, hollow if
+not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
