@@ -183,7 +183,8 @@ def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(foun
     assert labels[:4] == ["openmp, two products", "openmp, 1 thread", "openmp, 4 threads", "blas, 4 threads"]
     assert [one.variant for one, *_ in shown if one.is_peer] == ["numpy_loop", "cupy_loop"]
     one_thread = frame[(frame["variant"] == "openmp") & (frame["threads"] == 1) & (frame["recompute"] == 0)]
-    assert len(rungs.shown(one_thread, lambda device, threads: None)) == 1
+    ((_, rows, _),) = rungs.shown(one_thread, lambda device, threads: None)
+    assert rungs.Line("blas", {"threads": rungs.MOST}).label(rows) == "blas, 1 thread"
 
 
 def test_the_tables_hold_every_rung_kernel_and_claim(found):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ladder.catalogue import workloads
 from ladder.report import study
+from ladder.report.figures import formats
 from ladder.workloads.descent.paper import model, query
 
 SMALL = "cuda_version1"  # which solves small systems alone
@@ -45,7 +46,7 @@ class Line:
         """What the figure calls it."""
         words = self.words
         if self.tuning.get("threads") == MOST:
-            words = f"{int(rows['threads'].iloc[0])} threads"
+            words = formats.threads(int(rows["threads"].iloc[0]))
         return f"{self.variant}, {words}" if words else self.variant
 
     def predicted(self, row, reading):
