@@ -3,6 +3,7 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 
 from ladder.planning import configuration
@@ -202,6 +203,25 @@ def test_the_plan_names_what_a_small_machine_left_out():
     line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
     assert "more threads or ranks than the 2 cores to be had" in line
     assert all(f"\\texttt{{{count}}}" in line for count in (4, 6, 12, 24))
+
+
+def test_a_variant_of_which_none_ran_for_one_reason_is_named_alone():
+    absent = pd.DataFrame(
+        [
+            {"variant": variant, "case": f"{variant}{threads}", "threads": threads, "why": why}
+            for variant, threads, why in [
+                ("a", 1, "no"),
+                ("a", 2, "no"),
+                ("b", 2, "no"),
+                ("c", 1, "no"),
+                ("c", 2, "never"),
+            ]
+        ]
+    ).assign(workload="w", machine="m", cache="warm")
+    text = plan_table.reasons(absent, pd.DataFrame({"variant": ["b"]}))
+    assert text.startswith(r"no: every case of \texttt{a}; ")
+    assert r"\texttt{b}" in text.split(". never: ")[0]
+    assert r"\texttt{c}" in text.split(". never: ")[1]
 
 
 def test_validation_tells_the_worst_of_every_variant():

@@ -21,7 +21,7 @@ def plan(found):
         ran, absent = found.rows("samples", experiment), found.rows("missing", experiment)
         if len(ran) or len(absent):
             counts = [str(study.count(frame)) for frame in (ran, absent)]
-            rows.append([code(experiment), *counts, reasons(absent, ran.empty)])
+            rows.append([code(experiment), *counts, reasons(absent, ran)])
     for name in found.machines():
         if name != found.subject:
             frames = (study.where(found.everything(table), machine=name) for table in ("samples", "missing"))
@@ -29,26 +29,33 @@ def plan(found):
                 None,
                 [code(name), *(str(study.count(frame)) for frame in frames), "another machine, in all"],
             ]
-    columns = r">{\raggedright}p{0.2\linewidth}rr>{\raggedright\arraybackslash}p{0.55\linewidth}"
-    return latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
+    columns = r">{\raggedright}p{0.26\linewidth}rr>{\raggedright\arraybackslash}p{0.62\linewidth}"
+    # Small, since it must fit on a page.
+    return "\\scriptsize\n" + latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
 
-def reasons(absent, is_all):
-    """The cases without a record, grouped by why; where that `is_all` of them for one reason, their variants."""
+def reasons(absent, ran):
+    """The cases without a record, grouped by why; by its name alone a variant of which none ran, for one reason."""
     if absent.empty:
         return NONE
-    if is_all and absent["why"].nunique() == 1:
-        return f"{escape(absent['why'].iloc[0])}: every case of {listed(map(code, absent['variant'].unique()))}"
     why = absent["why"].str.replace(
         r"needs \d+ cores, (\d+) to be had", r"more threads or ranks than the \1 cores to be had", regex=True
     )
     parts = []
+    alone = {name for name, its in why.groupby(absent["variant"]) if its.nunique() == 1} - set(ran.get("variant", ()))
     for reason, rows in absent.groupby(why, sort=False):
-        names = rows.drop_duplicates(CASE)
-        columns = naming_columns(names)
-        cases = [tuple(row) for row in names[columns].astype(object).where(names[columns].notna(), None).to_numpy()]
-        parts.append(f"{escape(reason)}: {'; '.join(grouped(columns, cases))}")
+        is_whole = rows["variant"].isin(alone)
+        whole = [f"every case of {listed(map(code, rows.loc[is_whole, 'variant'].unique()))}"] if is_whole.any() else []
+        parts.append(f"{escape(reason)}: {'; '.join([*whole, *named(rows[~is_whole])])}")
     return ". ".join(parts)
+
+
+def named(rows):
+    """The cases of some rows, in groups."""
+    names = rows.drop_duplicates(CASE)
+    columns = naming_columns(names)
+    cases = [tuple(row) for row in names[columns].astype(object).where(names[columns].notna(), None).to_numpy()]
+    return grouped(columns, cases) if cases else []
 
 
 def naming_columns(rows):
