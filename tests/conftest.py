@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ladder.catalogue import kept
 from ladder.machine import nvidia
 from ladder.records import record
 from stand_in_nvml import pynvml as stand_in
@@ -34,6 +35,12 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.xdist_group(name))
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_kept():
+    """Walks along the code are walked: what tests change of the walk itself isn't part of the code on the disk."""
+    kept.FOLDER = Path("no-study/cache/code")
 
 
 class Study:

@@ -26,20 +26,21 @@ DESCRIPTIONS = {"RUNGS", "CEILING"}
 
 
 def fingerprint(*roots):
-    """A short digest of all that roots depend on; see `reached`."""
-    digests = sorted(one.digest for one in reached(*roots))
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+    """A short digest of all that roots depend on, see `reached`, and the files that hold it."""
+    found = reached(*roots)
+    digests = sorted(one.digest for one in found)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {one.path for one in found}
 
 
 def files_of_workloads(*roots):
-    """The files in workloads' folders that modules there depend on, by imports of each other alone."""
+    """The files in workloads' folders that modules there depend on, by imports of each other alone: sorted names."""
     found, due = set(), [find(root) for root in roots]
     while due:
         one = due.pop()
         if one.path not in found:
             found.add(one.path)
             due += one.in_workloads if isinstance(one, Module) else one.references
-    return found
+    return list(map(str, sorted(found))), found
 
 
 def reached(*roots):

@@ -6,8 +6,9 @@ of what is reached does; `imports` says what that is. Snakemake keeps the finger
 
 import functools
 import hashlib
+from pathlib import Path
 
-from ladder.catalogue import companions, imports, literals, workloads
+from ladder.catalogue import companions, imports, kept, literals, workloads
 
 # What every measurement goes through: what starts workers in their environment, the worker, which it names, how many
 # of them there are, and what judges their samples.
@@ -38,12 +39,12 @@ def own_roots(case):
 @functools.cache
 def of(*roots):
     """A short digest of the code that modules depend on; for a part of a module write `module:name`."""
-    return imports.fingerprint(*roots)
+    return kept.recall(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
 
 
 @functools.cache
 def code_of(*roots):
-    return sorted(imports.files_of_workloads(*roots))
+    return [Path(path) for path in kept.recall(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
 def reference_fingerprint(workload):
@@ -67,5 +68,5 @@ def forget():
     """Read every file anew from now on, for who has changed one or looks in other folders."""
     for cached in (literals.read, literals.statements, workloads.variant_path, workloads.constants, workloads.tunings):
         cached.cache_clear()
-    for cached in (imports.path_in, imports.read, companions.read, of, code_of):
+    for cached in (imports.path_in, imports.read, companions.read, kept.code, kept.state, of, code_of):
         cached.cache_clear()
