@@ -15,6 +15,7 @@ THREADS = (1, 2, 4, 6, 12, 24)
 SPEED = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0, "c_openmp": 1.0}
 SPEED |= {"numpy_loop": 12.0, "pytorch": 11.0}
 GPU_SPEED = {"cuda_naive": 1.0, "cuda_shared": 1.5, "cuda_tiled": 10.0, "cuda_mma": 20.0, "cublas": 22.0}
+MIXED_SPEED = {"default": 1.0, "tf32": 6.0, "float16": 8.0, "bfloat16": 8.0, "tf32x3": 2.0}
 GPU_TUNINGS = {
     "cuda_naive": [{"block": 16}],
     "cuda_shared": [{"block": 8}, {"block": 16}],
@@ -137,6 +138,12 @@ def gpu_cases():
     for product, speed in GPU_SPEED.items():
         yield "mlp_threads", Case("mlp", "cuda", mlp(), {"product": product, "graph": "off"}), 0.001 / speed
     yield "ceiling_gpu_tf32", Case("gemm", "cublas", gemm("nn", "float32"), {"math": "tf32"}, "warm"), 2e-6
+    for math, speed in MIXED_SPEED.items():
+        variant = "cublas" if math in ("default", "tf32") else "cublas_mixed"
+        case = Case("gemm", variant, gemm("nn", "float32", 4096, 4096, 4096), {"math": math})
+        yield "gemm_gpu_mixed", case, 0.001 / speed
+    ahead = {"math": "float16", "conversion": "ahead"}
+    yield "ceiling_gpu_half", Case("gemm", "cublas_mixed", gemm("nn", "float32"), ahead, "warm"), 1e-6
     for kernel in ("read", "copy", "triad"):
         sizes = complete("stream", {"kernel": kernel, "elements": 2**22})
         yield "ceiling_gpu_bandwidth", Case("stream", "cuda", sizes, {"block": 512}), 0.002

@@ -28,6 +28,7 @@ DTYPES = ("float64", "float32")
 SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
 # Odd ones, rows of whole vectors, and long rows whose columns are split.
 SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
+MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 
 
@@ -40,8 +41,8 @@ def cases(own=False):
     """Every kernel of every CUDA variant; with `own`, only of variants with a source."""
     for name in on_gpu("gemm", own):
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), SHAPES):
-            for tuning in binaries.choices("gemm", name, dtype):
-                yield case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype)
+            for tuning in MIXED if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
+                yield from within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
     for name in on_gpu("gemv", own):
         for dtype, (n, m) in itertools.product(DTYPES, SHAPES_OF_VECTORS):
             for tuning in binaries.choices("gemv", name, dtype):

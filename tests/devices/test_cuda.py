@@ -102,6 +102,22 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("math", "beyond"), [("float16", "float32"), ("bfloat16", "float16"), ("tf32x3", "float64"), ("tf32x3", None)]
+)
+@pytest.mark.parametrize("conversion", ["timed", "ahead"])
+def test_mixed_precision_is_within_its_own_bound_and_beyond_that_of_the_next(math, beyond, conversion):
+    """What is split in two parts of TF32 is within float32's bound, too."""
+    tuning = {"math": math, "conversion": conversion}
+    case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
+    problem = sanitized.solved(case)
+    assert workloads.precision(case) == math
+    assert all(check.passed for check in sanitized.judged(problem, case))
+    passed = all(check.passed for check in sanitized.judged(problem, case, precision=beyond or "float32"))
+    assert passed == (beyond is None)
+
+
+@pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
     with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.translate_errors():
         cuda.empty((2**40,), np.float64)

@@ -7,7 +7,7 @@ import pytest
 import made_up
 from ladder.planning import configuration
 from ladder.report import kernels_table, numbers
-from ladder.report.latex import code, percent, rate
+from ladder.report.latex import code, number, percent, rate
 from ladder.report.phrases import NOTHING, Missing
 from ladder.report.study import Study
 from ladder.report.tables import tables
@@ -44,6 +44,22 @@ def test_a_lower_precision_does_not_compete(measured):
     values = numbers_of(made_up.study(chosen=[*only, next(made_up.gpu_cases()), *square()]))
     assert values["mlp/gpu/float64/product"] == code("cuda_mma")
     assert values["mlp/gpu/float32/product"] == code("cuda_naive")
+
+
+def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured):
+    """The error is a tenth of each bound: of float16's some 8 times float32's, of a split operand's hardly more."""
+    values = numbers_of(measured)
+    assert values["gemm/gpu/mixed/tf32/gain"].startswith(r"\num{6.0}")
+    assert values["gemm/gpu/mixed/tf32x3/gain"].startswith(r"\num{2.0}")
+    best = measured.samples("ceiling_gpu_half")
+    assert values["gemm/gpu/mixed/float16/ceiling"] == rate((best["flops"] / best["seconds"]).max(), "flops")
+    single = 6 * 4097**0.5 * (2.0**-24 + 2.0**-53)
+    assert values["gemm/gpu/mixed/float16/error"] == number(0.1 * (single + 2.0**-10) / single)
+    assert values["gemm/gpu/mixed/tf32x3/error"] == number(0.1 * (single + 3 * 2.0**-22) / single)
+    lines = gemm_tables.tables(measured)["gpu_mixed"].splitlines()
+    assert [line.partition(" & ")[0] for line in lines if "texttt" in line] == [
+        code(name) for name in ("float32", "tf32", "float16", "bfloat16", "tf32x3")
+    ]
 
 
 def square():

@@ -12,6 +12,9 @@ import numpy as np
 
 from ladder.errors import LadderError
 
+# The significant bits that tensor cores keep of a product's operands, while the sums are float32's. In tf32x3 an
+# operand is the sum of two numbers of TF32's; the product of the two rests is left out.
+OPERAND_BITS = {"tf32": 11, "float16": 11, "bfloat16": 8, "tf32x3": 22}
 # Higham and Mary's lambda: one sum exceeds its bound with a probability below 2 exp(-lambda^2 / 2) = 3e-8.
 CONFIDENCE = 6.0
 
@@ -31,14 +34,15 @@ class Check:
 
 
 def unit_roundoff(dtype):
-    """u of a floating-point dtype, or of tf32 with its 11 significant bits: half its spacing at 1."""
-    return 2.0**-11 if dtype == "tf32" else float(np.finfo(dtype).eps) / 2
+    """u of a floating-point dtype, or of a precision's operands (OPERAND_BITS): half its spacing at 1."""
+    return 2.0 ** -OPERAND_BITS[dtype] if dtype in OPERAND_BITS else float(np.finfo(dtype).eps) / 2
 
 
 def rounding_factor(length, dtype):
-    """The factor before |a|.|b| in the error bound of a sum of `length` products in `dtype`."""
-    if dtype == "tf32":  # both operands of each product are rounded once; the sum is float32's
-        return 2 * unit_roundoff(dtype) + rounding_factor(length, np.float32)
+    """The factor before |a|.|b| in the error bound of a sum of `length` products in a dtype or precision."""
+    if dtype in OPERAND_BITS:  # both operands of each product are rounded once, and perhaps a part is left out
+        lost = (3 if dtype == "tf32x3" else 2) * unit_roundoff(dtype)
+        return lost + rounding_factor(length, np.float32)
     return min(length, CONFIDENCE * length**0.5) * unit_roundoff(dtype)
 
 

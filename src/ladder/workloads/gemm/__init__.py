@@ -29,6 +29,7 @@ RUNGS = {
     "cuda_tiled": "tiles in shared memory, smaller tiles of them in registers",
     "cuda_mma": "tiles for the tensor cores, several of them under way",
     "cublas": "cuBLAS, with its own choice of kernels",
+    "cublas_mixed": "cuBLAS on operands in half precision, or split in two of TF32",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
 }
 SIZES = {

@@ -50,6 +50,19 @@ __device__ __forceinline__ float rounded(float x) {
   return __uint_as_float(bits);
 }
 
+// The nearest value of half precision, ties to even, as its bits.
+__device__ __forceinline__ unsigned short to_float16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
+__device__ __forceinline__ unsigned short to_bfloat16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return bits;
+}
+
 // sums += A B for 16 x K of A and K x 8 of B, spread over a warp; K is 4 for float64, 8 for float32. With g = lane / 4
 // and t = lane % 4, a lane holds of A (g, t) and (g + 8, t), of B (t, g), if K is 8 also (g, t + 4), (g + 8, t + 4) and
 // (t + 4, g), and of the sums (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).

@@ -2,7 +2,7 @@
 
 ORDER = 10
 TITLE = "Matrix products"
-TABLES = ("square", "threads", "gpu", "gpu_training")
+TABLES = ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 LOOKS = {
     "openmp": ("OpenMP loops", "red", "o", ""),
     "interchanged": ("loops interchanged", "orange", "^", (5, 1.5)),
@@ -13,5 +13,6 @@ LOOKS = {
     "cuda_tiled": ("CUDA register tiles", "green", "8", ""),
     "cuda_mma": ("CUDA tensor cores", "pink", "H", ""),
     "cublas": ("cuBLAS", "blue", "p", ""),
+    "cublas_mixed": ("cuBLAS, mixed precision", "brown", (8, 0, 22), ""),
     "c_openmp": ("OpenMP loops in C", "brown", "v", (4, 1, 1, 1, 1, 1)),
 }

@@ -6,6 +6,7 @@ from ladder.report.latex import code, percent, rate, seconds
 from ladder.report.phrases import Missing, comparison, with_prefix
 from ladder.statistics import verdicts
 from ladder.workloads.fma.paper.numbers import multiply_adds
+from ladder.workloads.gemm.paper import mixed
 from ladder.workloads.gemm.paper.card import DTYPES, SQUARE, on_card
 
 RUNGS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
@@ -18,9 +19,9 @@ AGAINST = {
 }
 
 
-def numbers(found):
+def numbers(whole):
     """Every key's value, without the workload's name."""
-    found = on_card(found)
+    found = on_card(whole)
     cards = found.descriptions.get(found.subject, {}).get("gpus") or [{}]
     values = {
         "machine": code(found.subject) if found.subject else Missing("no machine"),
@@ -34,6 +35,7 @@ def numbers(found):
         values[f"ceiling/{dtype}"] = rate(top, "flops") if top else None
         values |= with_prefix(dtype, square(found, dtype, top, multiply_adds(found, dtype)))
     values |= with_prefix("throttled", throttled(found))
+    values |= mixed.numbers(whole)
     return with_prefix("gpu", values) | with_prefix("findings", findings(found))
 
 

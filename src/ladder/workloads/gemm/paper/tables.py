@@ -3,6 +3,7 @@
 from ladder.report import latex, roofs, study
 from ladder.report.cells import NONE, median, speedup, time_and_share
 from ladder.report.latex import code, digits, percent
+from ladder.workloads.gemm.paper import mixed
 from ladder.workloads.gemm.paper.card import DTYPES, SQUARE, on_card
 from ladder.workloads.gemm.paper.numbers import FORMS, VARIANTS
 from ladder.workloads.gemm.paper.numbers_gpu import RUNGS, exact
@@ -17,6 +18,7 @@ def tables(found):
         "square": square(found),
         "threads": threads(found),
         "gpu": gpu(card),
+        "gpu_mixed": mixed.table(found),
         "gpu_training": gpu_training(card),
     }
 

@@ -1,0 +1,88 @@
+"""GEMM by cuBLAS in mixed precision: operands in half precision or split for tensor cores, sums in float32.
+
+`math` = float16 or bfloat16 rounds both float32 operands to 11 or 8 significant bits. float16 has a small range, so
+operands are multiplied by SCALE before and the result divided by its square: those below 64 don't overflow, those from
+6e-8 on keep all bits. `math` = tf32x3 splits each operand in two parts of TF32, together 22 bits, and adds up three of
+their four products, which leaves hardly more than float32's own rounding (Ootomo and Yokota, Recovering Single
+Precision Accuracy from Tensor Cores While Surpassing the FP32 Theoretical Peak Performance, 2022). Each is checked
+against the bound of its own precision.
+
+The conversion is part of the run, or, where `conversion` is "ahead", done before, as by a program that keeps its data
+in that precision. Bound by the tensor cores; the conversion by the bandwidth of memory.
+"""
+
+import ctypes
+from typing import Literal
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.devices.cublas import call, factor, handle, pointer, use_current_stream
+from ladder.harness.steps import Steps
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cublas_mixed.cu"
+LIMITS = {"dtype": ("float32",)}
+SCALE = {"float16": 2.0**10}
+# What an operand becomes: arrays, each written by the kernel of its name.
+PARTS = {"float16": ("float16",), "bfloat16": ("bfloat16",), "tf32x3": ("high", "low")}
+# The products that are added up, of a part of A and one of B each, the smaller ones first.
+PRODUCTS = {"float16": [(0, 0)], "bfloat16": [(0, 0)], "tf32x3": [(1, 0), (0, 1), (0, 0)]}
+FLOAT32 = ctypes.c_int(0)  # CUDA_R_32F
+TYPES = {"float16": ctypes.c_int(2), "bfloat16": ctypes.c_int(14), "tf32x3": FLOAT32}  # CUDA_R_16F, CUDA_R_16BF
+# CUBLAS_COMPUTE_32F, and CUBLAS_COMPUTE_32F_FAST_TF32
+SUMS = {"float16": ctypes.c_int(68), "bfloat16": ctypes.c_int(68), "tf32x3": ctypes.c_int(77)}
+ALGORITHM = ctypes.c_int(-1)  # CUBLAS_GEMM_DEFAULT
+BLOCK = 256  # that of the source
+BLOCKS_PER_MULTIPROCESSOR = 8
+
+
+def parts_of(array, math):
+    """The arrays that an operand becomes, and a function that writes them."""
+    cupy = cuda.load_cupy()
+    kernels = [cuda.kernel("gemm", "cublas_mixed", name, "float32") for name in PARTS[math]]
+    parts = [cupy.empty(array.shape, np.float32 if TYPES[math] is FLOAT32 else np.uint16) for _ in kernels]
+    grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
+    count, scale = np.int64(array.size), np.float32(SCALE.get(math, 1))
+
+    def convert():
+        for kernel, part in zip(kernels, parts, strict=True):
+            kernel(grid, (BLOCK,), (array, part, count, scale))
+
+    return parts, convert
+
+
+def product(form, math):
+    """`multiply(a, b, out, c=None)` of a form, on lists of parts of a and b; shapes as in `ladder.workloads.gemm`."""
+    blas, transposed = handle(), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
+    unscaled = SCALE.get(math, 1) ** -2
+
+    def multiply(a, b, out, c=None):
+        (m, n), k = map(ctypes.c_int, out.shape), ctypes.c_int(a[0].shape[0 if form == "tn" else 1])
+        if c is not None:
+            out.data.copy_from_device_async(c.data, c.nbytes)
+        use_current_stream(blas)
+        added = c is not None
+        # Of the transposed product, see `ladder.workloads.gemm.cublas`.
+        for left, right in PRODUCTS[math]:
+            first, second = b[right], a[left]
+            operands = (
+                *(pointer(first), TYPES[math], ctypes.c_int(first.shape[1])),
+                *(pointer(second), TYPES[math], ctypes.c_int(second.shape[1])),
+            )
+            result = (factor(added, out.dtype), pointer(out), FLOAT32, n, SUMS[math], ALGORITHM)
+            call("cublasGemmEx", blas, *transposed, n, m, k, factor(unscaled, out.dtype), *operands, *result)
+            added = True
+
+    return multiply
+
+
+def setup(problem, *, math: Literal["float16", "bfloat16", "tf32x3"], conversion: Literal["timed", "ahead"] = "timed"):
+    """The timed product, and with `conversion` = timed that of its operands."""
+    (a, convert_a), (b, convert_b) = (parts_of(array, math) for array in (problem.a, problem.b))
+    multiply = product(problem.sizes["form"], math)
+    convert = [("convert", lambda: (convert_a(), convert_b()))]
+    run = [("product", lambda: multiply(a, b, problem.out, problem.c))]
+    return Steps(run=run, prepare=convert) if conversion == "ahead" else Steps(run=convert + run)
