@@ -21,7 +21,12 @@ from ladder.machine import nvidia
 from ladder.records import record
 from ladder.records.case import Case
 
-VARIANTS = [name for name in workloads.variants("gemm") if workloads.constants("gemm", name)["DEVICE"] == "cuda"]
+# Those that training can take its products from; `cublas_mixed` is tested by its precisions.
+VARIANTS = [
+    name
+    for name in workloads.variants("gemm")
+    if workloads.constants("gemm", name)["DEVICE"] == "cuda" and workloads.defines("gemm", name, "product")
+]
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
 SHAPES = [
     (1, 1, 1),
@@ -102,11 +107,21 @@ def test_tf32_is_within_its_own_bound_and_beyond_that_of_float32():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("form", ["nn", "tn", "nt"])
+@pytest.mark.parametrize("math", ["float16", "bfloat16", "tf32x3"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
+    m, n, k = shape
+    case = sanitized.case("gemm", "cublas_mixed", {"math": math}, form=form, m=m, n=n, k=k, dtype="float32")
+    validation.require(sanitized.judged(sanitized.solved(case, round=1), case, round=1), math)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize(
     ("math", "beyond"), [("float16", "float32"), ("bfloat16", "float16"), ("tf32x3", "float64"), ("tf32x3", None)]
 )
 @pytest.mark.parametrize("conversion", ["timed", "ahead"])
-def test_mixed_precision_is_within_its_own_bound_and_beyond_that_of_the_next(math, beyond, conversion):
+def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(math, beyond, conversion):
     """What is split in two parts of TF32 is within float32's bound, too."""
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")

@@ -166,6 +166,44 @@ def test_a_lower_precision_is_noticed(form, dtype):
         assert not is_right(problem)
 
 
+def rounded(x, bits):
+    """Float64 values rounded to this many significant bits."""
+    fraction, exponent = np.frexp(x)
+    return np.ldexp(np.round(fraction * 2.0**bits), exponent - bits)
+
+
+def split(x):
+    """What is left of a float32 operand that is split in two parts of TF32."""
+    return rounded(x, 11) + rounded(x - rounded(x, 11), 11)
+
+
+# What a precision leaves of an operand.
+OPERANDS = {
+    "tf32x3": split,
+    "float16": lambda x: rounded(x, 11),
+    "tf32": lambda x: rounded(x, 11),
+    "bfloat16": lambda x: rounded(x, 8),
+}
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (65, 17, 1), (17, 33, 65)], ids=str)
+@pytest.mark.parametrize("claimed", ["float32", *OPERANDS])
+@pytest.mark.parametrize("real", OPERANDS)
+def test_a_precision_is_within_its_own_bound_and_beyond_that_of_a_higher_one(real, claimed, shape):
+    """float16 and TF32 keep as many bits of what is near 1; two parts of TF32 nearly as many as float32."""
+    kept = {"float32": 24, "tf32x3": 22, "float16": 11, "tf32": 11, "bfloat16": 8}
+    m, n, k = shape
+    problem = problem_of(m=m, n=n, k=k, dtype="float32")
+    a, b = (OPERANDS[real](array.astype(np.float64)) for array in (problem.a, problem.b))
+    problem.out[...] = a @ b
+    checks, _ = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, claimed)
+    passed = all(check.passed for check in checks)
+    if kept[real] >= kept[claimed]:
+        assert passed
+    elif kept[real] < 12 and m > 1:  # of a single element the error may be small by chance
+        assert not passed
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
     problem = problem_of(form=form, **BIG)

@@ -9,8 +9,8 @@
 Inputs are uniform in [-1, 1) from the seed, or A is cut from the images of the data set (`source`): a row an image, a
 column a pixel scaled to [0, 1].
 
-A variant's module offers `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products from
-there. Arrays are C-contiguous and of one dtype, float64 or float32.
+A variant's module may offer `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products
+from there. Arrays are C-contiguous and of one dtype, float64 or float32.
 """
 
 from types import SimpleNamespace

@@ -19,35 +19,45 @@ __device__ void each(long long count, Whole whole, Single single) {
 }
 
 // to[i] = convert(from[i]).
-template <class Type, class Convert>
-__device__ void converted(const float *from, Type *to, long long count, Convert convert) {
+template <class Convert>
+__device__ void converted(const float *from, unsigned short *to, long long count, Convert convert) {
   each(
       count,
       [&](long long v) {
         const auto some = reinterpret_cast<const Vector<float> *>(from)[v];
-        Vector<Type> all;
+        Vector<unsigned short> all;
 #pragma unroll
         for (int lane = 0; lane < WIDTH; ++lane) all.value[lane] = convert(some.value[lane]);
-        reinterpret_cast<Vector<Type> *>(to)[v] = all;
+        reinterpret_cast<Vector<unsigned short> *>(to)[v] = all;
       },
       [&](long long i) { to[i] = convert(from[i]); });
 }
 
-#define ARGUMENTS(Type) const float *__restrict__ from, Type *__restrict__ to, long long count, float scale
+#define CONVERSION extern "C" __global__ void __launch_bounds__(BLOCK)
 
-extern "C" __global__ void __launch_bounds__(BLOCK) float16(ARGUMENTS(unsigned short)) {
+CONVERSION float16(const float *from, unsigned short *to, long long count, float scale) {
   converted(from, to, count, [=](float x) { return to_float16(scale * x); });
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) bfloat16(ARGUMENTS(unsigned short)) {
+CONVERSION bfloat16(const float *from, unsigned short *to, long long count, float scale) {
   converted(from, to, count, [=](float x) { return to_bfloat16(scale * x); });
 }
 
-// Rounded to TF32, and what that leaves. The second reads its operand again, from the cache if it is small.
-extern "C" __global__ void __launch_bounds__(BLOCK) high(ARGUMENTS(float)) {
-  converted(from, to, count, [=](float x) { return rounded(scale * x); });
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) low(ARGUMENTS(float)) {
-  converted(from, to, count, [=](float x) { return rounded(scale * x - rounded(scale * x)); });
+// `high` is rounded to TF32, and so is what that leaves, `low`.
+CONVERSION tf32x3(const float *from, float *high, float *low, long long count, float scale) {
+  const auto split = [=](float x, float &first, float &second) {
+    first = rounded(scale * x);
+    second = rounded(scale * x - first);
+  };
+  each(
+      count,
+      [&](long long v) {
+        const auto some = reinterpret_cast<const Vector<float> *>(from)[v];
+        Vector<float> first, second;
+#pragma unroll
+        for (int lane = 0; lane < WIDTH; ++lane) split(some.value[lane], first.value[lane], second.value[lane]);
+        reinterpret_cast<Vector<float> *>(high)[v] = first;
+        reinterpret_cast<Vector<float> *>(low)[v] = second;
+      },
+      [&](long long i) { split(from[i], high[i], low[i]); });
 }

@@ -26,8 +26,8 @@ REQUIRES = ("cupy",)
 SOURCE = "cublas_mixed.cu"
 LIMITS = {"dtype": ("float32",)}
 SCALE = {"float16": 2.0**10}
-# What an operand becomes: arrays, each written by the kernel of its name.
-PARTS = {"float16": ("float16",), "bfloat16": ("bfloat16",), "tf32x3": ("high", "low")}
+# How many arrays an operand becomes.
+PARTS = {"float16": 1, "bfloat16": 1, "tf32x3": 2}
 # The products that are added up, of a part of A and one of B each, the smaller ones first.
 PRODUCTS = {"float16": [(0, 0)], "bfloat16": [(0, 0)], "tf32x3": [(1, 0), (0, 1), (0, 0)]}
 FLOAT32 = ctypes.c_int(0)  # CUDA_R_32F
@@ -42,19 +42,15 @@ BLOCKS_PER_MULTIPROCESSOR = 8
 def parts_of(array, math):
     """The arrays that an operand becomes, and a function that writes them."""
     cupy = cuda.load_cupy()
-    kernels = [cuda.kernel("gemm", "cublas_mixed", name, "float32") for name in PARTS[math]]
-    parts = [cupy.empty(array.shape, np.float32 if TYPES[math] is FLOAT32 else np.uint16) for _ in kernels]
+    kernel = cuda.kernel("gemm", "cublas_mixed", math, "float32")
+    dtype = np.float32 if TYPES[math] is FLOAT32 else np.uint16
+    parts = [cupy.empty(array.shape, dtype) for _ in range(PARTS[math])]
     grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
-    count, scale = np.int64(array.size), np.float32(SCALE.get(math, 1))
-
-    def convert():
-        for kernel, part in zip(kernels, parts, strict=True):
-            kernel(grid, (BLOCK,), (array, part, count, scale))
-
-    return parts, convert
+    arguments = (array, *parts, np.int64(array.size), np.float32(SCALE.get(math, 1)))
+    return parts, lambda: kernel(grid, (BLOCK,), arguments)
 
 
-def product(form, math):
+def added_products(form, math):
     """`multiply(a, b, out, c=None)` of a form, on lists of parts of a and b; shapes as in `ladder.workloads.gemm`."""
     blas, transposed = handle(), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
     unscaled = SCALE.get(math, 1) ** -2
@@ -82,7 +78,7 @@ def product(form, math):
 def setup(problem, *, math: Literal["float16", "bfloat16", "tf32x3"], conversion: Literal["timed", "ahead"] = "timed"):
     """The timed product, and with `conversion` = timed that of its operands."""
     (a, convert_a), (b, convert_b) = (parts_of(array, math) for array in (problem.a, problem.b))
-    multiply = product(problem.sizes["form"], math)
+    multiply = added_products(problem.sizes["form"], math)
     convert = [("convert", lambda: (convert_a(), convert_b()))]
     run = [("product", lambda: multiply(a, b, problem.out, problem.c))]
     return Steps(run=run, prepare=convert) if conversion == "ahead" else Steps(run=convert + run)

@@ -23,16 +23,16 @@ USES = {"product": "gemm"}
 
 def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
-    steps = list(epoch(problem, workloads.load_variant("gemm", product)))
+    steps = list(epoch(problem, workloads.offered("gemm", product, "product")))
     if graph == "on":
         return cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 
-def epoch(problem, gemm):
-    """The steps of an epoch, as (phase, function)."""
+def epoch(problem, product):
+    """The steps of an epoch, as (phase, function); `product(form)` gives its products."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
-    multiply = {form: gemm.product(form) for form in ("nn", "tn", "nt")}
+    multiply = {form: product(form) for form in ("nn", "tn", "nt")}
     kernel = partial(cuda.kernel, "mlp", "cuda", dtype=dtype.name)
     widths = [int(width) for width in sizes["layers"].split("-")]
     last = len(widths) - 1

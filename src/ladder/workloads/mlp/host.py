@@ -24,7 +24,8 @@ def setup(problem, *, product: str, threads: int):
     gemm = workloads.load_variant("gemm", product)
     is_shared = gemm.RUNTIME == "numba" or blas_threads.share(threads)
     numba.set_num_threads(threads if is_shared else 1)
-    multiply = {form: gemm.product(form) for form in ("nn", "tn", "nt")}
+    offered = workloads.offered("gemm", product, "product")
+    multiply = {form: offered(form) for form in ("nn", "tn", "nt")}
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     widths = [int(width) for width in sizes["layers"].split("-")]
     last = len(widths) - 1

@@ -43,15 +43,15 @@ def of_cards(found):
     rows = []
     for name in found.machines():
         one = found.of(name)
-        tf32 = study.best_rate(one.samples("ceiling_gpu_tf32"), "flops")
+        rounded = [study.best_rate(one.samples(f"ceiling_gpu_{name}"), "flops") for name in ("tf32", "half")]
         products = [roofs.card_arithmetic(one, dtype) for dtype in DTYPES]
-        flops = [*products, tf32, *(multiply_adds(one, dtype) for dtype in DTYPES)]
+        flops = [*products, *rounded, *(multiply_adds(one, dtype) for dtype in DTYPES)]
         rates = [*(roofs.card_bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
         if any([*flops, *rates]):
             cells = [*(rate(best, TERA) for best in flops), *(rate(best, GIGA) for best in rates)]
             rows.append([code(name), *cells])
-    heads = r"& \multicolumn{3}{c}{cuBLAS, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
+    heads = r"& \multicolumn{4}{c}{cuBLAS, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
     heads += r" & \multicolumn{3}{c}{memory, GB/s} & \multicolumn{2}{c}{link, GB/s} \\"
-    heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-6}\cmidrule(lr){7-9}\cmidrule(l){10-11}" + "\nMachine"
-    heads = [heads, *map(code, [*DTYPES, "tf32", *DTYPES]), *KERNELS, "to", "from"]
-    return latex.table(r">{\raggedright}p{0.2\linewidth}rrrrrrrrrr", heads, rows)
+    heads += r"\cmidrule(lr){2-5}\cmidrule(lr){6-7}\cmidrule(lr){8-10}\cmidrule(l){11-12}" + "\nMachine"
+    heads = [heads, *map(code, [*DTYPES, "tf32"]), "half", *map(code, DTYPES), *KERNELS, "to", "from"]
+    return latex.table(r">{\raggedright}p{0.15\linewidth}rrrrrrrrrrr", heads, rows)
