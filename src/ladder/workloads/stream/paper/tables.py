@@ -43,7 +43,7 @@ def of_cards(found):
     rows = []
     for name in found.machines():
         one = found.of(name)
-        rounded = [study.best_rate(one.samples(f"ceiling_gpu_{name}"), "flops") for name in ("tf32", "half")]
+        rounded = [study.best_rate(one.samples(f"ceiling_gpu_{kind}"), "flops") for kind in ("tf32", "half")]
         products = [roofs.card_arithmetic(one, dtype) for dtype in DTYPES]
         flops = [*products, *rounded, *(multiply_adds(one, dtype) for dtype in DTYPES)]
         rates = [*(roofs.card_bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
