@@ -45,7 +45,7 @@ def table(found):
         if case.empty:
             continue
         flops, top, off = achieved(case), ceiling(found, name), error(found, name, case)
-        gain = ratios.of(cases["float32"], case)
+        gain = ratios.of(cases["float32"], case) if name != "float32" else None
         cells = [code(name), code(case["variant"].iloc[0]), median(case), rate(flops, TERA)]
         cells += [percent(flops / top) if top else NONE, ratios.latex(gain) if gain else NONE]
         rows.append([*cells, latex.number(off) if off is not None else NONE])
