@@ -29,6 +29,7 @@ FORMS = ("nn", "tn", "nt")
 MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
 NAMES["fma"] = {"recurrence"}
+NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
 NAMES["gemv"] = {"gemv"}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}

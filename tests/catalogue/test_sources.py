@@ -43,7 +43,7 @@ def test_a_variant_depends_on_what_it_imports():
     assert code(Case("mlp", "numpy_loop", MLP, {})) == workload | {"mlp/numpy_loop.py"}
     # One variant imports another; a module imports the next.
     assert code(Case("mlp", "pytorch_cuda", MLP, {})) == workload | {"mlp/pytorch_cuda.py", "mlp/pytorch.py"}
-    modules = {f"mlp/{name}.py" for name in ("host", "blas_threads", "elementwise", "exponential")}
+    modules = {f"mlp/{name}.py" for name in ("host", "products", "blas_threads", "elementwise", "exponential")}
     assert code(Case("mlp", "host", MLP, {"product": "c_openmp"})) == workload | modules | {
         "gemm/c_openmp.py",
         "gemm/c_openmp.c",

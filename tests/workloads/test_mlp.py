@@ -19,7 +19,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import mlp
-from ladder.workloads.mlp import elementwise, reference
+from ladder.workloads.mlp import elementwise, products, reference
 
 pytestmark = pytest.mark.xdist_group("mlp")  # its functions are compiled once
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
@@ -374,3 +374,8 @@ def test_trainings_that_make_no_sense_are_refused(changes, sentence):
     with pytest.raises(LadderError) as error:
         complete(**changes)
     assert sentence in str(error.value)
+
+
+def test_a_variant_of_gemm_without_a_product_is_a_sentence():
+    with pytest.raises(LadderError, match="gemm/cublas_mixed has no `product` for others to use"):
+        products.of("cublas_mixed")

@@ -248,14 +248,6 @@ def load_variant(workload, variant):
     return importlib.import_module(f"ladder.workloads.{workload}.{variant}")
 
 
-def offered(workload, variant, name):
-    """The function of this name that a variant offers to other workloads. Raises LadderError where it offers none."""
-    module = load_variant(workload, variant)
-    if not hasattr(module, name):
-        raise LadderError(f"{workload}/{variant} offers no `{name}` to other workloads: choose another variant.")
-    return getattr(module, name)
-
-
 def complete(workload, sizes):
     """The sizes in the workload's own order, defaults filled in, each checked.
 

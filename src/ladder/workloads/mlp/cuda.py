@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.catalogue import workloads
 from ladder.devices import cuda
 from ladder.harness.steps import in_order
+from ladder.workloads.mlp import products
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -23,16 +23,15 @@ USES = {"product": "gemm"}
 
 def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
     """One epoch: the graph of its steps, or the steps by phase."""
-    steps = list(epoch(problem, workloads.offered("gemm", product, "product")))
+    steps = list(epoch(problem, products.of(product)))
     if graph == "on":
         return cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 
-def epoch(problem, product):
-    """The steps of an epoch, as (phase, function); `product(form)` gives its products."""
+def epoch(problem, multiply):
+    """The steps of an epoch, as (phase, function); `multiply` are its products by form."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
-    multiply = {form: product(form) for form in ("nn", "tn", "nt")}
     kernel = partial(cuda.kernel, "mlp", "cuda", dtype=dtype.name)
     widths = [int(width) for width in sizes["layers"].split("-")]
     last = len(widths) - 1

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from ladder.catalogue import workloads
-from ladder.workloads.mlp import blas_threads
+from ladder.workloads.mlp import blas_threads, products
 from ladder.workloads.mlp import elementwise as each
 
 DEVICE = "host"
@@ -24,8 +24,7 @@ def setup(problem, *, product: str, threads: int):
     gemm = workloads.load_variant("gemm", product)
     is_shared = gemm.RUNTIME == "numba" or blas_threads.share(threads)
     numba.set_num_threads(threads if is_shared else 1)
-    offered = workloads.offered("gemm", product, "product")
-    multiply = {form: offered(form) for form in ("nn", "tn", "nt")}
+    multiply = products.of(product)
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     widths = [int(width) for width in sizes["layers"].split("-")]
     last = len(widths) - 1

@@ -1,0 +1,12 @@
+"""The products of matrices that trainings take from a variant of `gemm`."""
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+
+
+def of(variant):
+    """The products of a variant, {form: `multiply(a, b, out, c=None)`}. Raises LadderError where it offers none."""
+    module = workloads.load_variant("gemm", variant)
+    if not hasattr(module, "product"):
+        raise LadderError(f"gemm/{variant} has no `product` for others to use: choose another variant of gemm.")
+    return {form: module.product(form) for form in ("nn", "tn", "nt")}
