@@ -18,7 +18,7 @@ from ladder.harness.possible import require_possible
 from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
-from ladder.records.record import SCHEMA, write
+from ladder.records import record
 from ladder.statistics.intervals import converged
 
 
@@ -95,10 +95,10 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     cost = cost_of(case, [result["facts"] for result in results])
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)
-    write(
+    record.write(
         out,
         {
-            "schema": SCHEMA,
+            "schema": record.SCHEMA,
             "machine": machine,
             "workload": case.workload,
             "variant": case.variant,

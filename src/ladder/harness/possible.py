@@ -1,4 +1,4 @@
-"""Samples that no machine can reach: those faster than its measured ceilings allow."""
+"""Samples that no machine can reach: those faster than its ceilings allow. What isn't run at all is in `plan`."""
 
 from ladder import devices
 from ladder.errors import LadderError

@@ -4,6 +4,8 @@ A bound follows from the arithmetic. For a sum of k products in working precisio
 Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case, and Higham and Mary (A New
 Approach to Probabilistic Rounding Error Analysis, 2019) lambda sqrt(k) u |a|.|b| with overwhelming probability. The
 smaller of the two is also tight enough to notice a kernel that works at a lower precision than it says.
+`product_factor` is for all data, `random_sum_factor` for products of random signs; a workload's `check` multiplies it
+by |a|.|b|.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whether Slurm takes the jobs that a cluster's description asks for, found out before any is submitted."""
+"""Whether Slurm takes the jobs that a cluster's description, `cluster/site.yaml`, asks for, before any is submitted."""
 
 import re
 import shlex

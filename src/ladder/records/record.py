@@ -1,6 +1,7 @@
 """The record of a case: what it was, what it measured, what it was checked against, and where it ran.
 
-Written once, whole, by renaming a finished file into place; read back only if it fits the schema.
+Written once by `harness/measure.py`, whole, by renaming a finished file into place; read back only if it fits the
+schema.
 """
 
 import functools

@@ -1,9 +1,9 @@
 r"""The numbers and verdicts of the paper's sentences: one LaTeX value per key, written as `numbers.tex`.
 
-Keys begin with `study/` or with the workload in whose chapter they are made. They are fixed by the code, never by what
-was measured: a key without data has a value that says so in words, and `\ifmeasured` distinguishes it; a key that no
-module makes is an error of the text, and stops LaTeX. They speak of one machine, the study's subject, or of the one
-that a chapter names.
+Keys begin with `study/` or with the workload in whose chapter they are made, `workloads/*/paper/numbers.py`;
+`\result{key}` prints one. They are fixed by the code, never by what was measured: a key without data has a value that
+says so in words, and `\ifmeasured` distinguishes it; a key that no module makes is an error of the text, and stops
+LaTeX. They speak of one machine, the study's subject, or of the one that a chapter names.
 """
 
 from ladder.report import about, chapters

@@ -1,7 +1,8 @@
 """Verdicts on what is claimed of a ratio: confirmed, weaker, refuted, undecided or not tested.
 
 A ratio is the quotient of two medians over processes of the processes' medians, the numbers that a table shows, and it
-has one interval for every purpose: at LEVEL, since verdicts come in dozens.
+has one interval for every purpose: at LEVEL, since verdicts come in dozens. Which of two cases is faster, if that can
+be told, is in `verdicts`.
 """
 
 import math

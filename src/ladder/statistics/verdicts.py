@@ -1,4 +1,7 @@
-"""Comparisons of two cases that may say "can't tell", and speed-ups; see `intervals` for the sources."""
+"""Comparisons of two cases that may say "can't tell", and speed-ups; see `intervals` for the sources.
+
+What a ratio says of somebody's claim, with undecided among the answers, is in `claims`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
