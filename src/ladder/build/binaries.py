@@ -7,7 +7,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from ladder.catalogue import imports, sources, workloads
+from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 
 FOLDER = Path("results/build")
@@ -95,6 +95,6 @@ def source_of(workload, variant):
 
 def fingerprint(workload, variant):
     """A short digest of a variant: its CUDA source, the headers that it includes, and the module that launches it."""
-    module = imports.find(f"ladder.workloads.{workload}.{variant}")
-    text = sources.kernel_fingerprint(source_of(workload, variant)) + module.own_digest
+    source = sources.kernel_fingerprint(source_of(workload, variant))
+    text = source + sources.launcher_digest(f"ladder.workloads.{workload}.{variant}")
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -47,6 +47,11 @@ def code_of(*roots):
     return [Path(path) for path in kept.recall(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
+def launcher_digest(name):
+    """A digest of a module alone, whatever it imports."""
+    return kept.recall(["module", name], lambda: (imports.find(name).own_digest, {imports.module_path(name)}))
+
+
 def reference_fingerprint(workload):
     """A short digest of the code that a workload's reference depends on; of nothing where it has none."""
     name = f"ladder.workloads.{workload}.reference"

@@ -19,7 +19,7 @@ from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records import record
-from ladder.statistics.intervals import converged
+from ladder.statistics import intervals
 
 
 @contextlib.contextmanager
@@ -30,6 +30,7 @@ def started(case, protocol, data, reference, launcher):
         # All start at once, since imports run side by side; then one measures while the others wait.
         at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
         workers += [Worker(case, protocol, data, reference, launcher) for _ in range(at_once)]
+        intervals.quantile()  # needed in the end, imported while the workers import
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -56,7 +57,7 @@ def results_of(workers, protocol, variables, another):
 
 def is_converged(results, protocol):
     """Whether the 95 % interval of the median over all processes is within the protocol's target."""
-    return converged([result["samples"] for result in results], protocol["target"])
+    return intervals.converged([result["samples"] for result in results], protocol["target"])
 
 
 def cost_of(case, facts):

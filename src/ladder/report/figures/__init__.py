@@ -17,6 +17,7 @@ TITLE supports others. All else in this package is the kit, which names no workl
 of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, `ends` names lines.
 """
 
+import functools
 import hashlib
 import importlib
 import re
@@ -41,6 +42,12 @@ FORMATS = ("pdf", "svg", "png")
 
 def modules():
     """The figures of all chapters, {name: (workload, path of the module)}, in the order of their names."""
+    return modules_below(tuple(workloads.roots()))
+
+
+@functools.cache
+def modules_below(roots):
+    """The figures of all chapters in the folders of workloads, for which many functions ask."""
     found = {}
     for chapter in chapters.chapters():
         for path in chapter.folder.glob("*.py"):
