@@ -36,7 +36,7 @@ def require_in_bounds(figure):
     assert box.y1 <= figure.get_figheight() + 0.02
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", TIERED)
 def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     figure = draw(name, tables(name, MACHINES), is_laid_out=True)
     require_in_bounds(figure)

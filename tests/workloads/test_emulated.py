@@ -146,7 +146,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [name if name == "a barrier missing" else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
+)
 def test_a_fault_in_a_kernel_is_seen(tmp_path, fault):
     place, changes = FAULTS[fault]
     emulation = Emulation(tmp_path, *TILINGS[place], changes)
