@@ -86,6 +86,16 @@ def test_a_header_outside_of_the_code_is_read_every_time(own, tmp_path):
     assert found()[0] != before
 
 
+def test_a_file_that_is_edited_during_the_walk_leaves_nothing_behind(own):
+    """Its answer is of the new text, while the state is that of the old one."""
+    sources.forget()
+    kept.state()
+    (own / "mine.py").write_text(VARIANT + "z = 1\n")
+    edited = sources.of(MINE)
+    (own / "mine.py").write_text(VARIANT)
+    assert found()[0] != edited
+
+
 def test_a_folder_that_cant_be_written_keeps_nothing_and_answers(own, tmp_path):
     (tmp_path / "results/cache").write_text("no folder")
     assert found() == found()

@@ -26,7 +26,7 @@ LARGEST = 2**20  # bytes
 def recall(question, walk):
     """The answer of `walk()`, a pair of something for JSON and the files that it rests on, or the same from the disk.
 
-    An answer that rests on a file which isn't among those of the code is not kept.
+    Not kept is what rests on a file which isn't among those of the code, or has changed since these were read.
     """
     if not FOLDER.parents[1].is_dir():
         return walk()[0]
@@ -36,8 +36,8 @@ def recall(question, walk):
         if found["question"] == question:
             return found["answer"]
     answer, rests_on = walk()
-    if set(rests_on) <= set(code()):
-        with contextlib.suppress(LadderError, OSError):  # a folder that can't be written
+    with contextlib.suppress(LadderError, OSError):  # a folder that can't be written, a file that is gone
+        if all(code().get(path) == digest(path) for path in rests_on):
             keep(path, {"question": question, "answer": answer})
     return answer
 
@@ -66,7 +66,11 @@ def code():
     """The digests of the files that walks may come by: {path: digest}, ladder's own and those of users' workloads."""
     own = [folder for root in workloads.roots() for folder in root.glob("*") if holds_code(folder)]
     paths = {path for folder in (imports.HOME, *own) for path in folder.rglob("*") if is_code(path)}
-    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    return {path: digest(path) for path in sorted(paths)}
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def holds_code(folder):

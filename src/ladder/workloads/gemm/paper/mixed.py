@@ -18,7 +18,7 @@ TERA = 1e12
 
 
 def numbers(found):
-    """The machine, and by precision the gain over float32, the share of the ceiling and the error."""
+    """The machine, and by precision FLOP/s, the ceiling, the gain over float32 and the error."""
     found = on_card(found)
     values = {"machine": code(found.subject) if found.subject else None}
     cases = by_precision(found)
