@@ -29,6 +29,8 @@ SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
 # Odd ones, rows of whole vectors, and long rows whose columns are split.
 SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
+# In registers, in shared memory, and read in every step.
+PERSISTENT = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 
 
@@ -66,10 +68,11 @@ def of_descent(own):
         for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
             yield from within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
     for name in on_gpu("descent", own):
+        tunings = PERSISTENT if name == "cuda_persistent" else ({},)
         algorithms = workloads.load("descent").SIZES["algorithm"]
-        for dtype, algorithm, n in itertools.product(DTYPES, algorithms, (1, 17, 65)):
+        for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
             sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}
-            yield from within_limits(case("descent", name, {}, **sizes))
+            yield from within_limits(case("descent", name, tuning, **sizes))
 
 
 def within_limits(case):

@@ -36,7 +36,7 @@ NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
 NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
 NAMES["descent", "cublas"] = {"begin", "divide", "first_entry", "length", "advance"}
 NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
-NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident"}
+NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
 NAMES["descent", "cuda_cluster"] = NAMES["descent", "cuda_symmetric"] = {"solve"}
 NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 

@@ -542,6 +542,38 @@ def solved_on_card(variant, tuning, **sizes):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("algorithm", ITERATIVE)
+@pytest.mark.parametrize(
+    "tuning",
+    [
+        {"blocks": 1},
+        {"blocks": 7},
+        {"block": 128, "team": 64, "rows": 2, "unroll": 4, "blocks": 7},
+        {"block": 64, "team": 32, "rows": 1, "unroll": 4, "columns": 32},
+    ],
+)
+def test_persistent_kernels_are_right_in_few_blocks_and_in_many(tuning, algorithm, dtype):
+    for n, solve in itertools.product((1, 65, 131), SOLVES):
+        solved_on_card("cuda_persistent", tuning, n=n, algorithm=algorithm, dtype=dtype, **solve)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("tuning", "sentence"),
+    [
+        ({"block": 64, "team": 32, "rows": 1, "unroll": 4, "columns": 16}, "n=513 .* is beyond 32 x columns=16"),
+        ({"columns": 32}, "A tiling gives all of block, team, rows, unroll, columns or none"),
+        ({"columns": 32, "recompute": 2}, "columns of descent/cuda_persistent go with neither blocks nor recompute"),
+        ({"blocks": 100_000}, "blocks=100000 .* is too large a grid for a cooperative launch"),
+    ],
+)
+def test_forms_that_a_persistent_kernel_does_not_have_are_refused(tuning, sentence):
+    with pytest.raises(LadderError, match=sentence):
+        solved_on_card("cuda_persistent", tuning, n=513, kappa=10.0, iterations=2)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("batch", [0, 1, 5])
 @pytest.mark.parametrize("graph", ["off", "on"])
 @pytest.mark.parametrize("product", ["gemv", "symv"])

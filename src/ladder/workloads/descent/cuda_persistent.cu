@@ -1,5 +1,8 @@
 // A whole solve in one cooperative launch.
 #include "iteration.cuh"
+#if COLUMNS
+#include "in_registers.cuh"
+#endif
 
 // A comes from global memory in every step, behind a barrier of the grid.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
@@ -38,10 +41,16 @@ __device__ __forceinline__ void for_each(int n, Work work) {
 }
 #endif
 
+// Count a launch, once all blocks have come here. `counts` are the launches before, and the blocks that have come.
+__device__ __forceinline__ void count_launch(unsigned *counts) {
+  if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
+  counts[1] = 0, ++counts[0];
+}
+
 // The block's rows of A stay in its shared memory, `stride` elements each, 0 beyond n; all vectors are in the registers
 // of every block's threads. Blocks send each other their elements of A v by `mail`, which has two places that take
 // turns: a block sends its part of a turn once it has all of the turn before, for which every block had read the one
-// before that. `counts` are the launches before this one, and the blocks that have left.
+// before that.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                    unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance, int stride,
@@ -129,7 +138,70 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     if (threadIdx.x == 0) *steps = step;
     for (int i = step + 1 + threadIdx.x; i <= iterations; i += BLOCK) history[i] = 0;
   }
-  if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
-  counts[1] = 0, ++counts[0];
+  count_launch(counts);
+#endif
+}
+
+#if COLUMNS
+// q by mail as above: every thread of a block waits for some of its elements.
+struct ByMail {
+  REAL (*products)[LENGTH];
+  unsigned long long *mail;
+  int n;
+  unsigned first_turn;  // as no launch had before
+  unsigned *counts;
+
+  __device__ __forceinline__ void ready() const {
+    for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ bool takes_part() const { return true; }  // in waiting
+  __device__ __forceinline__ void begin(int) const {}
+  __device__ __forceinline__ unsigned long long *place(int step, int i) const {
+    return mail + ((step & 1) * n + i) * WORDS;
+  }
+
+  __device__ __forceinline__ void send(int step, const REAL (&sums)[ROWS]) const {
+    const int lane = threadIdx.x % WARP, row = first_row<ROWS>() + lane;
+    REAL sum = sums[0];
+#pragma unroll
+    for (int k = 1; k < ROWS; ++k) sum = lane == k ? sums[k] : sum;
+    if (lane < ROWS && row < n) post(place(step, row), sum, first_turn + step);
+  }
+
+  __device__ __forceinline__ const REAL *receive(int step) const {
+    constexpr int SHARE = (LENGTH + BLOCK - 1) / BLOCK;
+    REAL q[SHARE];
+    bool is_whole;
+    do {  // all are asked for at once: they wait for the same latency
+      unsigned long long words[SHARE][WORDS];
+#pragma unroll
+      for (int u = 0; u < SHARE; ++u)
+        if (const int i = u * BLOCK + threadIdx.x; i < n) ask(words[u], place(step, i));
+      is_whole = true;
+#pragma unroll
+      for (int u = 0; u < SHARE; ++u)
+        if (const int i = u * BLOCK + threadIdx.x; i < n) is_whole &= has_come(words[u], first_turn + step, q[u]);
+    } while (!is_whole);
+#pragma unroll
+    for (int u = 0; u < SHARE; ++u)
+      if (const int i = u * BLOCK + threadIdx.x; i < n) products[step & 1][i] = q[u];
+    __syncthreads();  // behind it nobody reads the step before: its place is free for the next one
+    return products[step & 1];
+  }
+
+  __device__ __forceinline__ void leave() const { count_launch(counts); }
+};
+#endif
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 1)
+    solve_in_registers(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
+                       unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance,
+                       unsigned *counts) {
+#if COLUMNS
+  __shared__ alignas(16) REAL products[2][LENGTH];
+  ByMail exchange = {products, mail, n, __ldcg(counts) * (iterations + 1) + 1, counts};
+  solve_by<ROWS>(algorithm, {matrix, b, x, history, steps, n, iterations, tolerance}, exchange);
 #endif
 }

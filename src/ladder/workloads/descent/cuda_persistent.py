@@ -1,16 +1,17 @@
 """One cooperative launch for a whole solve: the blocks wait for each other in every step, and stop by themselves.
 
-Where A fits the shared memory of the card, a block keeps its rows there, and every block all vectors in registers: in
-a step blocks send each other their elements of A p, and each waits for these alone. That is bound by their way through
-the L2 cache, two sums over a block, and the reading of a block's rows from shared memory. Else A comes from the L2
-cache or from memory in every step, behind a barrier of all blocks; it is then bound by bandwidth. With `recompute` r is
-b - A x at every so many steps.
+Where A fits the card, it stays there. Of a small system a warp keeps its rows of A and all vectors in registers, as in
+`cuda_cluster`; of a larger one a block keeps its rows in shared memory, and all vectors in its threads' registers. In a
+step blocks send each other their elements of A p, and each waits for these alone. That is bound by their way through
+the L2 cache and by sums over a warp or a block. Else A comes from the L2 cache or from memory in every step, behind a
+barrier of all blocks; it is then bound by bandwidth. With `recompute` r is b - A x at every so many steps.
 """
 
 from functools import partial
 
 import numpy as np
 
+from ladder.build import binaries
 from ladder.devices import cuda
 from ladder.devices.card import load_cupy
 from ladder.errors import LadderError
@@ -20,13 +21,24 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
-MACROS = ("block", "team", "rows", "unroll")
-# For rows of a few accesses and for long ones, the fastest of some that were tried on an H200.
-TILES = (
-    {"block": 512, "team": 32, "rows": 1, "unroll": 4},
-    {"block": 1024, "team": 256, "rows": 1, "unroll": 8},
-)
+MACROS = ("block", "team", "rows", "unroll", "columns")
+# In registers, for vectors of 32 times as many elements as columns; then for rows of a few accesses and for long ones.
+# The fastest of some that were tried on an H200.
+TILES = {
+    "float32": (
+        {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
+        {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 32},
+        {"block": 512, "team": 32, "rows": 1, "unroll": 4, "columns": 0},
+        {"block": 1024, "team": 256, "rows": 1, "unroll": 8, "columns": 0},
+    ),
+    "float64": (
+        {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
+        {"block": 512, "team": 32, "rows": 1, "unroll": 4, "columns": 0},
+        {"block": 1024, "team": 256, "rows": 1, "unroll": 8, "columns": 0},
+    ),
+}
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
+WARP = 32
 # Beyond this a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
 MOST = {"float32": 3072, "float64": 2048}
 
@@ -38,32 +50,72 @@ def setup(
     team: int = 0,
     rows: int = 0,
     unroll: int = 0,
+    columns: int = 0,
     blocks: int = 0,
     recompute: int = 0,
 ):
     """The timed solve by `blocks` blocks of this tiling, or, where none are named, by those that suit n.
 
-    Raises LadderError where the card can't run so many blocks at once.
+    With `columns` a lane keeps so many elements of every vector in registers. Raises LadderError where these don't
+    suffice for n, or the card can't run so many blocks at once.
     """
+    tiling = {"block": block, "team": team, "rows": rows, "unroll": unroll, "columns": columns}
+    if not any((*tiling.values(), blocks, recompute)):
+        fitting = (tile for tile in TILES[problem.x.dtype.name] if problem.sizes["n"] <= WARP * tile["columns"])
+        tiling = next(fitting, tiling)
+    if not tiling["columns"]:
+        tiling.pop("columns")
+        return by_shares(problem, blocks, recompute, **tiling)
+    if blocks or recompute:
+        raise LadderError("columns of descent/cuda_persistent go with neither blocks nor recompute: leave these at 0.")
+    (tiling,) = binaries.tiling_or((), **tiling)
+    return in_registers(problem, **tiling)
+
+
+def in_registers(problem, **tiling):
+    """The timed solve with A and all vectors in registers."""
     n, dtype = problem.sizes["n"], problem.x.dtype
-    shares = launch.shares_of(problem, TILES, blocks, block=block, team=team, rows=rows, unroll=unroll)
-    is_resident = n <= MOST[dtype.name] and shares.team == 32 and shares.resident() <= launch.shared_memory()
-    shared = shares.resident() if is_resident else shares.staged()
-    name = "solve_resident" if is_resident else "solve"
-    kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **shares.tiling())
-    most = cuda.blocks_at_once(kernel, shares.block, shared)
-    if shares.blocks > most:
+    if n > WARP * tiling["columns"]:
         raise LadderError(
-            f"blocks={shares.blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the card "
-            f"runs {most} such blocks at once. Ask for fewer, or for none."
+            f"n={n} of descent/cuda_persistent is beyond {WARP} x columns={tiling['columns']}: raise columns, or leave "
+            "them at 0."
         )
-    cupy = load_cupy()
-    counts = cupy.zeros(2, np.uint32)
-    if is_resident:
-        mail = cupy.zeros(2 * n * dtype.itemsize // 4, np.uint64)
-        size = np.int32(shares.stride), np.int32(recompute)
-        arguments = (*launch.outer(problem), mail, np.int32(n), *launch.limits(problem), *size, counts)
-    else:
-        size = np.int32(shares.columns()), np.int32(recompute)
-        arguments = (*launch.arguments(problem, shares.blocks), *size, counts)
-    return partial(kernel, (shares.blocks,), (shares.block,), arguments, shared_mem=shared)
+    blocks = -(-n // (tiling["block"] // WARP * tiling["rows"]))
+    outer = *launch.outer(problem), mail(n, dtype), np.int32(n), *launch.limits(problem)
+    return launched(dtype, "solve_in_registers", blocks, tiling, (*outer, counts()))
+
+
+def by_shares(problem, blocks, recompute, **tiling):
+    """The timed solve with a share of A's rows in each block's shared memory; if they don't fit, read in every step."""
+    n, dtype = problem.sizes["n"], problem.x.dtype
+    tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
+    shares = launch.shares_of(problem, tiles, blocks, **tiling)
+    if n <= MOST[dtype.name] and shares.team == WARP and shares.resident() <= launch.shared_memory():
+        outer = *launch.outer(problem), mail(n, dtype), np.int32(n), *launch.limits(problem)
+        arguments = *outer, np.int32(shares.stride), np.int32(recompute), counts()
+        return launched(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident())
+    outer = launch.arguments(problem, shares.blocks)
+    arguments = *outer, np.int32(shares.columns()), np.int32(recompute), counts()
+    return launched(dtype, "solve", shares.blocks, shares.tiling(), arguments, shares.staged())
+
+
+def mail(n, dtype):
+    """Two places for the elements of a vector, in words of 8 bytes."""
+    return load_cupy().zeros(2 * n * dtype.itemsize // 4, np.uint64)
+
+
+def counts():
+    """What blocks count together."""
+    return load_cupy().zeros(2, np.uint32)
+
+
+def launched(dtype, name, blocks, tiling, arguments, shared=0):
+    """The cooperative launch of a kernel. Raises LadderError where the card can't run so many blocks at once."""
+    kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **tiling)
+    most = cuda.blocks_at_once(kernel, tiling["block"], shared)
+    if blocks > most:
+        raise LadderError(
+            f"blocks={blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the card runs "
+            f"{most} such blocks at once. Ask for fewer, or for none."
+        )
+    return partial(kernel, (blocks,), (tiling["block"],), arguments, shared_mem=shared)

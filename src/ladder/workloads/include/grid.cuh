@@ -47,17 +47,24 @@ struct Barrier {
 constexpr int WORDS = sizeof(REAL) / 4;
 
 __device__ __forceinline__ void post(unsigned long long *mail, REAL value, unsigned turn) {
+  unsigned long long words[WORDS];
 #pragma unroll
-  for (int k = 0; k < WORDS; ++k) {
-    const unsigned long long word = (unsigned long long)turn << 32 | reinterpret_cast<const unsigned *>(&value)[k];
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(mail + k), "l"(word) : "memory");
-  }
+  for (int k = 0; k < WORDS; ++k)
+    words[k] = (unsigned long long)turn << 32 | reinterpret_cast<const unsigned *>(&value)[k];
+#if FLOAT64
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(mail), "l"(words[0]), "l"(words[1]) : "memory");
+#else
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(mail), "l"(words[0]) : "memory");
+#endif
 }
 
 // Ask for a value: a word for each of its parts.
 __device__ __forceinline__ void ask(unsigned long long (&words)[WORDS], const unsigned long long *mail) {
-#pragma unroll
-  for (int k = 0; k < WORDS; ++k) asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words[k]) : "l"(mail + k));
+#if FLOAT64
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(mail) : "memory");
+#else
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(words[0]) : "l"(mail) : "memory");
+#endif
 }
 
 // Whether what was asked for had come, and if so, the value.
