@@ -32,7 +32,7 @@ RUNGS = {
     "cuda_version2": "the same by a linear index, in blocks of any size, several elements a thread",
     "cublas": "cuBLAS, with nothing going to the host, one call at a time or as a graph",
     "cuda_fused": "one launch an iteration: no product is written that is only summed up",
-    "cuda_persistent": "one cooperative launch a solve, A in shared memory where it fits",
+    "cuda_persistent": "one cooperative launch a solve, A in registers or shared memory where it fits",
     "cuda_cluster": "one cluster of blocks that write to each other's shared memory",
     "cuda_symmetric": "each element of A is read once for two uses",
     "numpy_loop": "peer: the loop by hand in NumPy",
