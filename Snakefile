@@ -50,6 +50,7 @@ if SITE:
         digits,
         figure,
         kernel,
+        library,
         mnist,
         numbers,
         plan,

@@ -162,7 +162,11 @@ BYTES_PER_SECOND = {"cuda_naive": 1e11, "cuda_coalesced": 5e11, "cuda_shared": 2
 def gemv_cases():
     """(experiment, case, seconds) of matrix-vector products on threads, on ranks, and on a GPU."""
     bound = [("openmp_bound", {"binding": name}, speed) for name, speed in (("spread", 1.5), ("close", 0.5))]
-    for (variant, tuning, speed), count in itertools.product([("openmp", {}, 1), ("blas", {}, 1), *bound], THREADS):
+    in_c = [
+        ("c_openmp", {"schedule": name}, speed) for name, speed in (("static", 1), ("dynamic", 0.4), ("guided", 0.8))
+    ]
+    on_threads = [("openmp", {}, 1), ("blas", {}, 1), *bound, *in_c]
+    for (variant, tuning, speed), count in itertools.product(on_threads, THREADS):
         yield (
             "gemv_threads",
             Case("gemv", variant, gemv(1024), tuning | {"threads": count}),

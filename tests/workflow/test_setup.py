@@ -63,6 +63,7 @@ class Machine:
         self.command("id", "echo 1000")
         self.command("latexmk")
         self.command("kpsewhich")
+        self.command("gcc")
         # An environment needs no pip of its own beside the stand-in, and is made ten times as fast.
         self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {sys.executable} "$@"')
 
@@ -146,6 +147,23 @@ def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, works,
     result = machine.setup("latex")
     assert result.returncode == code
     assert works or "latexmk: installed, but not found" in result.stderr
+
+
+def test_a_missing_compiler_is_named_for_a_plain_user_and_stops_nothing(machine):
+    (machine.folder / "bin/gcc").unlink()
+    result = machine.setup("latex")
+    assert result.returncode == 0
+    assert "'sudo apt-get install gcc libc6-dev'" in result.stderr
+    assert machine.installations() == 2
+
+
+def test_root_gets_a_compiler(machine):
+    (machine.folder / "bin/gcc").unlink()
+    machine.command("id", "echo 0")
+    machine.command("dpkg")
+    machine.command("apt-get", 'echo "$*" >> apt.log')
+    assert machine.setup("latex").returncode == 0
+    assert (machine.folder / "apt.log").read_text().splitlines()[-1].endswith("gcc libc6-dev")
 
 
 def test_second_set_up_does_nothing(machine):

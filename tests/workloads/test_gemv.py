@@ -24,7 +24,14 @@ pytestmark = pytest.mark.xdist_group("gemv")  # its functions are compiled once
 COUNTS = (1, 2, 17, 1000, 4097)
 SHAPES = list(itertools.product(COUNTS, COUNTS))
 DTYPES = ("float64", "float32")
-TUNINGS = {"openmp": {"threads": 2}, "openmp_bound": {"threads": 2, "binding": "spread"}, "blas": {"threads": 2}}
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+TUNINGS = {
+    "openmp": {"threads": 2},
+    "openmp_bound": {"threads": 2, "binding": "spread"},
+    "c_openmp": {"threads": 2, "schedule": "dynamic"},
+    "blas": {"threads": 2},
+}
+VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
 EMULATED = ("cuda_naive", "cuda_shared", "cuda_coalesced")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
@@ -52,7 +59,7 @@ def is_right(problem):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("variant", TUNINGS)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype):
     module = workloads.load_variant("gemv", variant)
     for n, m in SHAPES:
@@ -82,6 +89,7 @@ def test_threads_share_all_rows_and_none_twice(count, threads):
     ("variant", "tuning", "words"),
     [
         ("openmp_bound", {"threads": 2, "binding": "near"}, "spread, close"),
+        ("c_openmp", {"threads": 2, "schedule": "auto"}, "static, dynamic, guided"),
         ("mpi", {"ranks": 1, "mode": "sent"}, "ship, resident"),
         ("mpi_openmp", {"ranks": 1, "threads": 1, "mode": "sent"}, "ship, resident"),
         ("mpi_cublas", {"ranks": 1, "mode": "sent"}, "ship, resident"),

@@ -1,4 +1,5 @@
-# What is compiled ahead of measuring: CUDA kernels, without a GPU too and with a report each, and Numba's functions.
+# What is compiled ahead of measuring: CUDA kernels, without a GPU too and with a report each, C sources, and Numba's
+# functions.
 
 
 rule kernel:
@@ -7,6 +8,8 @@ rule kernel:
         report="results/build/{architecture}/{workload}/{variant}/{constants}.json",
     log:
         "results/logs/build/{architecture}/{workload}/{variant}/{constants}.log",
+    wildcard_constraints:
+        architecture="sm_[^/]+",
     conda:
         ENVIRONMENT
     params:
@@ -16,6 +19,24 @@ rule kernel:
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"
             " 2> >(tee {log:q} >&2)"
         )
+
+
+# For this machine's CPU and compiler, which the folder's name stands for. Nodes of a cluster may have others: there the
+# measurement compiles what it doesn't find, outside the clock.
+rule library:
+    output:
+        library="results/build/{host}/{workload}/{variant}/{constants}.so",
+        report="results/build/{host}/{workload}/{variant}/{constants}.json",
+    log:
+        "results/logs/build/{host}/{workload}/{variant}/{constants}.log",
+    wildcard_constraints:
+        host="host-[^/]+",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=lambda wildcards: libraries.fingerprint(wildcards.workload, wildcards.variant),
+    shell:
+        ladder("build host {wildcards.workload} {wildcards.variant} {wildcards.constants:q} 2> >(tee {log:q} >&2)")
 
 
 # One job compiles for all sizes and threads of its kind of problem. It has neither sources nor parameters: notes of

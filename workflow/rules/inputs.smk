@@ -4,7 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 
-from ladder.build import binaries, compilation
+from ladder.build import binaries, compilation, libraries
 from ladder.catalogue import datasets, imports
 from ladder.machine import nvidia
 from ladder.records.case import Case
@@ -36,6 +36,11 @@ def binaries_of(case, architectures):
         for architecture in architectures
         for kernel in sorted(binaries.kernels(case))
     ]
+
+
+def libraries_of(case):
+    """The libraries of C sources that a case needs; none on a cluster, whose nodes compile their own."""
+    return [] if SITE else [str(libraries.path_of(*one)) for one in sorted(libraries.needed(case))]
 
 
 def compiled_of(case):

@@ -27,6 +27,7 @@ if CONFIG["measure"]:
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: once(record_of(wildcards), ceilings_of(case_of(wildcards))),
             binaries=lambda wildcards: binaries_of(case_of(wildcards), MEASURED_ARCHITECTURES),
+            libraries=lambda wildcards: libraries_of(case_of(wildcards)),
             compiled=lambda wildcards: once(record_of(wildcards), compiled_of(case_of(wildcards))),
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",

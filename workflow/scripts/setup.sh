@@ -30,6 +30,16 @@ lmodern lmodern.sty
 END
 }
 
+# What the study can do without: cases in C are left out where nothing compiles them.
+useful_packages() {
+    [ "${1:-}" = latex ] || return 0
+    echo 'int main(void) { return 0; }' | gcc -fopenmp -x c -o /dev/null - 2>/dev/null || echo gcc libc6-dev
+}
+
+may_install() {
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null
+}
+
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     # Waits for an installation that is running, and ends one that was killed.
@@ -66,9 +76,15 @@ flock 9 # `make smoke` and `make test` may be started together
 case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;; esac
 
 packages=$(missing_packages "$@" | xargs)
+useful=$(useful_packages "$@" | xargs)
+if may_install; then
+    packages=$(echo "$packages $useful" | xargs)
+elif [ -n "$useful" ]; then
+    echo "Cases in C are left out here for want of a compiler: 'sudo apt-get install $useful' brings one." >&2
+fi
 if [ -n "$packages" ]; then
     command="apt-get install --no-install-recommends $packages"
-    { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; } ||
+    may_install ||
         fail "Some Debian packages, or their like, are missing here: install them with 'sudo $command'."
     echo "== Debian packages: $packages"
     # shellcheck disable=SC2086 # a list of words

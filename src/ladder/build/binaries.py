@@ -22,9 +22,14 @@ def kernels(case):
     tilings = [tiling for tiling in choices(*own, case.sizes["dtype"]) if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
     for workload, variant, tuning in [*((*own, tuning) for tuning in tunings), *used(case)]:
-        if "SOURCE" in workloads.constants(workload, variant):
+        if is_in_cuda(workload, variant):
             found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
     return found
+
+
+def is_in_cuda(workload, variant):
+    """Whether a variant has a CUDA source."""
+    return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".cu")
 
 
 def used(case):
@@ -86,11 +91,9 @@ def path_of(architecture, workload, variant, slug):
 
 def source_of(workload, variant):
     """The CUDA source of a variant."""
-    path = workloads.variant_path(workload, variant)
-    constants = workloads.constants(workload, variant)
-    if "SOURCE" not in constants:
+    if not is_in_cuda(workload, variant):
         raise LadderError(f"{workload}/{variant} has no CUDA source: there is nothing to build.")
-    return path.with_name(constants["SOURCE"])
+    return workloads.variant_path(workload, variant).with_name(workloads.constants(workload, variant)["SOURCE"])
 
 
 def fingerprint(workload, variant):

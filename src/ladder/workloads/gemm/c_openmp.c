@@ -1,11 +1,11 @@
-/* The three nested loops of openmp.py in C, for comparison; DTYPE is double or float. */
+/* The three nested loops of openmp.py in C, for comparison; REAL is double or float. */
 #define PRODUCT(name, A, B, END)                                                                       \
-    void name(const DTYPE *a, const DTYPE *b, DTYPE *out, const DTYPE *c, long m, long n, long k)      \
+    void name(const REAL *a, const REAL *b, REAL *out, const REAL *c, long m, long n, long k)      \
     {                                                                                                  \
         _Pragma("omp parallel for")                                                                    \
         for (long i = 0; i < m; i++)                                                                   \
             for (long j = 0; j < n; j++) {                                                             \
-                DTYPE total = 0;                                                                       \
+                REAL total = 0;                                                                       \
                 for (long p = 0; p < k; p++)                                                           \
                     total += a[A] * b[B];                                                              \
                 out[i * n + j] = END;                                                                  \

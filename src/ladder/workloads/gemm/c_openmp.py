@@ -1,40 +1,22 @@
-"""Peer: the loops of `openmp` in C, compiled by `gcc -O3 -march=native -fopenmp`; the same floor, another compiler."""
+"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; the same floor, another compiler."""
 
 import ctypes
-import functools
-import subprocess
-import tempfile
-from pathlib import Path
+from typing import Literal
 
-import numpy as np
-
-from ladder.errors import LadderError
+from ladder.build import libraries
 
 DEVICE = "host"
 RUNTIME = "openmp"
 PEER = True
 PROGRAMS = ("gcc",)
-SOURCE = Path(__file__).with_suffix(".c")
+SOURCE = "c_openmp.c"
 
 
-@functools.cache
-def compiled(dtype):
-    """The loaded library for arrays of a dtype. Raises LadderError when gcc fails."""
-    with tempfile.TemporaryDirectory() as folder:
-        library = f"{folder}/c_openmp.so"
-        command = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC"]
-        command += [f"-DDTYPE={'double' if dtype == np.float64 else 'float'}", str(SOURCE), "-o", library]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise LadderError(f"gcc can't compile {SOURCE.name}: {done.stderr.strip().splitlines()[0]}")
-        return ctypes.CDLL(library)
-
-
-def product(form):
-    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`. Compiled at its first call."""
+def product(form, flags="native"):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
 
     def multiply(a, b, out, c=None):
-        kernel = getattr(compiled(out.dtype), form)
+        kernel = getattr(libraries.load("gemm", "c_openmp", out.dtype.name, flags=flags), form)
         pointers = [None if x is None else ctypes.c_void_p(x.ctypes.data) for x in (a, b, out, c)]
         sizes = (*out.shape, a.shape[0 if form == "tn" else 1])
         kernel(*pointers, *map(ctypes.c_long, sizes))
@@ -42,8 +24,8 @@ def product(form):
     return multiply
 
 
-def setup(problem, *, threads: int):
+def setup(problem, *, threads: int, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
     """The timed product, on the threads that the harness has set."""
-    compiled(problem.out.dtype)
-    multiply = product(problem.sizes["form"])
+    libraries.load("gemm", "c_openmp", problem.out.dtype.name, flags=flags)
+    multiply = product(problem.sizes["form"], flags)
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

@@ -18,6 +18,7 @@ from ladder.harness.validation import compare, random_sum_factor
 RUNGS = {
     "openmp": "rows shared among OpenMP threads, four at once",
     "openmp_bound": "the same on threads that are bound to cores, with rows in the memory nearest to them",
+    "c_openmp": "the plain loop in C, rows shared by OpenMP's schedules static, dynamic or guided",
     "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
     "mpi": "rows scattered over ranks of MPI, a core each",
     "mpi_openmp": "fewer ranks, with OpenMP threads in each",

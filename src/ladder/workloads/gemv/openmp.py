@@ -5,8 +5,8 @@ four products, and four rows that are read ahead keep more lines on their way th
 the compiler keeps vectors of partial sums: one accumulator would wait for the latency of its additions. Fewer rows than
 threads leave threads without work.
 
-Each thread has one contiguous block of rows, OpenMP's schedule(static). Numba's OpenMP layer can express nothing else:
-the dynamic schedule that the study names is left out. Where rows take equally long it has nothing to even out.
+Each thread has one contiguous block of rows, OpenMP's schedule(static). Numba's OpenMP layer can express nothing else;
+`c_openmp` has the others.
 """
 
 import numba

@@ -3,12 +3,15 @@
 ORDER = 30
 TITLE = "Matrix-vector products"
 TABLES = ("threads", "mpi", "gpu", "cards")
-# Threads bound to cores are another method for every way of binding.
-METHOD = ("variant", "binding")
+# Threads bound to cores are another method for every way of binding, loops in C for every schedule.
+METHOD = ("variant", "binding", "schedule")
 LOOKS = {
     "openmp": ("OpenMP loops", "red", "o", ""),
     "openmp_bound spread": ("OpenMP, bound spread", "orange", ">", (5, 1.5)),
     "openmp_bound close": ("OpenMP, bound close", "green", "<", (3, 1, 1, 1)),
+    "c_openmp static": ("C, static schedule", "sky", (6, 0, 30), (2, 2)),
+    "c_openmp dynamic": ("C, dynamic schedule", "rose", (3, 0, 180), (4, 2)),
+    "c_openmp guided": ("C, guided schedule", "grey", (5, 0, 180), (6, 2)),
     "blas": ("BLAS", "blue", "D", (1, 1)),
     "mpi": ("MPI", "pink", (4, 1, 0), (6, 1, 1, 1)),
     "mpi_openmp": ("MPI + OpenMP", "brown", (4, 1, 45), (2, 1)),

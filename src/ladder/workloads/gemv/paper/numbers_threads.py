@@ -9,9 +9,18 @@ METHODS = {
     "openmp": {"variant": "openmp"},
     "spread": {"variant": "openmp_bound", "binding": "spread"},
     "close": {"variant": "openmp_bound", "binding": "close"},
+    "static": {"variant": "c_openmp", "schedule": "static"},
+    "dynamic": {"variant": "c_openmp", "schedule": "dynamic"},
+    "guided": {"variant": "c_openmp", "schedule": "guided"},
     "blas": {"variant": "blas"},
 }
-BOUND = {"spread": ("openmp", "close", "blas"), "close": ("openmp",)}
+AGAINST = {
+    "spread": ("openmp", "close", "blas"),
+    "close": ("openmp",),
+    "static": ("openmp",),
+    "dynamic": ("static",),
+    "guided": ("static",),
+}
 
 
 def threads(found):
@@ -35,7 +44,7 @@ def threads(found):
     values["best/against/reading"] = against_reading(found, best)
     most = max((count for counts in cases.values() for count in counts), default=None)
     values["most"] = thread_count(most) if most else None
-    for name, others in BOUND.items():
+    for name, others in AGAINST.items():
         for other in others:
             pair = [cases[one].get(most, study.NO_ROWS) for one in (name, other)]
             values[f"{name}/against/{other}"] = comparison(*pair, code(other))
@@ -48,9 +57,9 @@ def by_method(frame):
 
 
 def method_code(name):
-    """A method's variant, with its binding where it has one."""
-    chosen = METHODS[name]
-    return code(chosen["variant"]) + (f" ({code(chosen['binding'])})" if "binding" in chosen else "")
+    """A method's variant, with its binding or schedule where it has one."""
+    variant, *others = METHODS[name].values()
+    return code(variant) + "".join(f" ({code(other)})" for other in others)
 
 
 def against_reading(found, rows):

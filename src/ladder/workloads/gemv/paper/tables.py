@@ -5,12 +5,12 @@ from ladder.report.cells import NONE, median, rate, speedup
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.workloads.gemv.paper import distributed
 from ladder.workloads.gemv.paper.numbers_gpu import RUNGS
-from ladder.workloads.gemv.paper.numbers_threads import by_method, reading
+from ladder.workloads.gemv.paper.numbers_threads import METHODS, by_method, reading
 from ladder.workloads.gemv.paper.query import MODES, nodes, phases, sizes, study_of, throughput
 
 CARDS = ("mpi_cublas", "nccl_cublas")
 PHASES = ("scatter", "broadcast", "compute", "gather")
-NAMES = {"spread": "openmp_bound, spread", "close": "openmp_bound, close"}
+NAMES = {name: ", ".join(chosen.values()) for name, chosen in METHODS.items()}
 GIGA = 1e9
 
 
@@ -40,7 +40,7 @@ def threads(found):
             one, best = counts.get(1, study.NO_ROWS), study.best_of(counts)
             cells = [median(one), *bandwidth(one, reading(found, one)), str(best["threads"].iloc[0])]
             cells += [median(best), *bandwidth(best, reading(found, best)), speedup(one, best)]
-            rows.append([code(NAMES.get(name, name)), *cells])
+            rows.append([code(NAMES[name]), *cells])
     heads = r"& \multicolumn{3}{c}{1 thread} & \multicolumn{4}{c}{best} & \\"
     heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-8}" + "\nVariant"
     head = [heads, "time", "GB/s", "of reading", "threads", "time", "GB/s", "of reading", "speed-up"]

@@ -1,0 +1,165 @@
+"""Shared objects of variants' C sources: which ones a case needs, compiled ahead by gcc, and loaded.
+
+A library is one source compiled with one set of flags and constants, for the CPU and by the compiler at hand: both are
+in the name of its folder, so that nodes with other CPUs don't take it for theirs. A report lies beside it, with the
+compiler, its options and the loops that it vectorised.
+"""
+
+import ctypes
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ladder.build.binaries import FOLDER, TYPES
+from ladder.catalogue import companions, sources, workloads
+from ladder.errors import LadderError
+from ladder.machine import cpus, programs
+from ladder.records.files import read_json, write_atomically
+
+COMPILER = "gcc"
+# What a tuning `flags` stands for. Fast mathematics only when compiling: a link with it would flush subnormal numbers
+# to zero in the whole process.
+FLAGS = {
+    "O2": ("-O2",),
+    "O3": ("-O3",),
+    "unroll": ("-O3", "-funroll-loops"),
+    "fast": ("-O3", "-ffast-math"),
+    "native": ("-O3", "-march=native"),
+    "all": ("-O3", "-march=native", "-ffast-math", "-funroll-loops"),
+    "bounds": ("-O2", "-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"),
+}
+DEFAULT = "native"
+ALWAYS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
+SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
+# What it says of a line of the source.
+VECTORISED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
+WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
+
+
+def needed(case):
+    """The libraries of a case and of what it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
+    dtype, own = case.sizes["dtype"], (case.workload, case.variant)
+    found = [(*own, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    return {(*one, slug(*one, dtype, tuning)) for *one, tuning in found if is_in_c(*one)}
+
+
+def is_in_c(workload, variant):
+    """Whether a variant is written in C."""
+    return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".c")
+
+
+def slug(workload, variant, dtype, tuning):
+    """The constants of a library in the one way that they are written: dtype, flags, then its MACROS by name."""
+    takes = {"flags": DEFAULT} | workloads.defaults(workload, variant) | tuning
+    macros = workloads.constants(workload, variant).get("MACROS", ())
+    return ",".join(
+        [f"dtype={dtype}", f"flags={takes['flags']}", *(f"{name}={takes[name]}" for name in sorted(macros))]
+    )
+
+
+def options(slug):
+    """gcc's options for a slug. Raises LadderError where it isn't one, or names flags that there aren't."""
+    found = SLUG.fullmatch(slug)
+    if not found:
+        raise LadderError(f"{slug!r} isn't written like dtype=float64,flags=O2.")
+    dtype, flags, numbers = found.groups()
+    if flags not in FLAGS:
+        raise LadderError(f"There are no flags {flags!r}: choose one of {', '.join(FLAGS)}.")
+    macros = TYPES[dtype] | {name.upper(): value for name, value in re.findall(r",(\w+)=(-?\d+)", numbers)}
+    return [*ALWAYS, *FLAGS[flags], *(f"-D{name}={value}" for name, value in macros.items())]
+
+
+def path_of(workload, variant, slug):
+    """The path of a library for this CPU and compiler; that of its report ends in .json."""
+    return FOLDER / host() / workload / variant / f"{slug}.so"
+
+
+@functools.cache
+def host():
+    """The name of this CPU and compiler, in a few characters."""
+    text = version() + programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target")
+    return f"host-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+@functools.cache
+def version():
+    """The compiler's name and version; empty where there is none."""
+    return next(iter(programs.output(COMPILER, "--version").splitlines()), "")
+
+
+def source_of(workload, variant):
+    """The C source of a variant. Raises LadderError where it has none."""
+    if not is_in_c(workload, variant):
+        raise LadderError(f"{workload}/{variant} has no C source: there is nothing to compile for the host.")
+    return workloads.variant_path(workload, variant).with_name(workloads.constants(workload, variant)["SOURCE"])
+
+
+def fingerprint(workload, variant):
+    """A short digest of a variant's C source and the headers that it includes."""
+    return sources.kernel_fingerprint(source_of(workload, variant))
+
+
+def ensure(workload, variant, slug):
+    """The path of a library, compiled now if it isn't there or its source has changed. Raises LadderError."""
+    path, due = path_of(workload, variant, slug), fingerprint(workload, variant)
+    report = path.with_suffix(".json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (path.parent / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same library at the same time waits for it
+        if path.exists() and report.exists() and read_json(report).get("sources") == due:
+            return path
+        report.unlink(missing_ok=True)  # a library without a report is none
+        log = compile(source_of(workload, variant), options(slug), path)
+        about = {
+            "compiler": version(),
+            "cpu": cpus.cpu()["Model name"],
+            "options": options(slug),
+            "sources": due,
+            "vectorised": said(VECTORISED, log),
+            "warnings": said(WARNING, log),
+        }
+        write_atomically(report, json.dumps(about, indent=1) + "\n")
+    return path
+
+
+def said(pattern, log):
+    """What the compiler said of the source in lines of this pattern, each once."""
+    return list(dict.fromkeys(f"line {line}: {what}" for line, what in pattern.findall(log)))
+
+
+def compile(source, options, path):
+    """Compile a source to a library at `path`; the compiler's log. Raises LadderError with the compiler's words."""
+    include = [f"-I{folder}" for folder in (source.parent, *companions.include_folders())]
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
+        log = call(source, [COMPILER, *options, *include, "-c", str(source), "-o", compiled])
+        call(source, [COMPILER, "-shared", "-fopenmp", compiled, "-o", library, "-lm"])
+        library.replace(path)
+    return log
+
+
+def call(source, command):
+    """Call the compiler; what it says. Raises LadderError."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
+    except FileNotFoundError:
+        raise LadderError(
+            f"{source.name} can't be compiled: there is no {COMPILER}. On Debian: apt-get install gcc libc6-dev."
+        ) from None
+    if done.returncode:
+        found = re.search(r"error: (.+)", done.stderr)
+        reason = found[1] if found else (done.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
+        raise LadderError(f"{COMPILER} can't compile {source.name}: {reason}.")
+    return done.stderr
+
+
+@functools.cache
+def load(workload, variant, dtype, **tuning):
+    """The loaded library of a variant for arrays of a dtype and for these tunings, compiled now if need be."""
+    return ctypes.CDLL(str(ensure(workload, variant, slug(workload, variant, dtype, tuning)).resolve()))

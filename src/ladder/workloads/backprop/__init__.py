@@ -1,0 +1,140 @@
+"""Back-propagation: training a network of sigmoid layers on all images at once, with momentum; a run is one epoch.
+
+With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, an epoch computes for every layer
+
+    dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
+
+delta being the derivative of -E by what goes into a unit. Row 0 of W and dW belongs to the bias, whose activation is 1.
+`rate` is that of a sum over patterns: about 1 / images. Patterns are visited through `ranpat`, in another order in
+every epoch; those that it doesn't name are held out.
+
+Weights begin uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with the
+float64 reference after every epoch. The timed samples repeat the first epoch from the first weights.
+
+Row-major shapes: images (pool, 784) scaled to [0, 1] and targets (pool, 10), of zeros and ones, ranpat int64 (images,),
+per layer l = 1, 2, ... w<l> and dw<l> (fan_in + 1, fan_out), which a run changes in place; the output is `error` (1,).
+"""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import compare
+from ladder.workloads.backprop import reference
+
+RUNGS = {
+    "before": "a loop over patterns inside of every other loop, as the program was before it was tuned",
+    "loop_order": "the loop over patterns outside, contiguous inner loops",
+    "temporaries": "the same, with what doesn't change in a loop in variables of its own",
+    "fusion": "one loop over patterns from the first product to the deltas",
+    "associativity": "fewer operations: factors out of sums, derivatives from values",
+    "openmp": "patterns shared among OpenMP threads by a schedule, sums over patterns by atomics or otherwise",
+    "blas": "the products as those of matrices, by the BLAS of SciPy",
+    "numpy_loop": "peer: written by hand in NumPy",
+}
+SIZES = {
+    "layers": "784-56-28-10",
+    "images": int,
+    "epochs": int,
+    "rate": float,
+    "momentum": 0.8,
+    "scale": 0.1,
+    "dtype": ("float32", "float64"),
+    "source": ("mnist", "digits"),
+    "seed": 1,
+}
+CURVE = ("epoch", "error", "reference_error", "error_bound", "accuracy")
+STATEFUL = True
+MOST = {"mnist": 60000, "digits": 1437}
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    widths = str(sizes["layers"]).split("-")
+    if len(widths) < 2 or not all(width.isdigit() and int(width) for width in widths):
+        return f"layers={sizes['layers']!r} of backprop must be widths joined by '-', such as 784-56-28-10."
+    if (widths[0], widths[-1]) != ("784", "10"):
+        return f"layers={sizes['layers']!r} of backprop must begin with the 784 pixels and end with the 10 digits."
+    if sizes["images"] > MOST[sizes["source"]]:
+        return f"images={sizes['images']} of backprop is more than {sizes['source']} has."
+    if sizes["momentum"] >= 1:
+        return f"momentum={sizes['momentum']} of backprop must be below 1, or steps would add up without end."
+    return None
+
+
+def data_set(sizes):
+    """The data set that the training reads."""
+    return sizes["source"]
+
+
+def reference_sizes(sizes):
+    """The sizes that the reference depends on: all but the dtype."""
+    return {name: value for name, value in sizes.items() if name != "dtype"}
+
+
+def rounds(sizes):
+    """Every epoch is a round."""
+    return sizes["epochs"]
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    pool, dtype = sizes["images"] + reference.held_out(sizes["images"]), sizes["dtype"]
+    inputs = {
+        "images": ((pool, 784), dtype),
+        "targets": ((pool, 10), dtype),
+        "ranpat": ((sizes["images"],), "int64"),
+    }
+    for layer, shape in enumerate(reference.shapes(sizes), start=1):
+        inputs[f"w{layer}"] = inputs[f"dw{layer}"] = (shape, dtype)
+    return inputs, {"error": ((1,), dtype)}
+
+
+def fill(inputs, sizes, round, data):
+    """Write an epoch's order in place; before the first epoch also the patterns and the first weights.
+
+    The names of the arrays written: a later epoch goes on with the weights and steps that it finds.
+    """
+    inputs["ranpat"][...] = reference.ranpat(sizes, round)
+    if round:
+        return ["ranpat"]
+    inputs["images"][...], inputs["targets"][...] = reference.patterns(sizes, data)
+    for layer, weights in enumerate(reference.initial(sizes), start=1):
+        inputs[f"w{layer}"][...] = weights
+        inputs[f"dw{layer}"][...] = 0
+    return list(inputs)
+
+
+def cost(sizes):
+    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it must move."""
+    widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
+    pairs = list(itertools.pairwise(widths))
+    products = sum((fan_in + 1) * fan_out * 2 for fan_in, fan_out in pairs)
+    products += sum(fan_in * fan_out for fan_in, fan_out in pairs[1:])
+    weights = sum(rows * columns for rows, columns in reference.shapes(sizes))
+    return SimpleNamespace(
+        flops=2 * sizes["images"] * products,
+        bytes=sizes["images"] * ((widths[0] + widths[-1]) * size + 8) + 4 * weights * size,
+        precision=sizes["dtype"],
+    )
+
+
+def check(sizes, inputs, outputs, round, data, exact, precision):
+    """Compare an epoch's error, the weights and the steps after it with the reference; the point of the curve."""
+    checks, weights = [], []
+    for layer in range(1, len(reference.widths(sizes))):
+        for name in (f"w{layer}", f"dw{layer}"):
+            allowed = reference.bound(exact[f"{name}_drift"][round], precision)
+            checks.append(compare(name, inputs[name], exact[name][round], allowed))
+        weights.append(inputs[f"w{layer}"].astype(np.float64))
+    allowed = reference.bound(exact["error_drift"][round], precision)
+    checks.append(compare("error", outputs["error"][0], exact["error"][round], allowed))
+    point = {
+        "epoch": round + 1,
+        "error": float(outputs["error"][0]),
+        "reference_error": float(exact["error"][round]),
+        "error_bound": float(allowed),
+        "accuracy": reference.accuracy(weights, data.test_images, data.test_labels),
+    }
+    return checks, point

@@ -1,0 +1,19 @@
+"""The loops of `fusion` with fewer operations, by the associativity of products and sums.
+
+The error is halved once, and the rate goes into the output's deltas, with which it reaches every change. Bound as
+`temporaries` is.
+"""
+
+from typing import Literal
+
+from ladder.workloads.backprop import in_c
+
+DEVICE = "host"
+RUNTIME = "openmp"
+PROGRAMS = ("gcc",)
+SOURCE = "associativity.c"
+
+
+def setup(problem, *, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+    """The steps of an epoch, by macro block, on one thread."""
+    return in_c.by_pattern(problem, "associativity", flags)

@@ -1,0 +1,19 @@
+"""The program before it was tuned: in every macro block the loop over patterns is the innermost.
+
+Each of its steps leaps by a row, and a result is read and written again for every product. Bound by the latency of the
+caches that rows of one column come from, and where these are too small, of memory.
+"""
+
+from typing import Literal
+
+from ladder.workloads.backprop import in_c
+
+DEVICE = "host"
+RUNTIME = "openmp"
+PROGRAMS = ("gcc",)
+SOURCE = "before.c"
+
+
+def setup(problem, *, flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native"):
+    """The steps of an epoch, by macro block, on one thread."""
+    return in_c.by_block(problem, "before", flags)

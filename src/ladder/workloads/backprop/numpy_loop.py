@@ -1,0 +1,37 @@
+"""Peer: the same training as one would write it by hand in NumPy, products by its BLAS, temporaries as they come."""
+
+import numpy as np
+
+from ladder.workloads.backprop import reference
+
+DEVICE = "host"
+RUNTIME = "blas"
+PEER = True
+
+
+def setup(problem, *, threads: int):
+    """The timed epoch."""
+    layers = range(1, len(reference.widths(problem.sizes)))
+    weights = [getattr(problem, f"w{layer}") for layer in layers]
+    steps = [getattr(problem, f"dw{layer}") for layer in layers]
+    dtype = weights[0].dtype.type
+    rate, momentum = dtype(problem.sizes["rate"]), dtype(problem.sizes["momentum"])
+
+    def epoch():
+        x, targets = problem.images[problem.ranpat], problem.targets[problem.ranpat]
+        out = [x]
+        for each in weights:
+            out.append(1 / (1 + np.exp(-(out[-1] @ each[1:] + each[0]))))
+        off = targets - out[-1]
+        problem.error[0] = dtype(0.5) * np.sum(off * off)
+        delta = off * out[-1] * (1 - out[-1])
+        for index in reversed(range(len(weights))):
+            below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
+            steps[index] *= momentum
+            steps[index][1:] += rate * (out[index].T @ delta)
+            steps[index][0] += rate * delta.sum(axis=0)
+            delta = below
+        for each, change in zip(weights, steps, strict=True):
+            each += change
+
+    return epoch

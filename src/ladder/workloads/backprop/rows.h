@@ -1,0 +1,90 @@
+/* The loops over one pattern's units, on rows that no other pointer reaches: what is the same in every step of a loop
+   is in a variable before it. */
+#pragma once
+#include "network.h"
+
+#if SIMD
+#define VECTORISED _Pragma("omp simd")
+#else
+#define VECTORISED /* as the compiler likes */
+#endif
+
+/* z = W activation, the bias included. */
+static inline void weighted_sums(REAL *restrict z, const REAL *restrict below, const REAL *restrict w, long fan_in,
+                                 long fan_out)
+{
+    VECTORISED
+    for (long j = 0; j < fan_out; j++)
+        z[j] = w[j];
+    for (long i = 0; i < fan_in; i++) {
+        const REAL x = below[i], *restrict row = w + (i + 1) * fan_out;
+        VECTORISED
+        for (long j = 0; j < fan_out; j++)
+            z[j] += x * row[j];
+    }
+}
+
+static inline void squashed(REAL *restrict z, long width)
+{
+    VECTORISED
+    for (long j = 0; j < width; j++)
+        z[j] = sigmoid(z[j]);
+}
+
+/* delta of the layer below = (W delta) o (1 - o). */
+static inline void sent_back(REAL *restrict below, const REAL *restrict out, const REAL *restrict delta,
+                             const REAL *restrict w, long fan_in, long fan_out)
+{
+    for (long i = 0; i < fan_in; i++) {
+        const REAL *restrict row = w + (i + 1) * fan_out, o = out[i];
+        REAL total = 0;
+        for (long j = 0; j < fan_out; j++)
+            total += delta[j] * row[j];
+        below[i] = total * o * (1 - o);
+    }
+}
+
+/* Rows first to end of dW += activation delta^T; row 0 is that of the bias. */
+static inline void added_rows(REAL *restrict rows, const REAL *restrict below, const REAL *restrict delta, long first,
+                              long end, long fan_out)
+{
+    for (long i = first; i < end; i++) {
+        const REAL x = i ? below[i - 1] : 1;
+        REAL *restrict row = rows + (i - first) * fan_out;
+        VECTORISED
+        for (long j = 0; j < fan_out; j++)
+            row[j] += x * delta[j];
+    }
+}
+
+/* dW += factor activation delta^T. */
+static inline void added_changes(REAL *restrict dw, const REAL *restrict below, const REAL *restrict delta, REAL factor,
+                                 long fan_in, long fan_out)
+{
+    for (long i = 0; i <= fan_in; i++) {
+        const REAL x = factor * (i ? below[i - 1] : 1);
+        REAL *restrict row = dw + i * fan_out;
+        VECTORISED
+        for (long j = 0; j < fan_out; j++)
+            row[j] += x * delta[j];
+    }
+}
+
+static inline void scaled(REAL *restrict values, REAL factor, long count)
+{
+    VECTORISED
+    for (long i = 0; i < count; i++)
+        values[i] *= factor;
+}
+
+static inline void added(REAL *restrict values, const REAL *restrict others, long count)
+{
+    VECTORISED
+    for (long i = 0; i < count; i++)
+        values[i] += others[i];
+}
+
+static inline long weights(const Network *net, long layer)
+{
+    return (net->widths[layer - 1] + 1) * net->widths[layer];
+}

@@ -1,0 +1,12 @@
+/* The plain product by OpenMP, with rows shared by the schedule that OMP_SCHEDULE names; REAL is double or float. */
+void gemv(const REAL *matrix, const REAL *x, REAL *y, long n, long m)
+{
+#pragma omp parallel for schedule(runtime)
+    for (long i = 0; i < n; i++) {
+        REAL total = 0;
+#pragma omp simd reduction(+ : total)
+        for (long j = 0; j < m; j++)
+            total += matrix[i * m + j] * x[j];
+        y[i] = total;
+    }
+}

@@ -1,0 +1,26 @@
+"""GEMV in C with the schedules of OpenMP that Numba can't express: static, dynamic and guided.
+
+`dynamic` hands out rows one by one and `guided` in blocks that become smaller, which evens out rows or cores of unequal
+speed at the cost of a shared counter. Each row is one vectorised sum. Bound by the bandwidth at which the matrix is
+read.
+"""
+
+import ctypes
+from typing import Literal
+
+from ladder.build import libraries
+
+DEVICE = "host"
+RUNTIME = "openmp"
+PROGRAMS = ("gcc",)
+SOURCE = "c_openmp.c"
+ENVIRONMENT = {"OMP_SCHEDULE": "{schedule}"}
+
+
+def setup(problem, *, threads: int, schedule: Literal["static", "dynamic", "guided"]):
+    """The timed product, on the threads and by the schedule that the harness has set."""
+    multiply = libraries.load("gemv", "c_openmp", problem.y.dtype.name).gemv
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (problem.matrix, problem.x, problem.y)]
+    counts = map(ctypes.c_long, problem.matrix.shape)
+    arguments = *pointers, *counts
+    return lambda: multiply(*arguments)

@@ -1,0 +1,124 @@
+"""C sources as shared objects: which a case needs, their flags, compilers that are missing or fail, and what loads."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ladder.build import libraries
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.records.case import Case
+from ladder.records.files import read_json
+
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+ONE = "gemm", "c_openmp", "dtype=float64,flags=O2"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A working directory of its own, so that nothing built before is found."""
+    monkeypatch.chdir(tmp_path)
+    libraries.load.cache_clear()
+    yield
+    libraries.load.cache_clear()
+
+
+def test_a_case_needs_its_own_library_and_those_of_what_it_uses():
+    sizes = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1, "dtype": "float32"})
+    assert libraries.needed(Case("gemm", "blas", sizes, {"threads": 1})) == set()
+    for tuning, flags in (({}, "native"), ({"flags": "O2"}, "O2")):
+        found = libraries.needed(Case("gemm", "c_openmp", sizes, {"threads": 1, **tuning}))
+        assert found == {("gemm", "c_openmp", f"dtype=float32,flags={flags}")}
+    training = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
+    case = Case("mlp", "host", training, {"product": "c_openmp", "threads": 1})
+    assert libraries.needed(case) == {("gemm", "c_openmp", "dtype=float64,flags=native")}
+
+
+def test_macros_are_those_that_a_variant_names(monkeypatch):
+    monkeypatch.setattr(workloads, "constants", lambda *variant: {"MACROS": ("tile", "depth")})
+    monkeypatch.setattr(workloads, "defaults", lambda *variant: {"depth": 2, "flags": "O3"})
+    slug = libraries.slug("any", "variant", "float32", {"tile": 8, "threads": 4})
+    assert slug == "dtype=float32,flags=O3,depth=2,tile=8"
+    assert {"-O3", "-DDEPTH=2", "-DTILE=8", "-DREAL=float"} <= set(libraries.options(slug))
+
+
+@NEEDS_GCC
+def test_a_library_is_compiled_again_when_its_source_has_changed_and_only_then(monkeypatch):
+    path = libraries.ensure(*ONE)
+    before = path.stat().st_mtime_ns
+    assert libraries.ensure(*ONE).stat().st_mtime_ns == before
+    monkeypatch.setattr(libraries.sources, "kernel_fingerprint", lambda source: "changed")
+    assert libraries.ensure(*ONE).stat().st_mtime_ns > before
+
+
+@NEEDS_GCC
+def test_the_report_tells_the_options_and_what_was_vectorised(tmp_path, monkeypatch):
+    source = tmp_path / "sums.c"
+    source.write_text(
+        "void add(float *a, const float *b, long n)\n{\n    for (long i = 0; i < n; i++)\n        a[i] += b[i];\n}\n"
+    )
+    monkeypatch.setattr(libraries, "source_of", lambda *variant: source)
+    found = {}
+    for flags in ("O3", "native"):
+        slug = f"dtype=float32,flags={flags}"
+        found[flags] = read_json(libraries.ensure("any", "sums", slug).with_suffix(".json"))
+    assert "-march=native" in found["native"]["options"]
+    assert "gcc" in found["O3"]["compiler"]
+    for about in found.values():
+        assert any(line.startswith("line 3: loop vectorized") for line in about["vectorised"])
+        assert about["warnings"] == []
+
+
+@NEEDS_GCC
+@pytest.mark.parametrize("flags", libraries.FLAGS)
+def test_no_flags_change_how_the_process_computes(flags):
+    """Fast mathematics in the link would flush subnormal numbers to zero, in NumPy too."""
+    libraries.load("gemm", "c_openmp", "float32", flags=flags)
+    tiny = np.float32(1e-40)
+    assert tiny * np.float32(0.5) > 0
+
+
+@NEEDS_GCC
+def test_an_index_out_of_bounds_is_noticed_where_it_is_asked_for(tmp_path):
+    """The program stops at once, by an illegal instruction, rather than write where nothing is its own."""
+    source, library = tmp_path / "beyond.c", tmp_path / "beyond.so"
+    source.write_text("void set(int n, float (*rows)[n], int i, int j) { rows[i][j] = 1; }\n")
+    script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).set(4, (ctypes.c_float * 16)(), 1, int(sys.argv[2]))"
+    for flags, column, code in (("bounds", 3, 0), ("O2", 5, 0), ("bounds", 5, -4)):
+        libraries.compile(source, libraries.options(f"dtype=float32,flags={flags}"), library)
+        done = subprocess.run([sys.executable, "-c", script, library, str(column)])
+        assert done.returncode == code
+
+
+def test_what_gcc_is_asked_wrongly_is_a_sentence(tmp_path, monkeypatch):
+    with pytest.raises(LadderError, match="There are no flags 'O9': choose one of O2, O3"):
+        libraries.options("dtype=float32,flags=O9")
+    with pytest.raises(LadderError, match="isn't written like dtype=float64,flags=O2"):
+        libraries.options("dtype=float16,flags=O2")
+    with pytest.raises(LadderError, match="gemm/blas has no C source"):
+        libraries.source_of("gemm", "blas")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LadderError, match=r"c_openmp\.c can't be compiled: there is no gcc\. On Debian: apt-get"):
+        libraries.ensure(*ONE)
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        ("c_openmp.c:3:1: error: too large", "too large"),
+        ("collect2: fatal: no space left", "collect2: fatal: no space left"),
+        ("", "the compiler gave no reason"),
+    ],
+)
+def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, monkeypatch, says, reason):
+    (tmp_path / "bin").mkdir()
+    gcc = tmp_path / "bin/gcc"
+    gcc.write_text(f'#!/bin/sh\necho "{says}" >&2\nexit 1\n')
+    gcc.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(LadderError, match=f"gcc can't compile c_openmp.c: {reason}"):
+        libraries.ensure(*ONE)
+    assert not [path for path in libraries.FOLDER.rglob("*") if path.suffix in (".so", ".json", ".o")]
