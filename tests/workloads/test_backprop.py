@@ -175,7 +175,7 @@ def faulty(fault):
 
 FAULTS = {
     None: set(),
-    "ranpat ignored": {"error", "dw1", "w1"},
+    "ranpat ignored": {"dw1", "w1"},
     "momentum dropped": {"dw1", "w1"},
     "bias row skipped": {"dw1", "w1"},
     "update applied twice": {"w1"},
