@@ -1,4 +1,4 @@
-"""The kernels of `descent_kernel` on the CPU, in place of a card's: compiled by g++ and launched as CuPy does it."""
+"""Kernels on the CPU, in place of a card's: compiled by g++ and launched by name, as CuPy does it."""
 
 import ctypes
 import functools
@@ -22,16 +22,21 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="waits for g
 
 
 class Kernels:
-    """The kernels of a version's source for one dtype and load; `get` takes the place of `cuda.kernel`."""
+    """The kernels of a variant's source for one dtype and tuning; `get` takes the place of `cuda.kernel`.
 
-    def __init__(self, folder, variant, dtype, **tuning):
+    `program` is the file in `emulated/` that they are compiled with, `defined` has macros besides: SOURCE, too, where
+    it is another than the variant's.
+    """
+
+    def __init__(self, folder, program, workload, variant, dtype, defined=None, **tuning):
         self.variant, self.dtype, self.tuning, self.launches = variant, dtype, tuning, []
-        macros = binaries.macros(binaries.slug("descent_kernel", variant, dtype, tuning))
-        macros["SOURCE"] = f'"{binaries.source_of("descent_kernel", variant)}"'
+        source = binaries.source_of(workload, variant)
+        macros = binaries.macros(binaries.slug(workload, variant, dtype, tuning))
+        macros |= {"SOURCE": f'"{source}"'} | (defined or {})
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={macros[key]}" for key in macros)]
-        options += [f"-I{folder}" for folder in companions.include_folders()]
+        options += [f"-I{folder}" for folder in (source.parent, *companions.include_folders())]
         library = folder / "kernels.so"
-        subprocess.run(["g++", *options, TESTS / "emulated/elementary.cpp", "-o", library], check=True)
+        subprocess.run(["g++", *options, TESTS / "emulated" / program, "-o", library], check=True)
         self.library = ctypes.CDLL(str(library))
         self.library.emulate.restype = ctypes.c_bool
 
@@ -39,7 +44,7 @@ class Kernels:
         assert (variant, dtype, tuning) == (self.variant, self.dtype, self.tuning)
         return partial(self.launch, name)
 
-    def launch(self, name, grid, block, arguments):
+    def launch(self, name, grid, block, arguments, shared_mem=0):
         self.launches.append((name, grid, block))
         assert np.prod(block) <= 1024
         values = [np.uintp(one.ctypes.data) if isinstance(one, np.ndarray) else one for one in arguments]
@@ -52,9 +57,9 @@ class Kernels:
 
 @functools.cache
 def kernels(variant, dtype, **tuning):
-    """The Kernels of these constants, compiled once in a process."""
+    """The Kernels of a version of `descent_kernel`, compiled once in a process."""
     with tempfile.TemporaryDirectory() as folder:
-        return Kernels(Path(folder), variant, dtype, **tuning)
+        return Kernels(Path(folder), "elementary.cpp", "descent_kernel", variant, dtype, **tuning)
 
 
 class Index(ctypes.Structure):

@@ -31,7 +31,17 @@ SHAPES_OF_VECTORS = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
 # In registers, in shared memory, and read in every step.
 PERSISTENT = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
+# The first form of every choice of a variant, and others with which each choice has been taken once.
+CHOICES_OF_BACKPROP = {
+    "cuda_flat": ({}, {"index": "offsets", "block": 33}),
+    "cuda_kernels": (
+        {},
+        {"operands": "global", "scalars": "argument", "tables": "global", "error": "atomic", "block": 96},
+        {"tables": "readonly", "error": "emulated", "block": 32},
+    ),
+}
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
+EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
 def case(workload, variant, tuning, **sizes):
@@ -58,6 +68,7 @@ def cases(own=False):
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
 
     yield from of_descent(own)
+    yield from of_backprop(own)
 
 
 def of_descent(own):
@@ -73,6 +84,13 @@ def of_descent(own):
         for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
             sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}
             yield from within_limits(case("descent", name, tuning, **sizes))
+
+
+def of_backprop(own):
+    """An epoch of every variant."""
+    for name in on_gpu("backprop", own):
+        for dtype, tuning in itertools.product(DTYPES, CHOICES_OF_BACKPROP.get(name, ({},))):
+            yield case("backprop", name, tuning, dtype=dtype, **EPOCH)
 
 
 def within_limits(case):

@@ -1,35 +1,8 @@
-// The kernels of a version of the earlier study, on the CPU, started by name as the driver does it: arguments by their
-// addresses.
+// The kernels of a version of the earlier study, on the CPU.
 #define DYNAMIC 0
-#include "device.h"
-
-static Index gridDim, blockDim;
-
-inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
-  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, lane = thread % 32;
-  Warp &warp = warps[thread / 32];
-  warp.a[lane][0] = value;
-  warp.barrier.wait();
-  const REAL found = warp.a[lane ^ distance][0];
-  warp.barrier.wait();
-  return found;
-}
+#include "by_name.h"
 
 #include SOURCE
-
-// Returns whether the arguments are as many, and each of as many bytes, as the kernel's.
-template <class... Types, size_t... Place>
-bool start(void (*kernel)(Types...), size_t count, const size_t *bytes, void *const *values,
-           std::index_sequence<Place...>) {
-  if (count != sizeof...(Types) || !((bytes[Place] == sizeof(Types)) && ...)) return false;
-  launch(gridDim, blockDim, [=] { kernel(*static_cast<Types *>(values[Place])...); });
-  return true;
-}
-
-template <class... Types>
-bool start(void (*kernel)(Types...), size_t count, const size_t *bytes, void *const *values) {
-  return start(kernel, count, bytes, values, std::index_sequence_for<Types...>());
-}
 
 extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
                         void *const *values) {

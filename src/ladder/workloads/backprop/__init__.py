@@ -31,6 +31,8 @@ RUNGS = {
     "associativity": "fewer operations: factors out of sums, derivatives from values",
     "openmp": "patterns shared among OpenMP threads by a schedule, sums over patterns by atomics or otherwise",
     "blas": "the products as those of matrices, by the BLAS of SciPy",
+    "cuda_flat": "on the card, a thread a unit and pattern, the ragged data of all layers in one flat array",
+    "cuda_kernels": "the eleven kernels of the earlier study, by the memory that each of them uses",
     "numpy_loop": "peer: written by hand in NumPy",
 }
 SIZES = {

@@ -1,0 +1,121 @@
+// Every macro block with an index function at each access. A kernel is there with both, and all take the same arguments;
+// `layer` is the one whose weights are used, hence also that of the units above them.
+#include "flat.cuh"
+
+#define ARGUMENTS                                                                                               \
+  const long long *ranpat, FLAT_ARRAYS, const int *widths, const long long *starts, int rows, int layers, int count, \
+      REAL rate, REAL momentum, int layer
+
+// Goes through the layers before.
+struct Walk {
+  const int *widths;
+  const long long *starts;  // not used here
+  int rows, layers;
+
+  __device__ __forceinline__ size_t unit(int layer, int row, int j) const {
+    size_t at = 0;
+    for (int below = 0; below < layer; ++below) at += size_t(rows) * widths[below];
+    return at + size_t(row) * widths[layer] + j;
+  }
+  __device__ __forceinline__ size_t weight(int layer, int i, int j) const {
+    size_t at = 0;
+    for (int above = 1; above < layer; ++above) at += size_t(widths[above - 1] + 1) * widths[above];
+    return at + size_t(i) * widths[layer] + j;
+  }
+};
+
+// Looks up where the layer begins: first the units of all layers, then the weights.
+struct Offsets {
+  const int *widths;
+  const long long *starts;
+  int rows, layers;
+
+  __device__ __forceinline__ size_t unit(int layer, int row, int j) const {
+    return starts[layer] + size_t(row) * widths[layer] + j;
+  }
+  __device__ __forceinline__ size_t weight(int layer, int i, int j) const {
+    return starts[layers + layer] + size_t(i) * widths[layer] + j;
+  }
+};
+
+// z = W activation.
+template <class Index>
+__device__ void products(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), p = e / widths[layer], j = e % widths[layer];
+  if (p >= count) return;
+  const int row = ranpat[p];
+  REAL z = w[at.weight(layer, 0, j)];
+  for (int i = 0; i < widths[layer - 1]; ++i)
+    z += out[at.unit(layer - 1, row, i)] * w[at.weight(layer, i + 1, j)];
+  out[at.unit(layer, row, j)] = z;
+}
+
+template <class Index>
+__device__ void activations(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), p = e / widths[layer], j = e % widths[layer];
+  if (p >= count) return;
+  REAL &z = out[at.unit(layer, ranpat[p], j)];
+  z = sigmoid(z);
+}
+
+// The error is added to by every thread; deltas of the output's layer.
+template <class Index>
+__device__ void output_error(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), p = e / widths[layer], j = e % widths[layer];
+  if (p >= count) return;
+  const int row = ranpat[p];
+  const REAL o = out[at.unit(layer, row, j)], off = targets[size_t(row) * widths[layer] + j] - o;
+  atomicAdd(error, off * off / 2);
+  delta[at.unit(layer, row, j)] = off * slope(o);
+}
+
+// Deltas of the layer below.
+template <class Index>
+__device__ void deltas(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), p = e / widths[layer - 1], i = e % widths[layer - 1];
+  if (p >= count) return;
+  const int row = ranpat[p];
+  REAL sum = 0;
+  for (int j = 0; j < widths[layer]; ++j) sum += delta[at.unit(layer, row, j)] * w[at.weight(layer, i + 1, j)];
+  delta[at.unit(layer - 1, row, i)] = sum * slope(out[at.unit(layer - 1, row, i)]);
+}
+
+// A thread a weight, over all patterns.
+template <class Index>
+__device__ void weight_change(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), i = e / widths[layer], j = e % widths[layer];
+  if (i > widths[layer - 1]) return;
+  REAL sum = 0;
+  for (int p = 0; p < count; ++p) {
+    const int row = ranpat[p];
+    sum += (i ? out[at.unit(layer - 1, row, i - 1)] : REAL(1)) * delta[at.unit(layer, row, j)];
+  }
+  REAL &change = dw[at.weight(layer, i, j)];
+  change = momentum * change + rate * sum;
+}
+
+template <class Index>
+__device__ void update(ARGUMENTS) {
+  const Index at{widths, starts, rows, layers};
+  const unsigned e = linear_index(), i = e / widths[layer], j = e % widths[layer];
+  if (i <= widths[layer - 1]) w[at.weight(layer, i, j)] += dw[at.weight(layer, i, j)];
+}
+
+#define KERNEL(block, index, Index)                                                                                \
+  extern "C" __global__ void __launch_bounds__(MOST) block##_##index(ARGUMENTS) {                                  \
+    block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum, layer); \
+  }
+#define KERNELS(index, Index)         \
+  KERNEL(products, index, Index)      \
+  KERNEL(activations, index, Index)   \
+  KERNEL(output_error, index, Index)  \
+  KERNEL(deltas, index, Index)        \
+  KERNEL(weight_change, index, Index) \
+  KERNEL(update, index, Index)
+KERNELS(walk, Walk)
+KERNELS(offsets, Offsets)

@@ -1,0 +1,53 @@
+"""The earlier study's first program on the card: one flat array for the ragged data of all layers, a kernel a macro block.
+
+A thread has a unit and pattern, or a weight, whose sum it takes over all patterns, all from global memory. Of every
+access it computes the place: `walk` goes through the layers before, as the study did; `offsets` looks up where the
+layer begins. The weight change is bound by latency: few threads, each of which waits for its loads pattern by pattern;
+the products by the instructions of the index and by the caches, which every term asks for two elements.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.harness.steps import Steps
+from ladder.workloads.backprop import flat
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_flat.cu"
+MACROS = ()
+LIMITS = {"block": (1, 1024)}
+
+
+def setup(problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256):
+    """The steps of an epoch, by macro block; weights are copied to the flat arrays before, and back in the end."""
+    net = flat.Flat(problem)
+    sizes, last = problem.sizes, net.last
+    tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")
+    counts = map(np.int32, (net.rows, last + 1, net.count))
+    factors = map(net.dtype.type, (sizes["rate"], sizes["momentum"]))
+    arguments = (problem.ranpat, *net.arrays, *tables, *counts, *factors)
+
+    def launch(name, layer, threads):
+        kernel = cuda.kernel("backprop", "cuda_flat", f"{name}_{index}", net.dtype.name)
+        return partial(kernel, flat.grid(threads, block), (block,), (*arguments, np.int32(layer)))
+
+    def epoch():
+        for layer in range(1, last + 1):
+            yield "products", launch("products", layer, net.by_pattern(layer))
+            yield "activations", launch("activations", layer, net.by_pattern(layer))
+        yield "error", partial(problem.error.fill, 0)
+        yield "error", launch("output_error", last, net.by_pattern(last))
+        for layer in range(last, 1, -1):
+            yield "deltas", launch("deltas", layer, net.by_pattern(layer - 1))
+        for layer in range(1, last + 1):
+            yield "weight change", launch("weight_change", layer, net.by_weight(layer))
+        for layer in range(1, last + 1):
+            yield "update", launch("update", layer, net.by_weight(layer))
+        yield from net.give_back()
+
+    return Steps(run=list(epoch()), prepare=list(net.fill()))

@@ -1,0 +1,241 @@
+// The eleven kernels, each in the forms that it has. All take the same arguments; `layer` is the one whose weights are
+// used, hence also that of the units above them.
+#include "layer.cuh"
+#include "warp.cuh"
+
+// The weights of a layer where they are, or all of them copied to shared memory, where rows begin in different banks.
+struct Weights {
+  const REAL *first;
+  int stride;
+  __device__ __forceinline__ REAL operator()(int i, int j) const { return first[i * stride + j]; }
+};
+
+extern __shared__ REAL memory[];
+
+template <class Net>
+__device__ __forceinline__ Weights in_shared_memory(const Net &net) {
+  const int stride = net.fan_out | 1;
+  for (int e = threadIdx.x; e < (net.fan_in + 1) * net.fan_out; e += blockDim.x)
+    memory[e / net.fan_out * stride + e % net.fan_out] = net.w[e];
+  __syncthreads();  // all weights are there
+  return {memory, stride};
+}
+
+// Products: z = W activation, a thread a unit and pattern.
+template <class Net>
+__device__ __forceinline__ void weighted_sum(const Net &net, const Weights w) {
+  const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
+  if (p >= net.count) return;
+  const size_t row = net.row(p);
+  const REAL *x = net.below + row * net.fan_in;
+  REAL z = w(0, j);
+  for (int i = 0; i < net.fan_in; ++i) z += x[i] * w(i + 1, j);
+  net.out[row * net.fan_out + j] = z;
+}
+template <class Net>
+__device__ void products_global(const Net &net) {
+  weighted_sum(net, {net.w, net.fan_out});
+}
+template <class Net>
+__device__ void products_whole(const Net &net) {
+  weighted_sum(net, in_shared_memory(net));
+}
+
+// A block's part of a matrix, blockDim.y rows and TILE columns, an element a thread.
+constexpr int TILE = 16;
+struct Part {
+  int rows, columns, top, left, row, column;
+  __device__ __forceinline__ Part(int rows, int columns) : rows(rows), columns(columns) {
+    const int across = (columns + TILE - 1) / TILE;
+    top = blockIdx.x / across * blockDim.y, left = blockIdx.x % across * TILE;
+    row = top + threadIdx.y, column = left + threadIdx.x;
+  }
+  __device__ __forceinline__ bool is_inside() const { return row < rows && column < columns; }
+};
+
+// The sum over `terms` of a(row, term) b(term, column), by tiles of both in shared memory. `b` is contiguous along
+// columns, `a` along terms, or else along rows.
+template <bool along_terms, class A, class B>
+__device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) {
+  const int height = blockDim.y, thread = threadIdx.y * TILE + threadIdx.x;
+  const int y = along_terms ? thread / TILE : thread % height, q = along_terms ? thread % TILE : thread / height;
+  const int row = part.top + y;
+  REAL *const tile_a = memory, *const tile_b = memory + height * (TILE + 1);
+  REAL sum = 0;
+  for (int start = 0; start < terms; start += TILE) {
+    tile_a[y * (TILE + 1) + q] = row < part.rows && start + q < terms ? a(row, start + q) : REAL(0);
+    for (int e = thread; e < TILE * TILE; e += height * TILE) {
+      const int term = start + e / TILE, column = part.left + e % TILE;
+      tile_b[e] = term < terms && column < part.columns ? b(term, column) : REAL(0);
+    }
+    __syncthreads();  // the tiles are complete
+#pragma unroll
+    for (int p = 0; p < TILE; ++p) sum += tile_a[threadIdx.y * (TILE + 1) + p] * tile_b[p * TILE + threadIdx.x];
+    __syncthreads();  // nobody reads them any more
+  }
+  return sum;
+}
+
+template <class Net>
+__device__ void products_tiled(const Net &net) {
+  const auto x = [&](int p, int i) { return net.below[net.row(p) * net.fan_in + i]; };
+  const auto w = [&](int i, int j) { return net.w[(i + 1) * net.fan_out + j]; };
+  const Part part(net.count, net.fan_out);
+  const REAL sum = tiled_sum<true>(part, net.fan_in, x, w);
+  if (part.is_inside()) net.out[net.row(part.row) * net.fan_out + part.column] = net.w[part.column] + sum;
+}
+
+// Deltas of the layer below, a thread a unit and pattern.
+template <class Net>
+__device__ __forceinline__ void sent_back(const Net &net, const Weights w) {
+  const unsigned e = linear_index(), p = e / net.fan_in, i = e % net.fan_in;
+  if (p >= net.count) return;
+  const size_t row = net.row(p), at = row * net.fan_in + i;
+  const REAL *delta = net.delta + row * net.fan_out;
+  REAL sum = 0;
+  for (int j = 0; j < net.fan_out; ++j) sum += delta[j] * w(i + 1, j);
+  net.delta_below[at] = sum * slope(net.below[at]);
+}
+template <class Net>
+__device__ void hidden_deltas_global(const Net &net) {
+  sent_back(net, {net.w, net.fan_out});
+}
+template <class Net>
+__device__ void hidden_deltas_whole(const Net &net) {
+  sent_back(net, in_shared_memory(net));
+}
+
+template <class Net>
+__device__ void activations(const Net &net) {
+  const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
+  if (p >= net.count) return;
+  REAL &z = net.out[net.row(p) * net.fan_out + j];
+  z = sigmoid(z);
+}
+
+// The error, a thread a pattern: 0 beyond the last.
+template <class Net>
+__device__ __forceinline__ REAL error_of_pattern(const Net &net) {
+  const unsigned p = linear_index();
+  if (p >= net.count) return 0;
+  const size_t first = net.row(p) * net.outputs;
+  REAL sum = 0;
+  for (int k = 0; k < net.outputs; ++k) {
+    const REAL off = net.targets[first + k] - net.out[first + k];
+    sum += off * off;
+  }
+  return sum / 2;
+}
+
+// An addition that takes effect when nobody else has added meanwhile, and is tried again until then.
+__device__ __forceinline__ void add_by_exchange(float *to, float value) {
+  int *const bits = reinterpret_cast<int *>(to);
+  for (int seen = *bits, before = ~seen; seen != before;)
+    seen = atomicCAS(bits, before = seen, __float_as_int(__int_as_float(seen) + value));
+}
+__device__ __forceinline__ void add_by_exchange(double *to, double value) {
+  auto *const bits = reinterpret_cast<unsigned long long *>(to);
+  for (unsigned long long seen = *bits, before = ~seen; seen != before;)
+    seen = atomicCAS(bits, before = seen, __double_as_longlong(__longlong_as_double(seen) + value));
+}
+
+// The sum over a block's threads, whole warps: in its first thread.
+__device__ __forceinline__ REAL sum_of_block(REAL value) {
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  value = sum_of_warp(value);
+  if (lane == 0) memory[warp] = value;
+  __syncthreads();  // the sums of all warps are there
+  return warp ? REAL(0) : sum_of_warp(lane < blockDim.x / WARP ? memory[lane] : REAL(0));
+}
+
+template <class Net>
+__device__ void error_atomic(const Net &net) {
+  if (linear_index() < net.count) atomicAdd(net.error, error_of_pattern(net));
+}
+template <class Net>
+__device__ void error_emulated(const Net &net) {
+  if (linear_index() < net.count) add_by_exchange(net.error, error_of_pattern(net));
+}
+template <class Net>
+__device__ void error_block(const Net &net) {
+  const REAL sum = sum_of_block(error_of_pattern(net));
+  if (threadIdx.x == 0) atomicAdd(net.error, sum);
+}
+
+template <class Net>
+__device__ void output_deltas(const Net &net) {
+  const unsigned e = linear_index(), p = e / net.outputs, k = e % net.outputs;
+  if (p >= net.count) return;
+  const size_t at = net.row(p) * net.outputs + k;
+  net.delta[at] = (net.targets[at] - net.out[at]) * slope(net.out[at]);
+}
+
+// dW <- momentum dW + rate sum.
+template <class Net>
+__device__ __forceinline__ void change(const Net &net, int i, int j, REAL sum) {
+  REAL &dw = net.dw[i * net.fan_out + j];
+  dw = net.momentum * dw + net.rate * sum;
+}
+
+// A thread a weight, but for those of the bias, over all patterns.
+template <class Net>
+__device__ void weight_change_global(const Net &net) {
+  const unsigned e = linear_index(), i = e / net.fan_out, j = e % net.fan_out;
+  if (i >= net.fan_in) return;
+  REAL sum = 0;
+  for (int p = 0; p < net.count; ++p) {
+    const size_t row = net.row(p);
+    sum += net.below[row * net.fan_in + i] * net.delta[row * net.fan_out + j];
+  }
+  change(net, i + 1, j, sum);
+}
+template <class Net>
+__device__ void weight_change_tiled(const Net &net) {
+  const auto x = [&](int i, int p) { return net.below[net.row(p) * net.fan_in + i]; };
+  const auto delta = [&](int p, int j) { return net.delta[net.row(p) * net.fan_out + j]; };
+  const Part part(net.fan_in, net.fan_out);
+  const REAL sum = tiled_sum<false>(part, net.count, x, delta);
+  if (part.is_inside()) change(net, part.row + 1, part.column, sum);
+}
+
+// A block a unit.
+template <class Net>
+__device__ void bias_change(const Net &net) {
+  REAL sum = 0;
+  for (int p = threadIdx.x; p < net.count; p += blockDim.x) sum += net.delta[net.row(p) * net.fan_out + blockIdx.x];
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) change(net, 0, blockIdx.x, sum);
+}
+
+template <class Net>
+__device__ void update(const Net &net) {
+  const unsigned e = linear_index();
+  if (e < (net.fan_in + 1) * net.fan_out) net.w[e] += net.dw[e];
+}
+
+#define KERNEL(name, scalars, tables)                                                                                \
+  extern "C" __global__ void __launch_bounds__(MOST) name##_##scalars##_##tables(ARGUMENTS) {                        \
+    name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate, momentum, \
+                                layer));                                                                             \
+  }
+#define KERNELS(scalars, tables)                 \
+  KERNEL(products_global, scalars, tables)       \
+  KERNEL(products_tiled, scalars, tables)        \
+  KERNEL(products_whole, scalars, tables)        \
+  KERNEL(hidden_deltas_global, scalars, tables)  \
+  KERNEL(hidden_deltas_whole, scalars, tables)   \
+  KERNEL(activations, scalars, tables)           \
+  KERNEL(error_atomic, scalars, tables)          \
+  KERNEL(error_emulated, scalars, tables)        \
+  KERNEL(error_block, scalars, tables)           \
+  KERNEL(output_deltas, scalars, tables)         \
+  KERNEL(weight_change_global, scalars, tables)  \
+  KERNEL(weight_change_tiled, scalars, tables)   \
+  KERNEL(bias_change, scalars, tables)           \
+  KERNEL(update, scalars, tables)
+KERNELS(argument, global)
+KERNELS(argument, readonly)
+KERNELS(argument, texture)
+KERNELS(constant, global)
+KERNELS(constant, readonly)
+KERNELS(constant, texture)

@@ -1,0 +1,173 @@
+"""The earlier study's eleven CUDA kernels, with the memory that each of them used there as tunings.
+
+What is known of them is which numbers had tiles (0, 1, 7, 8) or whole operands (2, 3) in shared memory; the rest of the
+numbering is ours. Each is a phase:
+
+     0  products of the first layer              6  deltas of the output
+     1  products of further hidden layers        7  changes of the first layer's weights
+     2  products of the output                   8  changes of further weights
+     3  deltas of hidden layers                  9  changes of the biases, a block a unit
+     4  activations                             10  update of the weights
+     5  error, a thread a pattern
+
+All layers' data are in flat arrays, as in `cuda_flat`, but a kernel computes only once where its layer lies.
+
+`operands` are read from `global` memory, a thread a sum; `shared`: by tiles of `block` / 16 rows and 16 columns of the
+result in 0, 1, 7 and 8, all weights of a layer at once in 2 and 3. `scalars`, the counts of patterns and outputs, rate
+and momentum, are each kernel's `argument`, or in `constant` memory. `tables`, ranpat and the widths of layers, are read
+from `global` memory, by `readonly` loads, or through a `texture`. To the `error` every pattern adds by an `atomic`
+addition, or one `emulated` by compare-and-swap, as cards without it needed; or a `block` adds up first. An emulated
+addition is bound by its failures: of all threads that try at once, one succeeds.
+
+Kernels 0 and 7 take the time. 7 is bound by latency, since its blocks are few and go through all patterns one tile after
+the other; 0, in tiles, by shared memory, which every FMA asks for two elements.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.build import binaries, compiler
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.harness.steps import Steps
+from ladder.workloads.backprop import flat
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_kernels.cu"
+MACROS = ()
+LIMITS = {"block": (32, 1024)}
+WARP, TILE = 32, 16
+MOST_SHARED = 48 * 2**10  # bytes that a block gets without asking
+
+
+def setup(
+    problem,
+    *,
+    operands: Literal["global", "shared"] = "shared",
+    scalars: Literal["argument", "constant"] = "constant",
+    tables: Literal["global", "readonly", "texture"] = "texture",
+    error: Literal["atomic", "emulated", "block"] = "block",
+    block: int = 256,
+):
+    """The steps of an epoch, by kernel; weights are copied to the flat arrays before, and back in the end."""
+    if block % WARP:
+        raise LadderError(f"block={block} of backprop/cuda_kernels must be a multiple of {WARP}, a warp.")
+    kernels = Kernels(problem, f"{scalars}_{tables}", tables == "texture", block)
+    steps = epoch(kernels, tiled(kernels) if operands == "shared" else in_global_memory(kernels), error)
+    fill = [("constants", kernels.fill_constants)] if scalars == "constant" else []
+    return Steps(run=[*steps, *kernels.net.give_back()], prepare=[*kernels.net.fill(), *fill])
+
+
+def epoch(kernels, products, error):
+    """The steps of an epoch; `products` has the launches of `forward`, `back` and `change`, by layer."""
+    net = kernels.net
+    last, layers = net.last, range(1, net.last + 1)
+    for layer in layers:
+        number = "0 first products" if layer == 1 else "1 hidden products" if layer < last else "2 output products"
+        yield number, products["forward"](layer)
+        yield "4 activations", kernels.over(net.by_pattern(layer), "activations", layer)
+    yield "5 error", partial(net.problem.error.fill, 0)
+    yield "5 error", kernels.over(net.count, f"error_{error}", last)
+    yield "6 output deltas", kernels.over(net.by_pattern(last), "output_deltas", last)
+    for layer in range(last, 1, -1):
+        yield "3 hidden deltas", products["back"](layer)
+    for layer in layers:
+        yield "7 first change" if layer == 1 else "8 further changes", products["change"](layer)
+        yield "9 bias change", kernels.launch("bias_change", layer, (net.widths[layer],))
+    for layer in layers:
+        yield "10 update", kernels.over(net.by_weight(layer), "update", layer)
+
+
+def in_global_memory(kernels):
+    """The launches of products without shared memory."""
+    net = kernels.net
+    return {
+        "forward": lambda layer: kernels.over(net.by_pattern(layer), "products_global", layer),
+        "back": lambda layer: kernels.over(net.by_pattern(layer - 1), "hidden_deltas_global", layer),
+        "change": lambda layer: kernels.over(net.by_weight(layer), "weight_change_global", layer),
+    }
+
+
+def tiled(kernels):
+    """The launches of products by shared memory: whole weights in the output's layer and for deltas, else tiles."""
+    net = kernels.net
+
+    def forward(layer):
+        if 1 < layer == net.last:
+            return kernels.with_weights(net.by_pattern(layer), "products_whole", layer)
+        return kernels.by_tiles(net.count, net.widths[layer], "products_tiled", layer)
+
+    return {
+        "forward": forward,
+        "back": lambda layer: kernels.with_weights(net.by_pattern(layer - 1), "hidden_deltas_whole", layer),
+        "change": lambda layer: kernels.by_tiles(*net.widths[layer - 1 : layer + 1], "weight_change_tiled", layer),
+    }
+
+
+class Kernels:
+    """Launches of the kernels of one form, on a problem's network in flat arrays."""
+
+    def __init__(self, problem, form, is_texture, block):
+        self.net, self.form, self.block = flat.Flat(problem), form, block
+        net, sizes = self.net, problem.sizes
+        self.kernel = partial(cuda.kernel, "backprop", "cuda_kernels", dtype=net.dtype.name)
+        self.counts = np.array([net.rows, net.count, net.widths[-1]], np.int32)
+        self.factors = np.array([sizes["rate"], sizes["momentum"]], net.dtype)
+        tables = problem.ranpat, net.table(net.widths, "int32")
+        if is_texture:
+            tables = [texture(table) for table in tables]
+        self.arguments = (*tables, *net.arrays, *self.counts, *self.factors)
+
+    def fill_constants(self):
+        """Write the scalars to the binary's constant memory."""
+        for name, values in (("counts", self.counts), ("factors", self.factors)):
+            variable(name, self.net.dtype.name).copy_from_host(values.ctypes.data, values.nbytes)
+
+    def launch(self, name, layer, grid, block=None, shared=None):
+        """A launch for a layer, by default of blocks with an element of shared memory for each warp."""
+        shared = self.net.dtype.itemsize * (shared or self.block // WARP)
+        arguments = (*self.arguments, np.int32(layer))
+        return partial(self.kernel(f"{name}_{self.form}"), grid, block or (self.block,), arguments, shared_mem=shared)
+
+    def over(self, threads, name, layer):
+        """A launch of at least so many threads."""
+        return self.launch(name, layer, flat.grid(threads, self.block))
+
+    def with_weights(self, threads, name, layer):
+        """The same with a layer's weights in shared memory. Raises LadderError where they are too many."""
+        fan_in, fan_out = self.net.widths[layer - 1 : layer + 1]
+        count = (fan_in + 1) * (fan_out | 1)
+        if (needed := count * self.net.dtype.itemsize) > MOST_SHARED:
+            raise LadderError(
+                f"operands=shared of backprop/cuda_kernels needs {needed} bytes of shared memory for the weights of "
+                f"layer {layer}, of which a block has {MOST_SHARED}: take operands=global or narrower layers."
+            )
+        return self.launch(name, layer, flat.grid(threads, self.block), shared=count)
+
+    def by_tiles(self, rows, columns, name, layer):
+        """A launch for so many rows and columns of a result, by blocks of TILE columns."""
+        height = self.block // TILE
+        blocks, shared = -(-rows // height) * -(-columns // TILE), height * (TILE + 1) + TILE * TILE
+        return self.launch(name, layer, (blocks,), (TILE, height), shared)
+
+
+def texture(table):
+    """A texture object on a table of whole numbers on the card; those of 64 bits are pairs of 32."""
+    cupy = cuda.load_cupy()
+    runtime, textures = cupy.cuda.runtime, cupy.cuda.texture
+    second = 32 if table.itemsize == 8 else 0
+    channels = textures.ChannelFormatDescriptor(32, second, 0, 0, runtime.cudaChannelFormatKindSigned)
+    resource = textures.ResourceDescriptor(
+        runtime.cudaResourceTypeLinear, arr=table, chDesc=channels, sizeInBytes=table.nbytes
+    )
+    return textures.TextureObject(resource, textures.TextureDescriptor(readMode=runtime.cudaReadModeElementType))
+
+
+def variable(name, dtype):
+    """The memory of a variable of the binary."""
+    slug = binaries.slug("backprop", "cuda_kernels", dtype, {})
+    return cuda.module(compiler.ensure(cuda.architecture(), "backprop", "cuda_kernels", slug)).get_global(name)

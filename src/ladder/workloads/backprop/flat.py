@@ -1,0 +1,77 @@
+"""The network of the earlier study's CUDA program in flat arrays on the card, and the launches of its kernels."""
+
+from functools import partial
+from itertools import accumulate
+
+import numpy as np
+
+from ladder.errors import LadderError
+from ladder.workloads.backprop import reference
+
+MOST_THREADS = 2**31 - 1  # what indices of 32 bits can count, those of a layer's weights too
+
+
+class Flat:
+    """The units of all layers, the images first, and all weights and steps, each kind in one flat array (`flat.cuh`)."""
+
+    def __init__(self, problem):
+        sizes, self.dtype = problem.sizes, problem.error.dtype
+        self.problem, self.widths = problem, reference.widths(sizes)
+        self.rows, self.count, self.last = len(problem.images), sizes["images"], len(self.widths) - 1
+        units = [self.rows * width for width in self.widths]
+        weights = [rows * columns for rows, columns in reference.shapes(sizes)]
+        # Where each layer begins; layer 0 has no weights.
+        self.starts_of_units = [0, *accumulate(units)][:-1]
+        self.starts_of_weights = [0, 0, *accumulate(weights)][:-1]
+        empty = partial(problem.device.empty, dtype=self.dtype)
+        self.out, self.delta = (empty((sum(units),)) for _ in range(2))
+        self.w, self.dw = (empty((sum(weights),)) for _ in range(2))
+        self.arrays = problem.targets, self.out, self.delta, self.w, self.dw, problem.error
+
+    def table(self, values, dtype):
+        """Numbers that the kernels look up, as an array on the card."""
+        array = self.problem.device.empty((len(values),), dtype)
+        self.problem.device.upload({"table": np.array(values, dtype)}, {"table": array})
+        return array
+
+    def pairs(self):
+        """The problem's weights and steps, each with its part of the flat array."""
+        for layer in range(1, self.last + 1):
+            for name, flat in (("w", self.w), ("dw", self.dw)):
+                array, start = getattr(self.problem, f"{name}{layer}"), self.starts_of_weights[layer]
+                yield array, flat[start : start + array.size].reshape(array.shape)
+
+    def fill(self):
+        """The steps that write the images, weights and steps of a problem into the flat arrays, as (phase, function)."""
+        images = self.problem.images
+        yield "flatten", partial(copy, self.out[: images.size].reshape(images.shape), images)
+        for array, part in self.pairs():
+            yield "flatten", partial(copy, part, array)
+
+    def give_back(self):
+        """The steps that write the weights and steps of the flat arrays into a problem's own, as (phase, function)."""
+        for array, part in self.pairs():
+            yield "give back", partial(copy, array, part)
+
+    def by_pattern(self, layer):
+        """How many threads make one for every unit of a layer and visited pattern."""
+        return self.count * self.widths[layer]
+
+    def by_weight(self, layer):
+        """How many threads make one for every weight of a layer, those of the bias included."""
+        return (self.widths[layer - 1] + 1) * self.widths[layer]
+
+
+def copy(target, source):
+    """Copy an array to another of its shape."""
+    target[...] = source
+
+
+def grid(threads, block):
+    """The grid of at least so many threads. Raises LadderError where they are too many."""
+    if threads > MOST_THREADS:
+        raise LadderError(
+            f"A kernel of backprop would need {threads} threads, of which it can count {MOST_THREADS}: "
+            "lower images, or the widths of layers."
+        )
+    return (-(-threads // block),)

@@ -1,0 +1,77 @@
+// A layer as the eleven kernels see it, by where scalars lie and where tables do: a type each.
+#pragma once
+#include "flat.cuh"
+
+union Table {
+  const void *memory;
+  cudaTextureObject_t texture;
+};
+struct Scalars {
+  int rows, count, outputs;
+  REAL rate, momentum;
+};
+
+#define ARGUMENTS \
+  Table ranpat, Table widths, FLAT_ARRAYS, int rows, int count, int outputs, REAL rate, REAL momentum, int layer
+
+// Where scalars are: among a kernel's arguments, or in variables of constant memory.
+__constant__ int counts[3];
+__constant__ REAL factors[2];
+struct argument {
+  static __device__ __forceinline__ Scalars of(Scalars given) { return given; }
+};
+struct constant {
+  static __device__ __forceinline__ Scalars of(Scalars) {
+    return {counts[0], counts[1], counts[2], factors[0], factors[1]};
+  }
+};
+
+// How tables are read. An index of ranpat has 64 bits, of which its lower half is all that a row needs.
+struct global {
+  static __device__ __forceinline__ int row(Table ranpat, int p) {
+    return static_cast<const long long *>(ranpat.memory)[p];
+  }
+  static __device__ __forceinline__ int width(Table widths, int layer) {
+    return static_cast<const int *>(widths.memory)[layer];
+  }
+};
+struct readonly {
+  static __device__ __forceinline__ int row(Table ranpat, int p) {
+    return __ldg(static_cast<const long long *>(ranpat.memory) + p);
+  }
+  static __device__ __forceinline__ int width(Table widths, int layer) {
+    return __ldg(static_cast<const int *>(widths.memory) + layer);
+  }
+};
+struct texture {
+  static __device__ __forceinline__ int row(Table ranpat, int p) { return tex1Dfetch<int2>(ranpat.texture, p).x; }
+  static __device__ __forceinline__ int width(Table widths, int layer) {
+    return tex1Dfetch<int>(widths.texture, layer);
+  }
+};
+
+// A layer, found by a walk through those before it.
+template <class Where, class Tables>
+struct Layer : Scalars {
+  Table ranpat;
+  int fan_in, fan_out;
+  const REAL *targets;
+  REAL *below, *out, *delta_below, *delta, *w, *dw, *error;
+
+  __device__ __forceinline__ Layer(ARGUMENTS)
+      : Scalars(Where::of({rows, count, outputs, rate, momentum})), ranpat(ranpat), targets(targets), error(error) {
+    size_t units = 0, weights = 0;
+    fan_in = Tables::width(widths, 0);
+    for (int above = 1; above < layer; ++above) {
+      const int width = Tables::width(widths, above);
+      units += size_t(this->rows) * fan_in;
+      weights += size_t(fan_in + 1) * width;
+      fan_in = width;
+    }
+    fan_out = Tables::width(widths, layer);
+    this->below = out + units, delta_below = delta + units;
+    this->out = below + size_t(this->rows) * fan_in, this->delta = delta_below + size_t(this->rows) * fan_in;
+    this->w = w + weights, this->dw = dw + weights;
+  }
+  __device__ __forceinline__ size_t row(int p) const { return Tables::row(ranpat, p); }
+};

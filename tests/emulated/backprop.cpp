@@ -1,0 +1,53 @@
+// The kernels of a CUDA source of `backprop`, on the CPU. All of them take the arguments of LIKE, one of them.
+#define DYNAMIC (48 << 10)
+#include "by_name.h"
+#include <dlfcn.h>
+
+#include <utility>
+
+#define __constant__
+struct int2 {
+  int x, y;
+};
+using cudaTextureObject_t = unsigned long long;  // the address of what it is on
+
+template <class T>
+T tex1Dfetch(cudaTextureObject_t texture, int i) {
+  return reinterpret_cast<const T *>(texture)[i];
+}
+template <class T>
+T __ldg(const T *place) {
+  return *place;
+}
+// A thread is interrupted at barriers only.
+template <class T>
+T atomicAdd(T *to, T value) {
+  return std::exchange(*to, *to + value);
+}
+template <class T>
+T atomicCAS(T *to, T expected, T value) {
+  return std::exchange(*to, *to == expected ? value : *to);
+}
+template <class To, class From>
+To bits_of(From value) {
+  To found;
+  std::memcpy(&found, &value, sizeof found);
+  return found;
+}
+inline int __float_as_int(float value) { return bits_of<int>(value); }
+inline float __int_as_float(int value) { return bits_of<float>(value); }
+inline unsigned long long __double_as_longlong(double value) { return bits_of<unsigned long long>(value); }
+inline double __longlong_as_double(unsigned long long value) { return bits_of<double>(value); }
+
+__thread REAL memory[DYNAMIC / sizeof(REAL)];
+#include SOURCE
+
+extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+                        void *const *values) {
+  Dl_info own;
+  dladdr(reinterpret_cast<void *>(emulate), &own);
+  void *const kernel = dlsym(dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD), name);
+  if (!kernel) return false;
+  gridDim = grid, blockDim = block;
+  return start(reinterpret_cast<decltype(&LIKE)>(kernel), count, bytes, values);
+}

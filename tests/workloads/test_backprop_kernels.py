@@ -1,0 +1,219 @@
+"""The earlier study's CUDA program of back-propagation: right on the CPU in emulation and on a GPU, in all its forms."""
+
+import ctypes
+import functools
+import itertools
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import elementary
+import sanitized
+from ladder.build import binaries
+from ladder.catalogue import workloads
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.workloads import backprop
+from ladder.workloads.backprop import cuda_kernels, reference
+
+pytestmark = pytest.mark.xdist_group("backprop_kernels")  # its kernels are compiled once
+LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10", "784-10")
+DTYPES = ("float32", "float64")
+# One kernel of each source: all have the same arguments.
+LIKE = {"cuda_flat": "update_walk", "cuda_kernels": "update_argument_global"}
+CHOICES = {
+    "cuda_flat": {"index": ("walk", "offsets")},
+    "cuda_kernels": {
+        "operands": ("global", "shared"),
+        "scalars": ("argument", "constant"),
+        "tables": ("global", "readonly", "texture"),
+        "error": ("atomic", "emulated", "block"),
+    },
+}
+
+
+def forms(variant):
+    """Every combination of a variant's words."""
+    names, words = CHOICES[variant].keys(), CHOICES[variant].values()
+    return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*words)]
+
+
+def each_word(variant):
+    """Few combinations in which every word of every choice occurs."""
+    choices = CHOICES[variant]
+    most = max(map(len, choices.values()))
+    return [{name: words[place % len(words)] for name, words in choices.items()} for place in range(most)]
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    write_digits(folder)
+    return dataset.load(folder)
+
+
+@pytest.fixture(scope="module")
+def exact(digits):
+    """References by sizes, each computed once."""
+    return functools.cache(lambda sizes: reference.compute(dict(sizes), digits))
+
+
+@functools.cache
+def kernels(variant, dtype, source=None):
+    """The kernels of a variant, or of another source in its place, compiled for the CPU once."""
+    defined = {"LIKE": LIKE[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
+    with tempfile.TemporaryDirectory() as folder:
+        return elementary.Kernels(Path(folder), "backprop.cpp", "backprop", variant, dtype, defined)
+
+
+@pytest.fixture
+def emulate(monkeypatch):
+    """A function that puts kernels that were compiled for the CPU in a card's place."""
+
+    def variable(library, name, dtype):
+        address = ctypes.addressof(ctypes.c_char.in_dll(library, name))
+        return SimpleNamespace(copy_from_host=lambda values, bytes: ctypes.memmove(address, values, bytes))
+
+    def put(kernels):
+        monkeypatch.setattr(cuda, "kernel", kernels.get)
+        monkeypatch.setattr(cuda_kernels, "texture", lambda table: table)
+        monkeypatch.setattr(cuda_kernels, "variable", functools.partial(variable, kernels.library))
+
+    return put
+
+
+def case_of(variant, tuning, **sizes):
+    given = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
+    return sanitized.case("backprop", variant, tuning, **given, rate=1 / given["images"])
+
+
+def failures(case, digits, exact):
+    """The names of the checks that fail, over all epochs, on a stand-in for a card; nothing may be written beyond."""
+    sizes = case.sizes
+    problem = make_problem(backprop, case, elementary.device())
+    backprop.fill(problem.inputs, sizes, 0, digits)
+    steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
+    due, found = exact(tuple(backprop.reference_sizes(sizes).items())), []
+    for round in range(backprop.rounds(sizes)):
+        backprop.fill(problem.inputs, sizes, round, digits)
+        validation.poison(problem.outputs)
+        in_order([*steps.prepare, *steps.run])()
+        arguments = problem.inputs, problem.outputs, round, digits, due, sizes["dtype"]
+        found += [check.name for check in backprop.check(sizes, *arguments)[0] if not check.passed]
+    assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in problem.device.guards)
+    return found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("variant", "tuning"), [(variant, one) for variant in CHOICES for one in each_word(variant)])
+@elementary.needs_compiler
+def test_the_trajectory_is_right_in_emulation(emulate, digits, exact, variant, tuning, dtype):
+    emulate(kernels(variant, dtype))
+    for layers in LAYERS:
+        assert failures(case_of(variant, tuning, layers=layers, dtype=dtype), digits, exact) == [], layers
+
+
+@pytest.mark.parametrize("images", [1, 33, 65])
+@pytest.mark.parametrize("variant", CHOICES)
+@elementary.needs_compiler
+def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, digits, exact, variant, images):
+    emulate(kernels(variant, "float32"))
+    for block in (32, 160):
+        tuning = each_word(variant)[1] | {"block": block}
+        assert failures(case_of(variant, tuning, images=images, epochs=1), digits, exact) == []
+
+
+@pytest.mark.parametrize("variant", CHOICES)
+@elementary.needs_compiler
+def test_every_form_is_right_in_emulation(emulate, digits, exact, variant):
+    emulate(kernels(variant, "float32"))
+    for tuning in forms(variant):
+        case = case_of(variant, tuning, layers="784-9-5-10", images=5, epochs=1)
+        assert failures(case, digits, exact) == [], tuning
+
+
+FAULTS = {
+    "no barrier behind the tiles": ("__syncthreads();  // the tiles are complete", ""),
+    "no barrier behind the weights": ("__syncthreads();  // all weights are there", ""),
+    "no barrier behind the sums of warps": ("__syncthreads();  // the sums of all warps are there", ""),
+    "momentum dropped": ("net.momentum * dw", "dw"),
+    "the last tile left out": ("start < terms; start += TILE", "start + TILE <= terms; start += TILE"),
+    "an error added once and lost": ("seen != before;)", "seen == before;)"),
+    "the bias left out": ("net.w[part.column] + sum", "sum"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@elementary.needs_compiler
+def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, digits, exact, fault):
+    text, other = FAULTS[fault]
+    source = binaries.source_of("backprop", "cuda_kernels").read_text()
+    assert text in source
+    (tmp_path / "faulty.cu").write_text(source.replace(text, other))
+    emulate(kernels("cuda_kernels", "float32", tmp_path / "faulty.cu"))
+    tuning = {"error": "emulated" if "error" in fault else "block", "block": 64}
+    with np.errstate(invalid="ignore"):
+        assert failures(case_of("cuda_kernels", tuning), digits, exact)
+
+
+@elementary.needs_compiler
+def test_the_eleven_kernels_are_phases(emulate):
+    ours = kernels("cuda_kernels", "float32")
+    emulate(ours)
+
+    def launched(layers, **tuning):
+        problem = make_problem(backprop, case_of("cuda_kernels", tuning, layers=layers), elementary.device())
+        found = {}
+        for phase, step in cuda_kernels.setup(problem, **tuning).run:
+            if phase[0].isdigit() and hasattr(step.func, "func"):
+                found.setdefault(int(phase.split()[0]), set()).add(step.func.args[0].removesuffix("_constant_texture"))
+        return found
+
+    tiled, whole = "products_tiled", "products_whole"
+    shared = launched("784-56-28-10")
+    assert sorted(shared) == list(range(11))
+    assert [shared[number] for number in (0, 1, 2, 3)] == [{tiled}, {tiled}, {whole}, {"hidden_deltas_whole"}]
+    assert shared[7] == shared[8] == {"weight_change_tiled"}
+    in_global = launched("784-56-28-10", operands="global")
+    assert in_global[0] == in_global[1] == in_global[2] == {"products_global"}
+    assert sorted(set(shared) - set(launched("784-20-10"))) == [1]
+    assert sorted(set(shared) - set(launched("784-10"))) == [1, 2, 3, 8]
+
+
+@pytest.mark.parametrize(
+    ("variant", "tuning", "layers", "sentence"),
+    [
+        ("cuda_kernels", {"block": 48}, LAYERS[0], "block=48 of backprop/cuda_kernels must be a multiple of 32"),
+        ("cuda_kernels", {}, "784-200-100-10", "needs 81204 bytes of shared memory for the weights of layer 2, .* 49152"),
+        ("cuda_flat", {}, "784-3000000-10", "would need 2355000000 threads, .* lower images, or the widths"),
+    ],
+)
+def test_what_does_not_fit_is_a_sentence(monkeypatch, variant, tuning, layers, sentence):
+    monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: None)
+    monkeypatch.setattr(cuda_kernels, "texture", lambda table: table)
+    case = case_of(variant, tuning, layers=layers, images=1)
+    device = elementary.device()
+    device.empty = np.empty  # nothing is written to it
+    problem = make_problem(backprop, case, device)
+    with pytest.raises(LadderError, match=sentence):
+        workloads.load_variant("backprop", variant).setup(problem, **tuning)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("images", [1, 17, 1000])
+@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("variant", CHOICES)
+def test_every_form_is_right_on_a_gpu(digits, variant, layers, images, dtype):
+    for tuning, block in itertools.product(forms(variant), (32, 256, 1024)):
+        case = case_of(variant, tuning | {"block": block}, layers=layers, images=images, epochs=1, dtype=dtype)
+        problem = sanitized.solved(case, data=digits)
+        validation.require(sanitized.judged(problem, case, data=digits), case.key)
