@@ -83,4 +83,8 @@ def device():
         for name, array in arrays.items():
             array[...] = staged[name]
 
-    return SimpleNamespace(empty=empty, to_host=np.copy, upload=upload, is_first=host.is_first, guards=guards)
+    def staging(arrays):
+        return {name: np.empty_like(array) for name, array in arrays.items()}
+
+    own = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy, "guards": guards}
+    return SimpleNamespace(is_first=host.is_first, **own)

@@ -1,4 +1,4 @@
-"""The earlier study's first program on the card: one flat array for the ragged data of all layers, a kernel a macro block.
+"""The earlier study's way on the card: the ragged data of all layers in one flat array, a kernel for a macro block.
 
 A thread has a unit and pattern, or a weight, whose sum it takes over all patterns, all from global memory. Of every
 access it computes the place: `walk` goes through the layers before, as the study did; `offsets` looks up where the

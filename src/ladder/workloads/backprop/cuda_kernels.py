@@ -19,8 +19,8 @@ from `global` memory, by `readonly` loads, or through a `texture`. To the `error
 addition, or one `emulated` by compare-and-swap, as cards without it needed; or a `block` adds up first. An emulated
 addition is bound by its failures: of all threads that try at once, one succeeds.
 
-Kernels 0 and 7 take the time. 7 is bound by latency, since its blocks are few and go through all patterns one tile after
-the other; 0, in tiles, by shared memory, which every FMA asks for two elements.
+Kernels 0 and 7 take the time. 7 is bound by latency: its blocks are few, and go through all patterns one tile after the
+other; 0, in tiles, is bound by shared memory, which every FMA asks for two elements.
 """
 
 from functools import partial

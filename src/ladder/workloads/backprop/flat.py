@@ -12,7 +12,7 @@ MOST_THREADS = 2**31 - 1  # what indices of 32 bits can count, those of a layer'
 
 
 class Flat:
-    """The units of all layers, the images first, and all weights and steps, each kind in one flat array (`flat.cuh`)."""
+    """All layers' units, the images first, their weights and their steps, each kind in one flat array (`flat.cuh`)."""
 
     def __init__(self, problem):
         sizes, self.dtype = problem.sizes, problem.error.dtype
@@ -42,14 +42,14 @@ class Flat:
                 yield array, flat[start : start + array.size].reshape(array.shape)
 
     def fill(self):
-        """The steps that write the images, weights and steps of a problem into the flat arrays, as (phase, function)."""
+        """The steps that write a problem's images, weights and steps into the flat arrays, as (phase, function)."""
         images = self.problem.images
         yield "flatten", partial(copy, self.out[: images.size].reshape(images.shape), images)
         for array, part in self.pairs():
             yield "flatten", partial(copy, part, array)
 
     def give_back(self):
-        """The steps that write the weights and steps of the flat arrays into a problem's own, as (phase, function)."""
+        """The steps that write the flat arrays' weights and steps into the problem's, as (phase, function)."""
         for array, part in self.pairs():
             yield "give back", partial(copy, array, part)
 
