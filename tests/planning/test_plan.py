@@ -152,7 +152,7 @@ def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of descent, "),
+        ({"workload": "gemw"}, "There is no workload 'gemw': choose one of backprop, "),
         ({"variants": {"absent": {"threads": 1}}}, "There is no variant 'absent' of gemm"),
         ({"variants": {"reference": {}}}, "There is no variant 'reference' of gemm"),
         ({"sizes": {"m": 1, "n": 1}}, "gemm needs a value for its size 'k'"),
