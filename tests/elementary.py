@@ -34,7 +34,8 @@ class Kernels:
         macros = binaries.macros(binaries.slug(workload, variant, dtype, tuning))
         macros |= {"SOURCE": f'"{source}"'} | (defined or {})
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={macros[key]}" for key in macros)]
-        options += [f"-I{folder}" for folder in (source.parent, *companions.include_folders())]
+        # The instructions of `ptx.cuh` are emulated.
+        options += [f"-I{one}" for one in (TESTS / "emulated", source.parent, *companions.include_folders())]
         library = folder / "kernels.so"
         subprocess.run(["g++", *options, TESTS / "emulated" / program, "-o", library], check=True)
         self.library = ctypes.CDLL(str(library))

@@ -1,0 +1,155 @@
+"""Back-propagation on one GPU in three kernels, in which activations and deltas never leave shared memory.
+
+The first takes tiles of `bm` patterns from their images to the deltas of all layers; the second multiplies images by
+deltas for the changes of the first layer; the third adds up what the blocks have left and updates the weights. So the
+images are read twice and nothing else of their size is written. With `math` = tf32 the two products with the images are
+those of tensor cores. In float32 bound by the FMAs of these two; in TF32 by the two readings of the images, the second
+of which begins with what the L2 cache still has.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.build import binaries
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.harness.steps import Steps, in_order
+from ladder.workloads.backprop import reference
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_fused.cu"
+MACROS = ("bm", "tn", "tp")
+# The units of the first layer that a block multiplies at once are 8 `tn`; `tp` pixels of a thread's changes.
+TILES = {
+    "float64": (
+        {"bm": 64, "tn": 3, "tp": 7},
+        {"bm": 64, "tn": 5, "tp": 7},
+        {"bm": 64, "tn": 7, "tp": 7},
+    ),
+    "float32": (
+        {"bm": 64, "tn": 3, "tp": 14},
+        {"bm": 64, "tn": 5, "tp": 14},
+        {"bm": 64, "tn": 7, "tp": 14},
+    ),
+}
+# As in the source: pixels and patterns of a stage, stages, and the threads of `change`.
+PIXELS, BK, STAGES, BP, RING = 784, {4: 32, 8: 16}, 2, {4: 16, 8: 8}, 3
+THREADS = {"": 448, "_tf32": 224}
+EIGHT = 8
+
+
+def setup(
+    problem,
+    *,
+    bm: int = 0,
+    tn: int = 0,
+    tp: int = 0,
+    math: Literal["default", "tf32"] = "default",
+    graph: Literal["off", "on"] = "on",
+):
+    """An epoch as (phase, kernel), with this tiling, or, where none is named, with that of TILES for the layers."""
+    (tiling,) = binaries.tiling_or((suited(problem.sizes),), bm=bm, tn=tn, tp=tp)
+    steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
+    if graph == "off":
+        return steps
+    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+
+
+def suited(sizes):
+    """The tiling with the fewest products for the first layer's units, and of these the narrowest."""
+    width = reference.widths(sizes)[1]
+    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (EIGHT * tiling["tn"])), tiling["tn"]))
+
+
+def stride(tn, math):
+    """How far rows of units lie apart; `STRIDE` of the source."""
+    return EIGHT * (tn | 1) if math else -(-tn // 4) * 4 * EIGHT
+
+
+def padded(width):
+    """As whole eights."""
+    return -(-width // EIGHT) * EIGHT
+
+
+def shared_memory(widths, size, math, bm, tn, tp):
+    """Where values and matrices begin behind a tile's row numbers, in elements, and all bytes of shared memory."""
+    row = stride(tn, math)
+    stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * row)
+    values = sum(width + 1 for width in widths[1:]) * (bm + 4)
+    values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product comes while values are there
+    pairs = list(zip(widths[1:], widths[2:], strict=False))
+    matrices = sum((below + 1) * padded(above) + above * padded(below) for below, above in pairs)
+    matrices_at = max(stages, values_at + values)
+    return values_at, matrices_at, bm * 4 + (matrices_at + matrices) * size
+
+
+def epoch(problem, tiling, math):
+    """The kernels of an epoch, as (phase, function)."""
+    sizes, dtype = problem.sizes, problem.error.dtype
+    widths, count = reference.widths(sizes), np.int32(sizes["images"])
+    layers, size = range(1, len(widths)), dtype.itemsize
+    kernel = partial(cuda.kernel, "backprop", "cuda_fused", dtype=dtype.name, **tiling)
+    row, groups = stride(tiling["tn"], math), -(-widths[1] // (EIGHT * tiling["tn"]))
+    tiles = -(-sizes["images"] // tiling["bm"])
+    patterns = tiles * tiling["bm"]
+    # Of a tile: the changes of the first biases, of the layers above, and the error.
+    counts = [widths[1], *((widths[layer - 1] + 1) * widths[layer] for layer in layers[1:]), 1]
+    delta = problem.device.empty((groups, patterns, row), dtype)
+    sums = problem.device.empty((tiles, sum(counts)), dtype)
+
+    values_at, matrices_at, shared = shared_memory(widths, size, math, **tiling)
+    weights = [getattr(problem, f"w{layer}") for layer in layers]
+    network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
+    arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
+    arguments += (np.int32(sum(counts)), np.int32(values_at), np.int32(matrices_at))
+    yield "patterns", launch(kernel(f"learn{math}"), (tiles,), (tiling["bm"],), arguments, shared)
+
+    chunk, pixels = BP[size], 56 * tiling["tp"]
+    blocks = min(cuda.multiprocessors(), patterns // chunk)
+    parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
+    shared = RING * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
+    arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
+    grid = blocks, PIXELS // pixels, groups
+    yield "weight change", launch(kernel(f"change{math}"), grid, (THREADS[math],), arguments, shared)
+
+    steps = [getattr(problem, f"dw{layer}") for layer in layers]
+    whole = [(address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)]
+    places = [whole[0], *whole[1:], (address(problem.error), 0)]
+    starts = np.cumsum([0, *counts[:-1]])
+    entries = [
+        (*place, address(sums) + int(start) * size, tiles, sum(counts), number)
+        for place, start, number in zip(places, starts, counts, strict=True)
+    ]
+    behind = [one + widths[1] * size for one in whole[0]]
+    entries.append((*behind, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
+    blocks = [-(-entry[-1] // 32) for entry in entries]
+    entries = [(*entry, int(first)) for entry, first in zip(entries, np.cumsum([0, *blocks[:-1]]), strict=True)]
+    rate, momentum = dtype.type(sizes["rate"]), dtype.type(sizes["momentum"])
+    arguments = (table(entries), np.int32(len(entries) - 1), rate, momentum)
+    yield "update", launch(kernel("update"), (sum(blocks),), (32, 32), arguments, 32 * 33 * size)
+
+
+def launch(kernel, grid, block, arguments, shared):
+    """A function that launches a kernel with so many bytes of shared memory. Raises LadderError where a block has fewer."""
+    most = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+    if shared > most:
+        raise LadderError(
+            f"The layers of this case need {shared} bytes of shared memory in backprop/cuda_fused, and a block has "
+            f"{most}: ask for narrower layers, for fewer patterns in a tile (bm), or for backprop/cuda."
+        )
+    kernel.max_dynamic_shared_size_bytes = shared
+    return partial(kernel, grid, block, arguments, shared_mem=shared)
+
+
+def table(rows):
+    """Rows of whole numbers and addresses on the card, int64."""
+    return cuda.load_cupy().array(rows, np.int64)
+
+
+def address(array):
+    """Where an array begins on the card."""
+    return array.data.ptr

@@ -1,0 +1,15 @@
+// The KERNELS of a source whose blocks have DYNAMIC bytes of shared memory, `memory`, on the CPU.
+#include "by_name.h"
+
+#include SOURCE
+
+__thread std::remove_extent_t<decltype(memory)> memory[DYNAMIC / sizeof(*memory)];
+
+extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+                        void *const *values) {
+  gridDim = grid, blockDim = block;
+#define TRY(kernel) \
+  if (!std::strcmp(name, #kernel)) return start(kernel, count, bytes, values)
+  KERNELS
+  return false;
+}
