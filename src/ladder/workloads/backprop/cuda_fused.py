@@ -7,6 +7,7 @@ those of tensor cores. In float32 bound by the FMAs of these two; in TF32 by the
 of which begins with what the L2 cache still has.
 """
 
+import itertools
 from functools import partial
 from typing import Literal
 
@@ -81,7 +82,7 @@ def shared_memory(widths, size, math, bm, tn, tp):
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * row)
     values = sum(width + 1 for width in widths[1:]) * (bm + 4)
     values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product comes while values are there
-    pairs = list(zip(widths[1:], widths[2:], strict=False))
+    pairs = list(itertools.pairwise(widths[1:]))
     matrices = sum((below + 1) * padded(above) + above * padded(below) for below, above in pairs)
     matrices_at = max(stages, values_at + values)
     return values_at, matrices_at, bm * 4 + (matrices_at + matrices) * size
@@ -134,7 +135,7 @@ def epoch(problem, tiling, math):
 
 
 def launch(kernel, grid, block, arguments, shared):
-    """A function that launches a kernel with so many bytes of shared memory. Raises LadderError where a block has fewer."""
+    """A launch with so many bytes of dynamic shared memory. Raises LadderError where a block has fewer."""
     most = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     if shared > most:
         raise LadderError(

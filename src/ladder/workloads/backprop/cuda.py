@@ -1,0 +1,98 @@
+"""Back-propagation on one GPU; its matrix products are those of any CUDA variant of `gemm`, all else is fused.
+
+One kernel gathers the patterns, and one each follows a product: bias and sigmoid; the output's error and deltas; the
+slope. The last two leave sums by blocks, which are added up in a fixed order. Deltas carry the rate, so that the change
+of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by the products,
+which read the gathered images twice, and by gathering them.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.harness.steps import Steps, in_order
+from ladder.workloads.backprop import reference
+from ladder.workloads.mlp import products
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda.cu"
+USES = {"product": "gemm"}
+ROWS = 256  # of a block that works on columns, as in the source
+
+
+def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
+    """One epoch: its steps by phase, at once the graph of them."""
+    steps = list(Epoch(problem, products.of(product)).steps())
+    if graph == "off":
+        return steps
+    return Steps(steps, at_once=cuda.captured(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+
+
+class Epoch:
+    """The arrays and launches of an epoch; `multiply` are its products by form."""
+
+    def __init__(self, problem, multiply):
+        self.problem, self.multiply = problem, multiply
+        self.widths, self.rows = reference.widths(problem.sizes), problem.sizes["images"]
+        self.last, self.real = len(self.widths) - 1, problem.error.dtype.type
+        layers, empty = range(1, self.last + 1), partial(problem.device.empty, dtype=problem.error.dtype)
+        self.w, self.dw = ([None, *(getattr(problem, f"{name}{layer}") for layer in layers)] for name in ("w", "dw"))
+        self.out = [empty((self.rows, width)) for width in self.widths]
+        self.delta = [None, *(empty((self.rows, width)) for width in self.widths[1:])]
+        self.targets, self.blocks = empty((self.rows, self.widths[-1])), -(-self.rows // ROWS)
+        self.parts = [None, *(empty((self.blocks, width)) for width in self.widths[1:])]
+        self.errors = empty((self.blocks, self.widths[-1]))
+
+    def kernel(self, name, grid, block, *arguments):
+        """A function that launches a kernel; whole numbers are passed as int32."""
+        found = cuda.kernel("backprop", "cuda", name, dtype=self.problem.error.dtype.name)
+        passed = tuple(np.int32(one) if isinstance(one, int) else one for one in arguments)
+        return partial(found, grid, block, passed)
+
+    def elementwise(self, name, array, *arguments):
+        """A launch with a thread for each element of an array."""
+        return self.kernel(name, (-(-array.size // 256),), (256,), array, *arguments)
+
+    def by_columns(self, name, layer, *arguments):
+        """A launch with blocks of ROWS rows and 32 columns of a layer."""
+        grid = -(-self.widths[layer] // 32), self.blocks
+        return self.kernel(name, grid, (32, 32), *arguments)
+
+    def steps(self):
+        """The steps of an epoch, as (phase, function)."""
+        problem, real = self.problem, self.real
+        for name, to in (("images", self.out[0]), ("targets", self.targets)):
+            given = getattr(problem, name), problem.ranpat, to, to.shape[1]
+            yield "gather", self.kernel("gather", (self.rows,), (256,), *given)
+        for layer in range(1, self.last + 1):
+            out, w = self.out[layer], self.w[layer]
+            yield "products", partial(self.multiply["nn"], self.out[layer - 1], w[1:], out)
+            yield "activations", self.elementwise("sigmoid", out, w[0], out.size, self.widths[layer])
+        yield from self.backward()
+        for layer in range(1, self.last + 1):
+            steps, arguments = self.dw[layer], (self.parts[layer], self.dw[layer], self.blocks, self.widths[layer])
+            momentum = real(problem.sizes["momentum"])
+            yield "weight change", self.kernel("add_up", (self.widths[layer],), (32,), *arguments, momentum)
+            yield "weight change", self.elementwise("scale", steps[1:], momentum, steps[1:].size)
+            change = partial(self.multiply["tn"], self.out[layer - 1], self.delta[layer], steps[1:], steps[1:])
+            yield "weight change", change
+        for layer in range(1, self.last + 1):
+            yield "update", self.elementwise("add", self.w[layer], self.dw[layer], self.w[layer].size)
+
+    def backward(self):
+        """The steps from the output's error to the deltas of the first layer."""
+        last, rows = self.last, self.rows
+        arrays = self.out[last], self.targets, self.delta[last], self.parts[last], self.errors
+        rate = self.real(self.problem.sizes["rate"])
+        yield "error", self.by_columns("output", last, *arrays, rows, self.widths[last], rate)
+        count = self.errors.size
+        yield "error", self.kernel("add_up", (1,), (32,), self.errors, self.problem.error, count, 1, self.real(0))
+        for layer in range(last - 1, 0, -1):
+            delta = self.delta[layer]
+            yield "deltas", partial(self.multiply["nt"], self.delta[layer + 1], self.w[layer + 1][1:], delta)
+            arrays = delta, self.out[layer], self.parts[layer]
+            yield "deltas", self.by_columns("slope", layer, *arrays, rows, self.widths[layer])
