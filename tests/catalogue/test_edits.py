@@ -119,7 +119,7 @@ def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
 
 
 def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tree, cases, before):
-    edit(tree / "workloads/gemm/ptx.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
+    edit(tree / "workloads/include/ptx.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
     edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
     used = {"cuda_tiled", "cuda_mma", "cublas_mixed", "blas"}
     old = {case.key for case in outdated(cases, before)}

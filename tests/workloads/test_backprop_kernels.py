@@ -11,22 +11,16 @@ import numpy as np
 import pytest
 
 import elementary
-import sanitized
+import epochs
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.data import dataset
-from ladder.data.digits import write as write_digits
 from ladder.devices import cuda
 from ladder.errors import LadderError
-from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.workloads import backprop
-from ladder.workloads.backprop import cuda_kernels, reference
+from ladder.workloads.backprop import cuda_kernels
 
 pytestmark = pytest.mark.xdist_group("backprop_kernels")  # its kernels are compiled once
-LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10", "784-10")
-DTYPES = ("float32", "float64")
 # One kernel of each source: all have the same arguments.
 LIKE = {"cuda_flat": "update_walk", "cuda_kernels": "update_argument_global"}
 CHOICES = {
@@ -53,19 +47,6 @@ def each_word(variant):
     return [{name: words[place % len(words)] for name, words in choices.items()} for place in range(most)]
 
 
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("digits")
-    write_digits(folder)
-    return dataset.load(folder)
-
-
-@pytest.fixture(scope="module")
-def exact(digits):
-    """References by sizes, each computed once."""
-    return functools.cache(lambda sizes: reference.compute(dict(sizes), digits))
-
-
 @functools.cache
 def kernels(variant, dtype, source=None):
     """The kernels of a variant, or of another source in its place, compiled for the CPU once."""
@@ -90,68 +71,35 @@ def emulate(monkeypatch):
     return put
 
 
-def case_of(variant, tuning, **sizes):
-    given = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
-    return sanitized.case("backprop", variant, tuning, **given, rate=1 / given["images"])
-
-
-def failures(case, digits, exact, device):
-    """The names of the checks that fail, over all epochs."""
-    sizes, found = case.sizes, []
-    problem, due = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
-    staged = device.staging(problem.inputs)
-    steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
-    for round in range(backprop.rounds(sizes)):
-        written = backprop.fill(staged, sizes, round, digits)
-        device.upload(staged, {name: problem.inputs[name] for name in written})
-        validation.poison(problem.outputs)
-        in_order([*steps.prepare, *steps.run])()
-        inputs, outputs = (
-            {name: device.to_host(array) for name, array in arrays.items()}
-            for arrays in (problem.inputs, problem.outputs)
-        )
-        checks, _ = backprop.check(sizes, inputs, outputs, round, digits, due, sizes["dtype"])
-        found += [check.name for check in checks if not check.passed]
-    return found
-
-
-def emulated(case, digits, exact):
-    """The same on a stand-in for a card, where nothing may be written beyond an array."""
-    device = elementary.device()
-    found = failures(case, digits, exact, device)
-    assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)
-    return found
-
-
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("variant", "tuning"), [(variant, one) for variant in CHOICES for one in each_word(variant)])
 @elementary.needs_compiler
-def test_the_trajectory_is_right_in_emulation(emulate, digits, exact, variant, tuning, dtype):
+def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
     emulate(kernels(variant, dtype))
-    for layers in LAYERS:
-        assert emulated(case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype), digits, exact) == [], layers
+    for layers in epochs.LAYERS:
+        assert epochs.emulated(epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)) == [], layers
 
 
 @pytest.mark.parametrize("images", [1, 33, 65])
 @pytest.mark.parametrize("variant", CHOICES)
 @elementary.needs_compiler
-def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, digits, exact, variant, images):
+def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
     emulate(kernels(variant, "float32"))
     for block in (32, 160):
         tuning = each_word(variant)[1] | {"block": block}
-        assert emulated(case_of(variant, tuning, images=images, epochs=1), digits, exact) == []
+        assert epochs.emulated(epochs.case_of(variant, tuning, images=images, epochs=1)) == []
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
 @pytest.mark.parametrize("variant", CHOICES)
 @elementary.needs_compiler
-def test_every_kernel_is_right_in_emulation(emulate, digits, exact, variant, dtype):
+def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
     emulate(kernels(variant, dtype))
     for tuning in forms(variant):
         # All kernels are in these, since products and errors choose on their own.
         if variant != "cuda_kernels" or (tuning["operands"] == "shared") == (tuning["error"] == "block"):
-            case = case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
-            assert emulated(case, digits, exact) == [], tuning
+            case = epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
+            assert epochs.emulated(case) == [], tuning
 
 
 FAULTS = {
@@ -172,7 +120,7 @@ QUICK = "no barrier behind the tiles", "momentum dropped"
     "fault", [fault if fault in QUICK else pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS]
 )
 @elementary.needs_compiler
-def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, digits, exact, fault):
+def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, fault):
     text, other = FAULTS[fault]
     source = binaries.source_of("backprop", "cuda_kernels").read_text()
     assert text in source
@@ -180,7 +128,7 @@ def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, digits, exact, fault):
     emulate(kernels("cuda_kernels", "float32", tmp_path / "faulty.cu"))
     tuning = {"error": "emulated" if "error" in fault else "block", "block": 64}
     with np.errstate(invalid="ignore"):
-        assert emulated(case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40), digits, exact)
+        assert epochs.emulated(epochs.case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40))
 
 
 @elementary.needs_compiler
@@ -189,7 +137,7 @@ def test_the_eleven_kernels_are_phases(emulate):
     emulate(ours)
 
     def launched(layers, **tuning):
-        problem = make_problem(backprop, case_of("cuda_kernels", tuning, layers=layers), elementary.device())
+        problem = make_problem(backprop, epochs.case_of("cuda_kernels", tuning, layers=layers), elementary.device())
         found = {}
         for phase, step in cuda_kernels.setup(problem, **tuning).run:
             if isinstance(name := step.args[0], str):
@@ -210,7 +158,7 @@ def test_the_eleven_kernels_are_phases(emulate):
 @pytest.mark.parametrize(
     ("variant", "tuning", "layers", "sentence"),
     [
-        ("cuda_kernels", {"block": 48}, LAYERS[0], "block=48 of backprop/cuda_kernels must be a multiple of 32"),
+        ("cuda_kernels", {"block": 48}, epochs.LAYERS[0], "block=48 of backprop/cuda_kernels must be a multiple of 32"),
         ("cuda_kernels", {}, "784-200-100-10", "needs 81204 bytes .* weights of layer 2, .* 49152"),
         ("cuda_flat", {}, "784-3000000-10", "would need 2355000000 threads, .* lower images, or the widths"),
     ],
@@ -218,7 +166,7 @@ def test_the_eleven_kernels_are_phases(emulate):
 def test_what_does_not_fit_is_a_sentence(monkeypatch, variant, tuning, layers, sentence):
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
     monkeypatch.setattr(cuda_kernels, "texture", lambda table: table)
-    case = case_of(variant, tuning, layers=layers, images=1)
+    case = epochs.case_of(variant, tuning, layers=layers, images=1)
     device = elementary.device()
     device.empty = np.empty  # nothing is written to it
     problem = make_problem(backprop, case, device)
@@ -227,11 +175,11 @@ def test_what_does_not_fit_is_a_sentence(monkeypatch, variant, tuning, layers, s
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
 @pytest.mark.parametrize("images", [1, 17, 1000])
-@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("layers", epochs.LAYERS)
 @pytest.mark.parametrize("variant", CHOICES)
-def test_every_form_is_right_on_a_gpu(digits, exact, variant, layers, images, dtype):
+def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     for tuning, block in zip(forms(variant), itertools.cycle((32, 1024, 96, 256, 512))):
-        case = case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
-        assert failures(case, digits, exact, cuda) == [], case.key
+        case = epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
+        assert epochs.failures(case, cuda) == [], case.key

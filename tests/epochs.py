@@ -1,0 +1,69 @@
+"""Epochs of `backprop` by variants for a card: on a card, or by kernels that were compiled for the CPU."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import elementary
+import sanitized
+from ladder.catalogue import workloads
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
+from ladder.harness import validation
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.workloads import backprop
+from ladder.workloads.backprop import reference
+
+LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10", "784-10")
+DTYPES = ("float32", "float64")
+
+
+@functools.cache
+def digits():
+    """The offline digits."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_digits(Path(folder))
+        return dataset.load(Path(folder))
+
+
+@functools.cache
+def exact(sizes):
+    """The reference of sizes, given as pairs."""
+    return reference.compute(dict(sizes), digits())
+
+
+def case_of(variant, tuning, **sizes):
+    given = {"layers": LAYERS[0], "images": 17, "epochs": 2, "source": "digits"} | sizes
+    return sanitized.case("backprop", variant, tuning, **given, rate=1 / given["images"])
+
+
+def failures(case, device):
+    """The names of the checks that fail, over all epochs."""
+    sizes, found = case.sizes, []
+    problem, due = make_problem(backprop, case, device), exact(tuple(backprop.reference_sizes(sizes).items()))
+    staged = device.staging(problem.inputs)
+    steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
+    for round in range(backprop.rounds(sizes)):
+        written = backprop.fill(staged, sizes, round, digits())
+        device.upload(staged, {name: problem.inputs[name] for name in written})
+        validation.poison(problem.outputs)
+        in_order(steps.prepare)()
+        steps.timed()()
+        inputs, outputs = (
+            {name: device.to_host(array) for name, array in arrays.items()}
+            for arrays in (problem.inputs, problem.outputs)
+        )
+        checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), due, workloads.precision(case))
+        found += [check.name for check in checks if not check.passed]
+    return found
+
+
+def emulated(case):
+    """The same on a stand-in for a card, where nothing may be written beyond an array."""
+    device = elementary.device()
+    found = failures(case, device)
+    assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)
+    return found
