@@ -59,8 +59,14 @@ class Kernels:
 @functools.cache
 def kernels(variant, dtype, **tuning):
     """The Kernels of a version of `descent_kernel`, compiled once in a process."""
+    names = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum", "gemv"
     with tempfile.TemporaryDirectory() as folder:
-        return Kernels(Path(folder), "elementary.cpp", "descent_kernel", variant, dtype, **tuning)
+        return Kernels(Path(folder), "named.cpp", "descent_kernel", variant, dtype, named(names), **tuning)
+
+
+def named(names, dynamic=0):
+    """The macros of `named.cpp` for kernels of these names, whose blocks have so many bytes of dynamic memory."""
+    return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
 class Index(ctypes.Structure):

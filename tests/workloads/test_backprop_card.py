@@ -1,0 +1,95 @@
+"""The fast variants of back-propagation for a card: on the CPU in emulation and on a GPU."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import elementary
+import epochs
+from ladder.devices import cuda
+from ladder.workloads.backprop import cuda_fused
+from ladder.workloads.mlp import products
+
+pytestmark = pytest.mark.xdist_group("backprop_card")  # its kernels are compiled once
+MOST_SHARED = 232448  # bytes that a block may have on an H200
+KERNELS = {
+    "cuda": ("gather", "sigmoid", "output", "slope", "add_up", "scale", "add"),
+    "cuda_fused": ("learn", "change", "update"),
+}
+
+
+@functools.cache
+def kernels(variant, dtype, names=(), **tuning):
+    """The kernels of a variant, compiled for the CPU once."""
+    defined = elementary.named(names or KERNELS[variant], MOST_SHARED if variant == "cuda_fused" else 0)
+    with tempfile.TemporaryDirectory() as folder:
+        return elementary.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, defined, **tuning)
+
+
+@pytest.fixture
+def fused(monkeypatch):
+    """A function that puts the kernels of `cuda_fused` for a tiling and a math in a card's place."""
+
+    def put(dtype, tiling, math="default"):
+        names = tuple(f"{name}_tf32" if math == "tf32" and name != "update" else name for name in KERNELS["cuda_fused"])
+        monkeypatch.setattr(cuda, "kernel", kernels("cuda_fused", dtype, names, **tiling).get)
+        monkeypatch.setattr(cuda, "multiprocessors", lambda: 3)
+        monkeypatch.setattr(cuda_fused, "address", lambda array: array.ctypes.data)
+        monkeypatch.setattr(cuda_fused, "table", lambda rows: np.array(rows, np.int64))
+        monkeypatch.setattr(cuda_fused, "launch", launched)
+
+    return put
+
+
+def launched(kernel, grid, block, arguments, shared):
+    return functools.partial(kernel, grid, block, arguments, shared_mem=shared)
+
+
+def numpy_products(name):
+    """Products by form, as a variant of `gemm` gives them, by NumPy."""
+
+    def of(form):
+        def multiply(a, b, out, c=None):
+            found = (a.T if form == "tn" else a) @ (b.T if form == "nt" else b)
+            out[...] = found if c is None else found + c
+
+        return multiply
+
+    return {form: of(form) for form in ("nn", "tn", "nt")}
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@elementary.needs_compiler
+def test_what_lies_between_products_is_right_in_emulation(monkeypatch, dtype):
+    monkeypatch.setattr(cuda, "kernel", kernels("cuda", dtype).get)
+    monkeypatch.setattr(products, "of", numpy_products)
+    for layers, images in (("784-20-10", 17), ("784-33-17-9-10", 1), ("784-33-40-10", 300)):
+        case = epochs.case_of("cuda", {"product": "cublas", "graph": "off"}, layers=layers, images=images, dtype=dtype)
+        assert epochs.emulated(case) == [], case.key
+
+
+FORMS = {
+    "cuda_fused": ({}, {"graph": "off"}, {"math": "tf32"}),
+    "cuda": tuple(
+        {"product": product, "graph": graph}
+        for product in ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
+        for graph in ("off", "on")
+    ),
+    "pytorch_cuda": tuple({"graph": graph, "math": math} for graph in ("off", "on") for math in ("default", "tf32")),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("images", [1, 17, 1000])
+@pytest.mark.parametrize("layers", epochs.LAYERS)
+@pytest.mark.parametrize("variant", FORMS)
+def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
+    if variant == "pytorch_cuda":
+        pytest.importorskip("torch", reason="waits for PyTorch")
+    for tuning in FORMS[variant]:
+        case = epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
+        assert epochs.failures(case, cuda) == [], case.key
