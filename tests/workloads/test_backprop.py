@@ -1,6 +1,7 @@
 """Back-propagation: gradients against finite differences, trajectories of every variant, faults noticed."""
 
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -20,7 +21,13 @@ from ladder.workloads.backprop import reference
 pytestmark = pytest.mark.xdist_group("backprop")  # its functions are compiled once
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
 IN_C = ("before", "loop_order", "temporaries", "fusion", "associativity")
-VARIANTS = [*(pytest.param(name, marks=NEEDS_GCC) for name in (*IN_C, "openmp")), "blas", "numpy_loop"]
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+VARIANTS = [
+    *(pytest.param(name, marks=NEEDS_GCC) for name in (*IN_C, "openmp", "tuned")),
+    "blas",
+    "numpy_loop",
+    pytest.param("pytorch", marks=NEEDS_TORCH),
+]
 LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10")
 DTYPES = ("float64", "float32")
 SMALL = {"layers": "784-13-7-10", "images": 130, "epochs": 3, "rate": 0.005, "source": "digits"}

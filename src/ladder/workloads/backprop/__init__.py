@@ -30,12 +30,14 @@ RUNGS = {
     "fusion": "one loop over patterns from the first product to the deltas",
     "associativity": "fewer operations: factors out of sums, derivatives from values",
     "openmp": "patterns shared among OpenMP threads by a schedule, sums over patterns by atomics or otherwise",
+    "tuned": "blocks of patterns that stay in the second cache, products on tiles of registers, the rest fused",
     "blas": "the products as those of matrices, by the BLAS of SciPy",
     "cuda_flat": "on the card, a thread a unit and pattern, the ragged data of all layers in one flat array",
     "cuda_kernels": "the eleven kernels of the earlier study, by the memory that each of them uses",
     "cuda": "products by a CUDA variant of gemm, everything else fused, an epoch as a graph",
     "cuda_fused": "three kernels, activations and deltas in shared memory, in TF32 on tensor cores",
     "numpy_loop": "peer: written by hand in NumPy",
+    "pytorch": "peer: PyTorch on the CPU",
     "pytorch_cuda": "peer: PyTorch on a GPU, eager, as a graph, compiled",
 }
 SIZES = {

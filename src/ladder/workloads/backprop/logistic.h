@@ -1,0 +1,71 @@
+/* 1 / (1 + exp(-z)) on vectors, for which gcc has no call of libm's without fast mathematics. exp(x) as in Cephes
+   (https://netlib.org/cephes): x = n ln 2 + r with n whole and |r| <= ln 2 / 2, where ln 2 comes in two parts so that r
+   is exact to the last bit; exp(r) is its Taylor polynomial, cut where the rest is below half a unit in the last place;
+   and 2^n is written into the exponent's bits. */
+#pragma once
+#include "tile.h"
+
+#if FLOAT64
+typedef long Whole __attribute__((vector_size(VECTOR)));
+#define MOST_EXPONENT 708
+#define LN2_HIGH 0.693147180369123816490
+#define LN2_LOW 1.90821492927058770002e-10
+#define MANTISSA 52
+#define BIAS 1023
+#define DEGREE 13
+#else
+typedef int Whole __attribute__((vector_size(VECTOR)));
+#define MOST_EXPONENT 87
+#define LN2_HIGH 0.693359375f
+#define LN2_LOW -2.12194440e-4f
+#define MANTISSA 23
+#define BIAS 127
+#define DEGREE 7
+#endif
+
+static inline Vector all(REAL value)
+{
+    return value - (Vector){};
+}
+
+/* One or the other, element by element. */
+static inline Vector chosen(Whole is_first, Vector first, Vector second)
+{
+    return (Vector)((is_first & (Whole)first) | (~is_first & (Whole)second));
+}
+
+/* 1 / k! */
+static const REAL TAYLOR[] = {1,
+                              1,
+                              1. / 2,
+                              1. / 6,
+                              1. / 24,
+                              1. / 120,
+                              1. / 720,
+                              1. / 5040,
+                              1. / 40320,
+                              1. / 362880,
+                              1. / 3628800,
+                              1. / 39916800,
+                              1. / 479001600,
+                              1. / 6227020800};
+
+/* Of aligned values, whole vectors; arguments beyond normal numbers count as the nearest one within. */
+static void logistic(REAL *values, long count)
+{
+    const REAL most = MOST_EXPONENT, per_ln2 = 1.44269504088896340736;
+    for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++) {
+        Vector x = -*each;
+        x = chosen(x > most, all(most), x);
+        x = chosen(x < -most, all(-most), x);
+        /* Rounded to the nearest whole number, which is above 0 where the conversion cuts. */
+        const Whole n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Whole) - BIAS;
+        const Vector whole = __builtin_convertvector(n, Vector);
+        const Vector rest = (x - whole * (REAL)LN2_HIGH) - whole * (REAL)LN2_LOW;
+        Vector exponential = all(TAYLOR[DEGREE]);
+#pragma GCC unroll 16
+        for (int k = DEGREE - 1; k >= 0; k--)
+            exponential = exponential * rest + TAYLOR[k];
+        *each = 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
+    }
+}

@@ -1,0 +1,91 @@
+"""Peer: the same training in PyTorch on the CPU, `block` patterns at a time.
+
+`gradients` are found by `autograd`, as most users write it, or `by_hand`: the formulas of the layers, on tensors that
+are made once. PyTorch's optimizers keep other steps than dW, whose two lines are written out.
+"""
+
+import itertools
+from typing import Literal
+
+import torch
+
+DEVICE = "host"
+RUNTIME = "torch"
+PEER = True
+REQUIRES = ("torch",)
+LIMITS = {"block": (1, 65536)}
+
+
+def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536):
+    """The timed epoch; weights and steps share their memory with the problem's arrays."""
+    torch.set_num_threads(threads)
+    weights, steps = ([split(torch.from_numpy(one)) for one in named(problem, name)] for name in ("w", "dw"))
+    add = {"autograd": autograd, "by_hand": by_hand}[gradients](problem, weights, steps, block)
+    parameters, changes = list(itertools.chain(*weights)), list(itertools.chain(*steps))
+    blocks, error = torch.from_numpy(problem.ranpat).split(block), torch.from_numpy(problem.error)
+
+    @torch.no_grad()
+    def epoch():
+        error.zero_()
+        torch._foreach_mul_(changes, problem.sizes["momentum"])
+        for rows in blocks:
+            error.add_(add(rows))
+        torch._foreach_add_(parameters, changes)
+
+    return epoch
+
+
+def named(problem, name):
+    """The problem's arrays w1, w2, ... of a name."""
+    return [getattr(problem, f"{name}{layer}") for layer in range(1, problem.sizes["layers"].count("-") + 1)]
+
+
+def split(tensor):
+    """The bias and the weights of a layer."""
+    return tensor[0], tensor[1:]
+
+
+def autograd(problem, weights, steps, block):
+    """A function that adds the gradients of some patterns to the steps, as PyTorch finds them, and returns the error."""
+    images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
+    leaves = [one.requires_grad_() for pair in weights for one in pair]
+    changes = list(itertools.chain(*steps))
+
+    def add(rows):
+        with torch.enable_grad():
+            out = images[rows]
+            for bias, weight in weights:
+                out = torch.sigmoid(torch.addmm(bias, out, weight))
+            loss = 0.5 * torch.nn.functional.mse_loss(out, targets[rows], reduction="sum")
+            found = torch.autograd.grad(loss, leaves)
+        torch._foreach_add_(changes, found, alpha=-problem.sizes["rate"])
+        return loss.detach()
+
+    return add
+
+
+def by_hand(problem, weights, steps, block):
+    """The same by the formulas of the layers, without memory that is new for every block."""
+    images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
+    widths = [images.shape[1], *(len(bias) for bias, _ in weights)]
+    most, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
+    outs, deltas = ([images.new_empty(most, width) for width in widths] for _ in range(2))
+
+    def add(rows):
+        out, delta = ([one[: len(rows)] for one in every] for every in (outs, deltas))
+        torch.index_select(images, 0, rows, out=out[0])
+        torch.index_select(targets, 0, rows, out=delta[-1])
+        for below, above, (bias, weight) in zip(out, out[1:], weights, strict=False):
+            torch.addmm(bias, below, weight, out=above).sigmoid_()
+        delta[-1].sub_(out[-1])
+        error = 0.5 * delta[-1].square().sum()
+        for layer in range(len(weights), 0, -1):
+            slope(delta[layer], out[layer], grad_input=delta[layer])
+            bias, weight = steps[layer - 1]
+            weight.addmm_(out[layer - 1].t(), delta[layer], alpha=problem.sizes["rate"])
+            bias.add_(delta[layer].sum(dim=0), alpha=problem.sizes["rate"])
+            if layer > 1:
+                torch.mm(delta[layer], weights[layer - 1][1].t(), out=delta[layer - 1])
+        return error
+
+    return add

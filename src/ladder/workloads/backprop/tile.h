@@ -1,0 +1,124 @@
+/* Products of small matrices, C += A B, by tiles of C that stay in registers. Rows of B and C are whole vectors, aligned;
+   A is read element by element through the addresses of its rows, wherever these lie, as it is or transposed. */
+#pragma once
+
+/* How vectors are passed depends on the flags; here functions that take them are inline. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+typedef REAL Vector __attribute__((vector_size(VECTOR)));
+#define LANES ((long)(VECTOR / sizeof(REAL)))
+
+/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A have a register each. */
+#define ROWS 3
+#if __AVX512VL__
+#define MOST 7 /* of 32 */
+#else
+#define MOST 3 /* of 16 */
+#endif
+
+/* Without it gcc reads a row of B again for every row of A, more than the ports for loads give. */
+#if VECTOR <= 16 || (__AVX__ && VECTOR <= 32) || __AVX512VL__
+#define IN_REGISTER(vector) __asm__("" : "+v"(vector))
+#else
+#define IN_REGISTER(vector)
+#endif
+
+/* The terms whose rows of B, one below the other, take half of a first cache of 32 KiB. */
+#define HALF_CACHE (16384 / (long)sizeof(REAL))
+
+/* Numbers rounded up to whole vectors. */
+static inline long padded(long count)
+{
+    return (count + LANES - 1) / LANES * LANES;
+}
+
+/* C += A B on `rows` rows and `vectors` vectors of C. Element (r, k) of A is a[r][at + k]; transposed, a[k][at + r]. */
+static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *const *a, long at, const Vector *b,
+                                                       long stride, long terms, int rows, int vectors, int transposed)
+{
+    Vector sums[ROWS][MOST];
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            sums[r][v] = c[r * stride + v];
+    for (long k = 0; k < terms; k++) {
+        Vector row[MOST];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++) {
+            row[v] = b[k * stride + v];
+            IN_REGISTER(row[v]);
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r++) {
+            const REAL x = transposed ? a[k][at + r] : a[r][at + k];
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; v++)
+                sums[r][v] += x * row[v];
+        }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; v++)
+            c[r * stride + v] = sums[r][v];
+}
+
+/* `tile` for numbers that the compiler doesn't know: a copy of the code for each width; the last rows one by one. */
+static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *const *a, long at, const Vector *b,
+                                                        long stride, long terms, long rows, long vectors,
+                                                        int transposed)
+{
+#define OF_WIDTH(width)                                                                              \
+    case width:                                                                                      \
+        if (rows >= ROWS)                                                                            \
+            tile(c, a, at, b, stride, terms, ROWS, width, transposed);                               \
+        else                                                                                         \
+            for (long r = 0; r < rows; r++)                                                          \
+                tile(c + r * stride, transposed ? a : a + r, transposed ? at + r : at, b, stride, terms, 1, width, \
+                     transposed);                                                                    \
+        break;
+    switch (vectors) {
+        OF_WIDTH(1)
+        OF_WIDTH(2)
+        OF_WIDTH(3)
+#if MOST > 3
+        OF_WIDTH(4)
+        OF_WIDTH(5)
+        OF_WIDTH(6)
+        OF_WIDTH(7)
+#endif
+    }
+#undef OF_WIDTH
+}
+
+/* C += A B on `rows` x `stride`: terms as many at a time as stay in the first cache, strips of nearly the same width. */
+static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
+                                                          long rows, long stride, long terms, int transposed)
+{
+    const long vectors = stride / LANES, strips = (vectors + MOST - 1) / MOST;
+    const long most = HALF_CACHE / stride > 16 ? HALF_CACHE / stride : 16;
+    for (long k = 0; k < terms; k += most)
+        for (long s = 0; s < strips; s++) {
+            const long left = vectors * s / strips, width = vectors * (s + 1) / strips - left;
+            const long count = most < terms - k ? most : terms - k;
+            Vector *to = (Vector *)c + left;
+            const Vector *from = (const Vector *)b + k * vectors + left;
+            for (long r = 0; r < rows; r += ROWS)
+                strip(to + r * vectors, transposed ? a + k : a + r, transposed ? at + r : k, from, vectors, count,
+                      rows - r, width, transposed);
+        }
+}
+
+static __attribute__((noinline)) void multiply_add(REAL *c, const REAL *const *a, const REAL *b, long rows, long stride,
+                                                   long terms)
+{
+    product(c, a, 0, b, rows, stride, terms, 0);
+}
+
+/* From column `at` of A, as many as there are rows of C. */
+static __attribute__((noinline)) void multiply_add_transposed(REAL *c, const REAL *const *a, long at, const REAL *b,
+                                                              long rows, long stride, long terms)
+{
+    product(c, a, at, b, rows, stride, terms, 1);
+}

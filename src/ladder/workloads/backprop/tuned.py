@@ -1,0 +1,37 @@
+"""The best on the host in C: blocks of patterns, tiles of registers, all steps of a block one after the other.
+
+A block's activations, its deltas, the weights and their changes stay in the second cache, so that memory is read once
+for every image. Products are tiles of 4 patterns by up to 7 vectors, whose sums stay in registers; patterns are read
+where they lie, by `ranpat`. Every thread has a block at a time and sums of its own, which are added up at the end.
+`vector` is the length of a vector in bytes: that of the machine's registers, or shorter where layers are ragged. Bound
+by the multiply-adds of the products.
+"""
+
+import ctypes
+from typing import Literal
+
+from ladder.workloads.backprop import in_c
+
+DEVICE = "host"
+RUNTIME = "openmp"
+PROGRAMS = ("gcc",)
+SOURCE = "tuned.c"
+MACROS = ("vector",)
+LIMITS = {"block": (1, 4096)}
+
+
+def setup(
+    problem,
+    *,
+    threads: int,
+    block: int = 96,
+    vector: int = 32,
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+):
+    """The steps of an epoch: the blocks, and what follows their sums."""
+    program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)
+    program.library.workspace.restype = ctypes.c_long
+    size = program.library.workspace(ctypes.byref(program.network), ctypes.c_long(block))
+    program.sums = problem.device.empty((size,), problem.sizes["dtype"])
+    program.network.sums = program.sums.ctypes.data
+    return [program.step("patterns", "patterns", block), program.step("update", "update", block)]
