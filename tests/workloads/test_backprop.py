@@ -114,8 +114,8 @@ def test_the_error_falls_in_every_epoch(digits, exact):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("images", [1, 17, 1000])
-@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("layers", [LAYERS[-1], *(pytest.param(one, marks=pytest.mark.slow) for one in LAYERS[:-1])])
+@pytest.mark.parametrize("images", [17, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 1000))])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, images, dtype):
     sizes = complete(layers=layers, images=images, dtype=dtype, rate=1 / images, epochs=2)
@@ -124,9 +124,28 @@ def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, im
 
 @NEEDS_GCC
 @pytest.mark.parametrize("flags", ["O2", "O3", "unroll", "fast", "all", "bounds"])
-@pytest.mark.parametrize("variant", IN_C)
+@pytest.mark.parametrize(
+    "variant", ["before", *(pytest.param(name, marks=pytest.mark.slow) for name in (*IN_C[1:], "openmp", "tuned"))]
+)
 def test_flags_keep_the_trajectory(digits, exact, variant, flags):
     assert trained(complete(), digits, exact, variant, flags=flags) == []
+
+
+@NEEDS_GCC
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("flags", ["native", pytest.param("O2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("vector", "block"), [(32, 17), (64, 4096), pytest.param(16, 1, marks=pytest.mark.slow)])
+def test_tiles_and_blocks_of_any_size_are_right(digits, exact, vector, block, flags, dtype):
+    """Layers that take several strips of tiles, and such as fill no vector."""
+    sizes = complete(layers="784-129-3-65-10", dtype=dtype)
+    assert trained(sizes, digits, exact, "tuned", vector=vector, block=block, flags=flags) == []
+
+
+@NEEDS_TORCH
+@pytest.mark.parametrize("gradients", ["autograd", "by_hand"])
+@pytest.mark.parametrize("block", [17, 65536])
+def test_pytorch_is_right_in_every_form(digits, exact, gradients, block):
+    assert trained(complete(), digits, exact, "pytorch", gradients=gradients, block=block) == []
 
 
 @NEEDS_GCC
@@ -138,7 +157,7 @@ def test_every_way_to_add_up_over_patterns_is_right(digits, exact, error, update
 
 
 @pytest.mark.parametrize("block", [1, 17, 130, 4096])
-def test_blocks_of_any_size_are_right(digits, exact, block):
+def test_blocks_of_any_size_are_right_in_blas(digits, exact, block):
     assert trained(complete(), digits, exact, "blas", block=block) == []
 
 
@@ -192,11 +211,11 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("images", [17, 1000])
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    ("fault", "dtype"),
+    [(fault, dtype) for fault in FAULTS for dtype in DTYPES if (fault, dtype) != ("float32 as float64", "float32")],
+)
 def test_a_fault_is_noticed(digits, exact, fault, dtype, images):
-    if fault == "float32 as float64" and dtype == "float32":
-        pytest.skip("waits for no hardware: it would be no fault")
     sizes = complete(images=images, rate=1 / images, dtype=dtype)
     problem = problem_of(sizes)
     found = failures(sizes, digits, exact, lambda: faulty(fault)(problem, sizes), problem)

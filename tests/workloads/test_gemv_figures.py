@@ -5,14 +5,13 @@ import numpy as np
 from drawings import MACHINES, ON_RANKS, THREADS, draw, tables, words
 
 
-def test_a_bound_thread_is_another_method_for_each_binding():
+def test_every_binding_of_threads_and_every_schedule_is_another_method():
     figure = draw("gemv_time", tables("gemv_time"))
-    shown = words(figure)
-    assert {"OpenMP loops", "OpenMP, bound spread", "OpenMP, bound close", "BLAS"} <= set(shown)
-    assert (
-        sum(line.get_linestyle() != "None" for line in figure.axes[0].lines if len(line.get_xdata()) == len(THREADS))
-        == 4
-    )
+    methods = {"OpenMP loops", "OpenMP, bound spread", "OpenMP, bound close", "BLAS"}
+    methods |= {f"C, {schedule} schedule" for schedule in ("static", "dynamic", "guided")}
+    assert methods <= set(words(figure))
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == len(THREADS)]
+    assert sum(line.get_linestyle() != "None" for line in lines) == len(methods)
 
 
 def test_a_product_of_all_cores_is_held_against_what_reading_reaches():

@@ -19,6 +19,7 @@ VERBS = (
     "table",
     "figure",
     "compare",
+    "train",
     "publish",
     "numbers",
     "tables",

@@ -113,6 +113,11 @@ def fill(inputs, sizes, round, data):
     return list(inputs)
 
 
+def state(sizes):
+    """The names of the inputs that an epoch leaves for the next one: weights and steps."""
+    return [f"{name}{layer}" for name in ("w", "dw") for layer in range(1, len(reference.widths(sizes)))]
+
+
 def cost(sizes):
     """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it must move."""
     widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize

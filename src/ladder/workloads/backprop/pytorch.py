@@ -46,7 +46,7 @@ def split(tensor):
 
 
 def autograd(problem, weights, steps, block):
-    """A function that adds the gradients of some patterns to the steps, as PyTorch finds them, and returns the error."""
+    """A function that adds the gradients of some patterns to the steps, by autograd, and returns the error."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     leaves = [one.requires_grad_() for pair in weights for one in pair]
     changes = list(itertools.chain(*steps))
@@ -67,9 +67,9 @@ def autograd(problem, weights, steps, block):
 def by_hand(problem, weights, steps, block):
     """The same by the formulas of the layers, without memory that is new for every block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
-    widths = [images.shape[1], *(len(bias) for bias, _ in weights)]
     most, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
-    outs, deltas = ([images.new_empty(most, width) for width in widths] for _ in range(2))
+    widths = [len(bias) for bias, _ in weights]
+    outs, deltas = ([images.new_empty(most, width) for width in [first, *widths]] for first in (images.shape[1], 0))
 
     def add(rows):
         out, delta = ([one[: len(rows)] for one in every] for every in (outs, deltas))

@@ -145,12 +145,14 @@ static void change(const Layer *at, const REAL *const *below, long count, const 
     }
 }
 
-/* Sums over all patterns: the error, and every thread's changes. */
+/* Sums over all patterns: the error, and every thread's changes. The threads' errors are added up in their order, so
+   that the last bit is the same in every run. */
 void patterns(const Network *net, long block)
 {
-    REAL error = 0;
-#pragma omp parallel num_threads(net->threads) reduction(+ : error)
+    REAL errors[net->threads];
+#pragma omp parallel num_threads(net->threads)
     {
+        REAL error = 0;
         const REAL *rows[block], *next[block];
         Layer layers[net->layers + 1];
         lay_out(layers, net, block, omp_get_thread_num());
@@ -177,8 +179,11 @@ void patterns(const Network *net, long block)
                 change(layers + layer, rows, count, next, layer == 1 ? ahead : 0);
             }
         }
+        errors[omp_get_thread_num()] = error;
     }
-    *net->error = (REAL)0.5 * error;
+    *net->error = 0;
+    for (long thread = 0; thread < net->threads; thread++)
+        *net->error += (REAL)0.5 * errors[thread];
 }
 
 /* The threads' changes are added up, and become those of the weights. */
