@@ -82,6 +82,15 @@ def test_no_flags_change_how_the_process_computes(flags):
 
 
 @NEEDS_GCC
+def test_a_library_brings_openmp_whose_threads_are_read_back_also_where_it_uses_none(tmp_path):
+    source, library = tmp_path / "plain.c", tmp_path / "plain.so"
+    source.write_text("int one(void) { return 1; }\n")
+    libraries.compile(source, libraries.options("dtype=float32,flags=O2"), library)
+    script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(open('/proc/self/maps').read())"
+    assert "libgomp" in subprocess.run([sys.executable, "-c", script, library], capture_output=True, text=True).stdout
+
+
+@NEEDS_GCC
 def test_an_index_out_of_bounds_is_noticed_where_it_is_asked_for(tmp_path):
     """The program stops at once, by an illegal instruction, rather than write where nothing is its own."""
     source, library = tmp_path / "beyond.c", tmp_path / "beyond.so"

@@ -139,7 +139,8 @@ def compile(source, options, path):
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
         log = call(source, [COMPILER, *options, *include, "-c", str(source), "-o", compiled])
-        call(source, [COMPILER, "-shared", "-fopenmp", compiled, "-o", library, "-lm"])
+        # OpenMP's library also where the source makes no use of it: its threads are read back from there.
+        call(source, [COMPILER, "-shared", "-fopenmp", "-Wl,--no-as-needed", compiled, "-o", library, "-lm"])
         library.replace(path)
     return log
 

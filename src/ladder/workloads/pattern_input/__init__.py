@@ -1,0 +1,94 @@
+"""Reading the patterns of a training: images of an IDX file become rows of numbers in [0, 1], as `backprop` takes them.
+
+A run opens the file, reads its bytes from where the operating system keeps them in memory, and writes every pixel
+divided by 255, which is compared bit by bit. The second round reads the file's last images.
+
+Shapes: path (4096,) uint8, the file's name as a text of C; first int64 (1,), the image to begin with; the output
+out (images, 784).
+"""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.data import dataset
+from ladder.errors import LadderError
+from ladder.harness.validation import compare
+from ladder.workloads.backprop import MOST, reference
+
+RUNGS = {
+    "serial": "one piece of the file after the other",
+    "openmp_tasks": "an OpenMP task for every block of images",
+}
+SIZES = {"images": int, "dtype": ("float32", "float64"), "source": ("mnist", "digits")}
+STATEFUL = False
+LONGEST = 4096  # bytes of a path, of which the last is 0
+PART = 4096  # images that are checked at once
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    if sizes["images"] > MOST[sizes["source"]]:
+        return f"images={sizes['images']} of pattern_input is more than {sizes['source']} has."
+    return None
+
+
+def data_set(sizes):
+    """The data set whose images are read."""
+    return sizes["source"]
+
+
+def load_data(folder):
+    """The path of the images for training, as bytes, and the images themselves, uint8."""
+    path = bytes(Path(folder, dataset.TRAIN_IMAGES).resolve())
+    if len(path) >= LONGEST:
+        raise LadderError(f"The path of {folder} is longer than the {LONGEST - 1} bytes that pattern_input takes.")
+    return SimpleNamespace(path=path, images=dataset.load(folder).train_images)
+
+
+def reference_sizes(sizes):
+    """None: the reference is computed inside the job."""
+    return None
+
+
+def rounds(sizes):
+    """Two: the second reads other images, unless all are read."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    inputs = {"path": ((LONGEST,), "uint8"), "first": ((1,), "int64")}
+    return inputs, {"out": ((sizes["images"], 784), sizes["dtype"])}
+
+
+def fill(inputs, sizes, round, data):
+    """Write where a round's images are, in place; the names of both inputs."""
+    inputs["path"][...] = 0
+    inputs["path"][: len(data.path)] = np.frombuffer(data.path, np.uint8)
+    inputs["first"][0] = first_of(sizes, round, data)
+    return list(inputs)
+
+
+def first_of(sizes, round, data):
+    """The image that a round begins with."""
+    return len(data.images) - sizes["images"] if round else 0
+
+
+def cost(sizes):
+    """A division for each pixel, its byte read and its number written."""
+    pixels = sizes["images"] * 784
+    return SimpleNamespace(
+        flops=pixels, bytes=pixels * (1 + np.dtype(sizes["dtype"]).itemsize), precision=sizes["dtype"]
+    )
+
+
+def check(sizes, inputs, outputs, round, data, exact, precision):
+    """Compare every number with the pixel's, which it must equal, part by part."""
+    first, found = first_of(sizes, round, data), []
+    for start in range(0, sizes["images"], PART):
+        end = min(start + PART, sizes["images"])
+        due = reference.scaled(data.images[first + start : first + end])
+        found.append(compare("patterns", outputs["out"][start:end], due, 0.0))
+    return [max(found, key=lambda one: one.error)], None

@@ -1,0 +1,20 @@
+/* A task for every `block` images, made by one thread and done by all. */
+#include "patterns.h"
+
+int read_all(const char *path, long first, long count, REAL *out, long threads, long block)
+{
+    const int file = open(path, O_RDONLY);
+    int is_read = file >= 0;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (long at = 0; at < count; at += block) {
+#pragma omp task firstprivate(at) shared(is_read)
+        if (!read_patterns(file, first + at, block < count - at ? block : count - at, out + at * PIXELS)) {
+#pragma omp atomic write
+            is_read = 0;
+        }
+    }
+    if (file >= 0)
+        close(file);
+    return is_read;
+}

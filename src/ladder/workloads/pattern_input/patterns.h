@@ -1,0 +1,22 @@
+/* Images of an IDX file as rows of numbers in [0, 1]; REAL is float or double. */
+#pragma once
+#include <fcntl.h>
+#include <unistd.h>
+
+#define HEADER 16  /* bytes: a magic number and three extents */
+#define PIXELS 784 /* of an image */
+#define PIECE 32   /* images whose bytes and numbers stay in the second cache */
+
+/* `count` images from `first` on; whether the file has them. */
+static int read_patterns(int file, long first, long count, REAL *out)
+{
+    unsigned char pixels[PIECE * PIXELS];
+    for (long done = 0; done < count; done += PIECE) {
+        const long size = (PIECE < count - done ? PIECE : count - done) * PIXELS;
+        if (pread(file, pixels, size, HEADER + (first + done) * PIXELS) != size)
+            return 0;
+        for (long i = 0; i < size; i++)
+            out[done * PIXELS + i] = pixels[i] / 255.0f;
+    }
+    return 1;
+}
