@@ -28,11 +28,12 @@ def empty(what):
     return figure
 
 
-def bands(figure, counts, beside=3, inches=None):
+def bands(figure, counts, beside=3, inches=None, widths=None):
     """Axes per machine: {machine: [axes]} for {machine: number of panels}, the machine's name above its panels.
 
     Machines stand side by side, up to `beside` of them, where none has more than one panel; else below each other, up
-    to three panels in a row. Where they do, `inches`, by machine, says how the height is shared if not by rows.
+    to three panels in a row. Where they do, `inches`, by machine, says how the height is shared if not by rows;
+    `widths` says how a row's panels share the width.
     """
     narrow = max(counts.values()) == 1
     columns = min(len(counts), beside) if narrow else 1
@@ -42,7 +43,7 @@ def bands(figure, counts, beside=3, inches=None):
     names, found = wrapped(counts, 84 // columns), {}
     for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
         headline(part, name)
-        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False)
+        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
         found[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()

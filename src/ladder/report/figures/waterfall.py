@@ -1,19 +1,22 @@
 """The waterfall of a ladder: its rungs downwards, their times along, and what each gains over the one above.
 
 Every process is a dot, its median, since processes come in states that one interval would hide. A tick is the time that
-a model predicts, a line the ceiling.
+a model predicts, a line the ceiling. Where the parts of a rung's time are known, their shares stand beside it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.statistics import claims
 
-INCHES = 0.148  # height of a rung
+INCHES = 0.148  # height of a rung, where that leaves room
+TALLEST = 9.0  # of all panels together
+WIDTHS = (1.9, 1)  # of a panel, and of the shares beside it
 AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
 SPREAD = 0.6  # of a rung's height, over which its processes are spread
@@ -24,7 +27,10 @@ CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 
 @dataclass(frozen=True)
 class Rung:
-    """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None."""
+    """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None.
+
+    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known.
+    """
 
     label: str
     method: str
@@ -32,26 +38,40 @@ class Rung:
     predicted: float | None
     converged: bool
     is_peer: bool = False
+    parts: dict = field(default_factory=dict)
 
 
-def figure(found, what, ceiling):
+def figure(found, what, ceiling, colours=None):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
-    `what` says whose time it is, in front of the problem, `ceiling` what the line is.
+    `what` says whose time it is, in front of the problem, `ceiling` what the line is. With `colours`, {part: colour},
+    the shares of the parts of a rung's time are beside it.
     """
-    tall = {name: INCHES * (len(rungs) + GAP) + AROUND for name, (_, rungs, _) in found.items()}
-    drawn = layout.new(0.3 + sum(tall.values()))
-    bands = layout.bands(drawn, dict.fromkeys(found, 1), beside=1, inches=tall)
+    tall, legend = heights(found), 0.3 + (0.15 if colours else 0)
+    drawn = layout.new(legend + sum(tall.values()))
+    counts = dict.fromkeys(found, 2 if colours else 1)
+    bands = layout.bands(drawn, counts, beside=1, inches=tall, widths=WIDTHS if colours else None)
     for name, (problem, rungs, least) in found.items():
-        (axes,) = bands[name]
+        axes, *beside = bands[name]
         fill(axes, rungs, least)
         axes.set_xlabel(f"{what}, {problem}")
-    share([axes for (axes,) in bands.values()])
+        for other in beside:
+            fill_shares(other, axes, rungs, colours)
+    share([axes for axes, *_ in bands.values()])
     every = [rung for _, rungs, _ in found.values() for rung in rungs]
     lines = [(None, any(least for *_, least in found.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
-    layout.legend(drawn, [dot(), *entries(lines)], all(rung.converged for rung in every))
+    shown = {part for rung in every for part in rung.parts}
+    patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in shown]
+    layout.legend(drawn, [dot(), *entries(lines), *patches], all(rung.converged for rung in every))
     return drawn
+
+
+def heights(found):
+    """Inches of every machine's panel: rungs are lower where there are too many for a page."""
+    lines = {name: len(rungs) + GAP for name, (_, rungs, _) in found.items()}
+    inches = min(INCHES, (TALLEST - AROUND * len(found)) / sum(lines.values()))
+    return {name: inches * count + AROUND for name, count in lines.items()}
 
 
 def share(panels):
@@ -63,7 +83,7 @@ def share(panels):
 
 def fill(axes, rungs, least):
     """The rungs of a machine, with the median's time beside each and its gain between it and the one above."""
-    places = [at + GAP * rung.is_peer for at, rung in enumerate(rungs)]
+    places = places_of(rungs)
     dots = pd.DataFrame(
         {"method": rung.method, "seconds": seconds, "at": place, "converged": rung.converged}
         for at, rung in zip(places, rungs, strict=True)
@@ -83,6 +103,28 @@ def fill(axes, rungs, least):
     scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5))
     axes.grid(axis="x")
     write(axes, places, rungs)
+
+
+def places_of(rungs):
+    """The height of every rung, from the top down."""
+    return [at + GAP * rung.is_peer for at, rung in enumerate(rungs)]
+
+
+def fill_shares(axes, beside, rungs, colours):
+    """The shares of the parts of every rung's time as stacked bars, at the heights of the panel beside."""
+    known = [(at, rung.parts, sum(rung.parts.values())) for at, rung in zip(places_of(rungs), rungs, strict=True)]
+    shares = [
+        {"at": at, "value": 100 * seconds / whole, "colour": colours[part]}
+        for at, parts, whole in known
+        for part, seconds in parts.items()
+    ]
+    if shares:
+        bars.stacked(axes, pd.DataFrame(shares))
+    axes.set_ylim(beside.get_ylim())
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("share of its parts (%)")
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    axes.spines["left"].set_visible(False)
 
 
 def spread(processes, at):

@@ -1,0 +1,15 @@
+"""The paper's chapter on back-propagation: what loops, flags, threads and the kernels of a card are worth."""
+
+ORDER = 35
+TITLE = "Back-propagation, loop by loop"
+TABLES = ("ladder", "verdicts", "flags", "kernels")
+LOOKS = {
+    "before": ("before tuning", "grey", (4, 0, 22), ""),
+    "loop_order": ("loop order", "red", (3, 0, 90), ""),
+    "temporaries": ("temporaries", "orange", (3, 0, 270), ""),
+    "fusion": ("fusion", "pink", (5, 0, 90), ""),
+    "associativity": ("associativity", "brown", (6, 0, 0), ""),
+    "tuned": ("tuned", "green", (4, 0, 0), ""),
+    "cuda_flat": ("CUDA, one flat array", "rose", (8, 0, 0), ""),
+    "cuda_kernels": ("CUDA, eleven kernels", "red", (9, 0, 0), ""),
+}

@@ -1,0 +1,37 @@
+"""What a machine has reached, for the model: as the tables of a study have it, and as figures are given it."""
+
+from ladder.report import roofs
+from ladder.report.study import best_rate
+from ladder.workloads.backprop.paper.model import Rates
+from ladder.workloads.fma.paper.ceilings import multiply_adds
+from ladder.workloads.gemm.paper.ceilings import products
+from ladder.workloads.stream.paper.ceilings import bandwidths
+
+
+def threads_of(row):
+    """The threads of a case, of which one without any counts as one."""
+    return int(row["threads_found"]) if row["device"] == "host" else 1
+
+
+def of_study(found, row):
+    """The rates for a case's row, from the tables of its machine."""
+    dtype = row["dtype"]
+    if row["device"] == "host":
+        threads = threads_of(row)
+        return Rates(roofs.arithmetic(found, dtype, threads), roofs.bandwidth(found, threads, kernel="read"))
+    fast = found.samples("ceiling_gpu_tf32", precision=row["precision"])
+    return Rates(
+        best_rate(fast, "flops") or roofs.card_arithmetic(found, dtype),
+        roofs.card_bandwidth(found, "read"),
+        best_rate(found.samples("ceiling_gpu_fma", dtype=dtype), "flops"),
+    )
+
+
+def of_ceilings(ceilings, row):
+    """The rates for a case's row, from its machine's ceilings."""
+    device, threads = row["device"], threads_of(row)
+    reading = bandwidths(ceilings, ("read",), device)
+    if device == "host":
+        return Rates(products(ceilings, row["dtype"], threads), reading.get(threads))
+    best = products(ceilings, row["precision"], None, device)
+    return Rates(best, max(reading.values(), default=None), multiply_adds(ceilings, row["dtype"], device))

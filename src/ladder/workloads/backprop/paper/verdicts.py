@@ -1,0 +1,186 @@
+"""What is claimed of back-propagation, by the earlier study and by our rungs, and what the measurements say to it."""
+
+from ladder.report import ratios, study
+from ladder.report.latex import code, digits, percent
+from ladder.report.verdict_table import Claim
+from ladder.statistics.claims import decide, quotient
+from ladder.workloads.backprop.paper import earlier, model, query, rates, rungs, varied
+
+STEPS = ("loop_order", "temporaries", "fusion", "associativity")
+ONE_ADDITION = "one addition a pattern"
+
+
+def claims(host, card):
+    """Every claim with its answer: those of the earlier study first."""
+    return [*of_the_earlier_study(host, card), *of_the_rungs(host, card)]
+
+
+def of_the_earlier_study(host, card):
+    """What the earlier study reports, and what its techniques are good for."""
+    return [
+        heaviest_block(host),
+        loop_order(host),
+        whole(host),
+        *(technique(host, name) for name in STEPS[1:]),
+        flags_alone(host),
+        bounds(host),
+        *on_threads(host),
+        *on_the_card(card),
+    ]
+
+
+def of_the_rungs(host, card):
+    """What our rungs claim."""
+    return [
+        hundredfold(host),
+        *against_peers(host),
+        fused(card),
+        floor(card),
+    ]
+
+
+def of_lines(found, one, other):
+    """The time of an epoch by one line of the ladder over that by another, each (variant, tuning)."""
+    return ratios.of(*(rungs.Line(variant, tuning).rows(found.ladder) for variant, tuning in (one, other)))
+
+
+def then(value):
+    """A ratio of the earlier study."""
+    return ratios.times(digits(value, 2))
+
+
+def said(what, ratio):
+    """An ablation as a cause, or None where it wasn't measured."""
+    return f"{what}: {ratios.latex(ratio)}" if ratio else None
+
+
+def heaviest_block(found):
+    rows = rungs.line("before").rows(found.ladder)
+    parts = found.phases
+    now = query.over_the_rest(rows, parts, "weight change")
+    claimed = earlier.WEIGHT_CHANGE / (earlier.BEFORE - earlier.WEIGHT_CHANGE)
+    cause = said("the products", query.over_the_rest(rows, parts, "products"))
+    text = "The weight change takes longer than all the rest"
+    return Claim("weight-change", text, then(claimed), f"{code('before')} by block", cause, decide(now, claimed))
+
+
+def loop_order(found):
+    now, flags = (
+        of_lines(found, ("before", {"flags": "O2"}), ("loop_order", {"flags": "O2"})),
+        by_flags(found, ("before", "all"), ("loop_order", "all")),
+    )
+    claimed = earlier.BEFORE / (earlier.BEFORE - earlier.LOOP_ORDER_SAVED)
+    text = "The order of loops is worth most of it"
+    return Claim("loop-order", text, then(claimed), "both rungs", said("with all flags", flags), decide(now, claimed))
+
+
+def whole(found):
+    now, techniques = (
+        of_lines(found, ("before", {"flags": "O2"}), ("associativity", {"flags": flags})) for flags in ("all", "O2")
+    )
+    text = "All techniques and flags on one thread"
+    claimed = earlier.BEFORE / earlier.AFTER
+    cause = said("without flags", techniques)
+    return Claim("whole", text, then(claimed), "both rungs", cause, decide(now, claimed))
+
+
+def by_flags(found, one, other):
+    """The time of one (rung, flags) over that of another, of the loops by flags."""
+    return ratios.of(*(study.where(found.flags, variant=variant, flags=flags) for variant, flags in (one, other)))
+
+
+def technique(found, name):
+    """A technique against the compiler: what it gains where both have the best of flags."""
+    above = STEPS[STEPS.index(name) - 1]
+    now, plain = (by_flags(found, (above, flags), (name, flags)) for flags in ("all", "O2"))
+    text = f"{code(name)} gains beyond all flags"
+    return Claim(f"technique/{name}", text, "", "both rungs by flags", said(f"at {code('O2')}", plain), decide(now, 1))
+
+
+def flags_alone(found):
+    now, techniques = (by_flags(found, ("before", "O2"), one) for one in (("before", "all"), ("associativity", "O2")))
+    text = "Flags alone speed up the untuned program"
+    needs, cause = f"{code('before')} by flags", said("techniques alone", techniques)
+    return Claim("flags-alone", text, "", needs, cause, decide(now, 1))
+
+
+def bounds(found):
+    now = by_flags(found, ("temporaries", "bounds"), ("temporaries", "O2"))
+    cause = "no pointer's bounds are known"
+    return Claim("bounds", "Bounds checks cost time", "", "a rung by flags", cause, decide(now, 1))
+
+
+def change(found, form, name, slower, faster):
+    """The time with one value of a tuning over that with another, the others being those of the form."""
+    return ratios.of(*varied.paired(*(form.rows(found.varied, **{name: value}) for value in (slower, faster))))
+
+
+def on_threads(found):
+    """The ways to share and to add up on threads."""
+    guided = said(code("guided"), change(found, varied.OPENMP, "schedule", "static", "guided"))
+    owner = said("rows owned by threads", change(found, varied.OPENMP, "update", "owner", "accumulators"))
+    told = (
+        ("atomic-update", "Sums of each thread beat atomic updates", "update", "atomic", "accumulators", owner),
+        ("atomic-error", "A reduction of the error beats atomics", "error", "atomic", "reduction", ONE_ADDITION),
+        ("schedule", "A dynamic schedule beats a static one", "schedule", "static", "dynamic", guided),
+        ("simd", "Asking for vectors helps", "simd", 0, 1, f"at {code('native')} flags"),
+    )
+    return [
+        Claim(key, text, "", "both tunings", cause, decide(change(found, varied.OPENMP, *values), 1))
+        for key, text, *values, cause in told
+    ]
+
+
+def on_the_card(found):
+    """The memories and the sums of the earlier study's kernels."""
+    kernels, flat = varied.KERNELS, varied.FLAT
+    readonly = said("read-only loads", change(found, kernels, "tables", "global", "readonly"))
+    native = said("over a native one a pattern", change(found, kernels, "error", "atomic", "block"))
+    told = (
+        ("index", "Offsets beat a walk through the layers", flat, "index", "walk", "offsets", "few layers to walk"),
+        ("shared", "Shared memory helps", kernels, "operands", "global", "shared", "a tile is read once a block"),
+        ("constant", "Constant memory helps", kernels, "scalars", "argument", "constant", "so do arguments lie there"),
+        ("texture", "Textures help", kernels, "tables", "global", "texture", readonly),
+        ("emulated", "One atomic a block beats emulated ones", kernels, "error", "emulated", "block", native),
+    )
+    return [
+        Claim(key, text, "", "both tunings", cause, decide(change(found, *values), 1))
+        for key, text, *values, cause in told
+    ]
+
+
+def hundredfold(found):
+    now = of_lines(found, ("before", {"flags": "O2"}), ("tuned", {"threads": 1}))
+    text = f"{code('tuned')} on one thread against {code('before')}"
+    return Claim("hundredfold", text, then(100), "both rungs", "tiles of registers", decide(now, 100))
+
+
+def against_peers(found):
+    """The best on the host against what others would use, on as many threads: the most."""
+    told = (("numpy_loop", {}, 1.5), ("pytorch", rungs.PYTORCH, 1.3))
+    for name, tuning, claimed in told:
+        both = (rungs.Line(*one).rows(found.ladder) for one in ((name, tuning), ("tuned", {})))
+        now = ratios.of(*varied.paired(*both))
+        text = f"{code('tuned')} is faster than {code(name)}"
+        yield Claim(f"peer/{name}", text, then(claimed), "both", "a block stays in the cache", decide(now, claimed))
+
+
+def fused(found):
+    now = of_lines(found, ("pytorch_cuda", rungs.PYTORCH_CUDA), ("cuda_fused", {"math": "default"}))
+    text = f"{code('cuda_fused')} is faster than compiled PyTorch"
+    return Claim("fused", text, then(1.3), "both", "fewer passes over memory", decide(now, 1.3))
+
+
+def floor(found):
+    rows = rungs.line("cuda_fused").rows(found.ladder)
+    now = over_floor(found, rows)
+    cause = f"{percent(1 / now.value, 2)} of the floor" if now else None
+    text = f"{code('cuda_fused')} takes at most twice the floor"
+    return Claim("floor", text, then(2), "the rung and ceilings", cause, decide(now, 1, 2))
+
+
+def over_floor(found, rows):
+    """The time of a case over its floor, which is known exactly; None without one."""
+    least = model.floor(rows.iloc[0], rates.of_study(found.found, rows.iloc[0])) if len(rows) else None
+    processes = study.processes(rows)
+    return quotient(processes, [[least]] * len(processes)) if least else None
