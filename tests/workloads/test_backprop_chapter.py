@@ -103,7 +103,7 @@ def test_the_chapter_speaks_of_one_machine_if_one_has_both_host_and_card():
     assert [one.found.subject for one in query.chosen(own)] == ["here", None]
     assert [one.found.subject for one in query.chosen(both)] == ["there (published)"] * 2
     no_host = changed(drop=lambda case: not on_card(case), machine="there (published)")
-    nothing = {name: {table: queries.NO_ROWS for table in found} for name, found in no_host.tables.items()}
+    nothing = {name: dict.fromkeys(found, queries.NO_ROWS) for name, found in no_host.tables.items()}
     apart = made_up.both(replace(own, tables=nothing | own.tables), no_host)
     assert [one.found.subject for one in query.chosen(apart)] == ["here", "there (published)"]
     said = numbers.numbers(apart)
