@@ -53,7 +53,7 @@ def figure(found, what, ceiling, colours=None):
     bands = layout.bands(drawn, counts, beside=1, inches=tall, widths=WIDTHS if colours else None)
     for name, (problem, rungs, least) in found.items():
         axes, *beside = bands[name]
-        fill(axes, rungs, least)
+        fill(axes, rungs, least, most=4 if beside else 7)
         axes.set_xlabel(f"{what}, {problem}")
         for other in beside:
             fill_shares(other, axes, rungs, colours)
@@ -81,8 +81,11 @@ def share(panels):
         axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def fill(axes, rungs, least):
-    """The rungs of a machine, with the median's time beside each and its gain between it and the one above."""
+def fill(axes, rungs, least, most):
+    """The rungs of a machine, with the median's time beside each and its gain between it and the one above.
+
+    `most` is how many times the axis names.
+    """
     places = places_of(rungs)
     dots = pd.DataFrame(
         {"method": rung.method, "seconds": seconds, "at": place, "converged": rung.converged}
@@ -100,7 +103,7 @@ def fill(axes, rungs, least):
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(places[-1] + 0.6, -0.6)
     ends = [*dots["seconds"], *(predicted for predicted, _ in known), *filter(None, [least])]
-    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5))
+    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), most)
     axes.grid(axis="x")
     write(axes, places, rungs)
 

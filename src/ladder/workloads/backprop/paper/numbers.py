@@ -137,7 +137,7 @@ def keyed():
         "cuda/one-by-one": rungs.Line("cuda", card["cuda"].tuning | {"graph": "off"}),
         "cuda_fused/tf32": rungs.line("cuda_fused", math="tf32"),
         "pytorch_cuda/tf32": rungs.line("pytorch_cuda", math="tf32"),
-        "pytorch_cuda/eager": rungs.Line("pytorch_cuda", rungs.PYTORCH_CUDA | {"form": "eager"}),
+        "pytorch_cuda/eager": rungs.Line("pytorch_cuda", rungs.PYTORCH_CUDA | {"graph": "off", "compiled": "off"}),
     }
     return host, card
 

@@ -9,7 +9,7 @@ from ladder.report.figures import formats
 MOST = "most"  # of the threads that were measured
 # What others would write.
 PYTORCH = {"gradients": "autograd"}
-PYTORCH_CUDA = {"form": "compiled", "math": "default"}
+PYTORCH_CUDA = {"graph": "on", "compiled": "on", "math": "default"}
 RELIEVES = {
     "before": "",
     "loop_order": "caches",
