@@ -55,6 +55,14 @@ def test_a_library_is_compiled_again_when_its_source_has_changed_and_only_then(m
 
 
 @NEEDS_GCC
+def test_a_library_that_never_calls_openmp_loads_its_runtime_so_that_threads_can_be_read_back():
+    """In a process of its own, since another library may have brought the runtime into this one."""
+    path = libraries.ensure("backprop", "before", "dtype=float32,flags=O2").resolve()
+    code = f"import ctypes; ctypes.CDLL({str(path)!r}); assert 'libgomp' in open('/proc/self/maps').read()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@NEEDS_GCC
 def test_the_report_tells_the_options_and_what_was_vectorised(tmp_path, monkeypatch):
     source = tmp_path / "sums.c"
     source.write_text(

@@ -36,6 +36,8 @@ FLAGS = {
 }
 DEFAULT = "native"
 ALWAYS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
+# OpenMP's runtime is loaded with a library that doesn't call it too, so that its threads can be read back.
+LINK = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
 SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
 # What it says of a line of the source.
 VECTORISED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
@@ -139,8 +141,7 @@ def compile(source, options, path):
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
         log = call(source, [COMPILER, *options, *include, "-c", str(source), "-o", compiled])
-        # OpenMP's library also where the source makes no use of it: its threads are read back from there.
-        call(source, [COMPILER, "-shared", "-fopenmp", "-Wl,--no-as-needed", compiled, "-o", library, "-lm"])
+        call(source, [COMPILER, *LINK, compiled, "-o", library, "-lm"])
         library.replace(path)
     return log
 
