@@ -120,7 +120,7 @@ def curves(rows, case):
     """The points of the first process: the error falls like 1 / epoch, from one for each image."""
     images = case.sizes["images"]
     return [
-        rows[0] | {"epoch": epoch, "error": images / epoch, "reference_error": images / epoch, "error_bound": 1.0}
+        rows[0] | {"epoch": epoch, "loss": images / epoch, "reference_loss": images / epoch, "loss_bound": 1.0}
         for epoch in range(1, case.sizes["epochs"] + 1)
     ]
 

@@ -161,6 +161,11 @@ def test_blocks_of_any_size_are_right_in_blas(digits, exact, block):
     assert trained(complete(), digits, exact, "blas", block=block) == []
 
 
+def test_no_size_or_tuning_has_the_name_of_a_number_of_the_curve():
+    tunings = {name for variant in workloads.variants("backprop") for name in workloads.tunings("backprop", variant)}
+    assert not {*backprop.SIZES, *tunings} & set(backprop.CURVE)
+
+
 def test_patterns_are_visited_in_another_order_in_every_epoch_and_some_never():
     sizes = complete()
     orders = [reference.ranpat(sizes, epoch) for epoch in range(2)]

@@ -51,7 +51,7 @@ SIZES = {
     "source": ("mnist", "digits"),
     "seed": 1,
 }
-CURVE = ("epoch", "error", "reference_error", "error_bound", "accuracy")
+CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
 STATEFUL = True
 MOST = {"mnist": 60000, "digits": 1437}
 
@@ -146,9 +146,9 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
     checks.append(compare("error", outputs["error"][0], exact["error"][round], allowed))
     point = {
         "epoch": round + 1,
-        "error": float(outputs["error"][0]),
-        "reference_error": float(exact["error"][round]),
-        "error_bound": float(allowed),
+        "loss": float(outputs["error"][0]),
+        "reference_loss": float(exact["error"][round]),
+        "loss_bound": float(allowed),
         "accuracy": reference.accuracy(weights, data.test_images, data.test_labels),
     }
     return checks, point

@@ -9,7 +9,7 @@ ERROR = 0.45
 
 def epochs_to(curve, images, error=ERROR):
     """The first epoch whose error is at most so much for each image; None if none is."""
-    reached = curve[curve["error"] <= error * images]["epoch"] if len(curve) else ()
+    reached = curve[curve["loss"] <= error * images]["epoch"] if len(curve) else ()
     return int(min(reached)) if len(reached) else None
 
 
