@@ -13,6 +13,7 @@ import pytest
 
 import drawings
 import made_up
+import made_up_backprop
 import made_up_descent
 from conftest import ROOT
 from ladder.errors import LadderError
@@ -105,7 +106,8 @@ def everything():
     """A study with every experiment of one machine, and cores of another that is published."""
     cases = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
     own = made_up.study(chosen=cases)
-    own = replace(own, tables=own.tables | made_up_descent.tables(made_up.MACHINE))
+    others = made_up_descent.tables(made_up.MACHINE) | made_up_backprop.tables(made_up.MACHINE)
+    own = replace(own, tables=own.tables | others)
     return made_up.both(own, made_up.study("another (published)", most_threads=1))
 
 
@@ -149,23 +151,25 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path):
+@pytest.mark.parametrize(("chapter", "made"), [("backprop", made_up_backprop), ("descent", made_up_descent)])
+def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, made):
     """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
-    host = [one for one in made_up_descent.cases() if "cu" not in one[1].variant]
-    found = made_up.both(made_up_descent.study(), made_up_descent.study("amd-epyc-2c (published)", chosen=host))
-    inputs, known = generated(found, tmp_path), drawings.ceilings((made_up_descent.CARD,))
+    host = [one for one in made.cases() if "cu" not in one[1].variant]
+    found = made_up.both(made.study(), made.study("amd-epyc-2c (published)", chosen=host))
+    inputs, known = generated(found, tmp_path), drawings.ceilings((found.subject,))
     (tmp_path / "results/figures").mkdir()
-    for name in ("descent_waterfall", "descent_solution", "descent_convergence"):
+    for name in (one for one in figures.names() if figures.workload(one) == chapter):
         with theme.context():
             asked = {one: found.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
             theme.save(drawings.draw(name, asked, known), tmp_path / f"results/figures/{name}.pdf")
     inputs += sorted((tmp_path / "results/figures").glob("*.pdf"))
     shutil.copy(PAPER / "macros.tex", tmp_path)
     preamble, _ = (PAPER / "ladder.tex").read_text().split(r"\begin{document}")
-    body = r"\begin{document}\section{It}\input{chapters/descent/text}\clearpage Behind.\label{behind}"
-    works = r"\bibliographystyle{plainnat}\bibliography{chapters/descent/references}\end{document}"
-    (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
+    body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage Behind.\label{{behind}}"
     texts = chapters.texts() | captions.text()
+    appendix = rf"\input{{chapters/{chapter}/appendix}}" if f"chapters/{chapter}/appendix.tex" in texts else ""
+    works = rf"\bibliographystyle{{plainnat}}\bibliography{{chapters/{chapter}/references}}\end{{document}}"
+    (tmp_path / "alone.tex").write_text(f"{preamble}{body}{appendix}{works}\n")
     typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", texts)
     (behind,) = re.findall(r"newlabel\{behind\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())
     assert int(behind) - 1 <= 4

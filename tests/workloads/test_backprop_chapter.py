@@ -258,4 +258,4 @@ def test_variations_stand_in_a_panel_of_the_host_and_one_of_the_card():
     assert "update: atomic" in [text.get_text() for text in host.get_yticklabels()]
     assert "index: walk" in [text.get_text() for text in card.get_yticklabels()]
     without = draw("backprop_variations", tables("backprop_variations", drop=("cuda_kernels", "cuda_flat")))
-    assert "No measurement of a change is there." in words(without)
+    assert len(without.axes) == 1

@@ -14,8 +14,8 @@ from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.statistics import claims
 
-INCHES = 0.148  # height of a rung, where that leaves room
-TALLEST = 9.0  # of all panels together
+LEAST, MOST = 0.11, 0.148  # inches of a rung
+TALL = 4.8  # inches of all panels together, if rungs can be so low
 WIDTHS = (1.9, 1)  # of a panel, and of the shares beside it
 AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
@@ -68,9 +68,9 @@ def figure(found, what, ceiling, colours=None):
 
 
 def heights(found):
-    """Inches of every machine's panel: rungs are lower where there are too many for a page."""
+    """Inches of every machine's panel: rungs are lower where there are many."""
     lines = {name: len(rungs) + GAP for name, (_, rungs, _) in found.items()}
-    inches = min(INCHES, (TALLEST - AROUND * len(found)) / sum(lines.values()))
+    inches = min(max(LEAST, (TALL - AROUND * len(found)) / sum(lines.values())), MOST)
     return {name: inches * count + AROUND for name, count in lines.items()}
 
 

@@ -11,16 +11,15 @@ from ladder.workloads.gemm.paper.ceilings import products
 TITLE = "Flags against techniques, and threads"
 CATEGORY = "Backprop"
 CAPTION = """\
-Left: the time of an epoch of the loops on one thread, a row for each technique, a mark for each set of flags, from
-fewer images than on the right. Flags move a mark within its row, a technique from row to row. Right: the rate of
-epochs by threads, below the best product on as many; the lines of `openmp` differ in how the changes of the weights are
-added up. Medians with 95 % intervals, hollow if not converged.
+Left: an epoch of the loops on one thread, over fewer images. Flags move a mark within its row, a technique from row to
+row. Right: rates by threads; the lines of `openmp` differ in how changes of the weights are added up. Medians with 95 %
+intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_ladder", "backprop_openmp")
 USES_CEILINGS = True
-HEIGHT = 1.75  # inches of a panel
+HEIGHT = 1.5  # inches of a panel
 SPREAD = 0.5  # of a row's height, over which its marks are spread
-PANEL = 1.1  # and of what is drawn in it
+PANEL = 0.85  # and of what is drawn in it
 LOOPS = ("before", "loop_order", "temporaries", "fusion", "associativity")
 FLAGS = {
     "bounds": looks.Look("O2, bounds checks", looks.COLOURS["grey"], "X"),
@@ -39,7 +38,6 @@ LINES = {
     "tuned": looks.Look("tuned", looks.COLOURS["green"], "o"),
     "numpy_loop": looks.Look("numpy_loop", looks.COLOURS["pink"], "o", (4, 1.5)),
     "pytorch": looks.Look("pytorch", looks.COLOURS["sky"], "o", (4, 1.5)),
-    "pytorch by_hand": looks.Look("pytorch, by hand", looks.COLOURS["indigo"], "o", (4, 1.5)),
 }
 
 
@@ -52,7 +50,7 @@ def draw(tables, ceilings):
     found = {name: pair for name, pair in found.items() if any(len(rows) for rows in pair)}
     if not found:
         return layout.empty("loops and threads")
-    figure = layout.new(0.5 + HEIGHT * len(found))
+    figure = layout.new(0.45 + HEIGHT * len(found))
     bands = layout.bands(figure, dict.fromkeys(found, 2))
     for name, (flags, threads) in found.items():
         left, right = bands[name]
@@ -96,9 +94,8 @@ def line_of(row):
     if row["variant"] == "openmp":
         is_base = (row["schedule"], row["error"], row["simd"]) == ("static", "reduction", 1)
         return f"openmp {row['update']}" if is_base else None
-    if row["variant"] == "pytorch" and row["gradients"] != rungs.PYTORCH["gradients"]:
-        return f"pytorch {row['gradients']}"
-    return row["variant"]
+    is_other = row["variant"] == "pytorch" and row["gradients"] != rungs.PYTORCH["gradients"]
+    return None if is_other else row["variant"]
 
 
 def fill_flags(axes, found):

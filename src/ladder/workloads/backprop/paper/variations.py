@@ -9,14 +9,15 @@ from ladder.workloads.backprop.paper import varied
 TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
 CAPTION = """\
-How many times as long an epoch takes with one tuning changed: of `openmp`, whose base has a static schedule, a
-reduction of the error, sums of each thread and vectors asked for; of `cuda_kernels`, whose base has the memories of the
-earlier study, shared for operands, constant for scalars, textures for tables, a block's sum of the error, and blocks of
-256 threads; of `cuda_flat`, whose base looks offsets up. Left of the line a change gains. Ratios with 99 % intervals.
+How many times as long an epoch takes with one tuning changed. The base of `openmp` has a static schedule, a reduction
+of the error, sums of each thread and vectors asked for; that of `cuda_kernels` shared memory for operands, constants
+for scalars, textures for tables, a block's sum of the error and 256 threads in a block; that of `cuda_flat` looks
+offsets up. Ratios with 99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels")
-INCHES = 0.14  # height of a change
-AROUND = 0.62  # inches of a panel above and below its changes
+INCHES = 0.13  # height of a change
+AROUND = 0.72  # inches of a panel above and below its changes
+PLACES = {"host": "", "cuda": ", card"}
 METHODS = [form.variant for forms in varied.FORMS.values() for form in forms]
 LINE = {"color": theme.DARK, "linewidth": 0.9}
 REACH = 3.0  # how far an interval is followed, as a factor
@@ -24,23 +25,21 @@ LEAST = 2.0  # and an axis reaches at least to either side of 1
 
 
 def draw(tables):
-    """Two panels per machine, of threads and of the card."""
+    """A panel for the host and one for the card of every machine."""
     frame = medians.samples(medians.joined(tables))
     found = {}
     for name in medians.machines(*tables.values()):
         rows = study.where(frame, machine=name)
-        panels = [changes(forms, rows) for forms in varied.FORMS.values()]
-        if any(map(len, panels)):
-            found[name] = panels
+        panels = {device: changes(forms, rows) for device, forms in varied.FORMS.items()}
+        found |= {f"{name}{PLACES[device]}": one for device, one in panels.items() if len(one)}
     if not found:
         return layout.empty("changes of one tuning")
-    tall = {name: INCHES * max(map(len, panels)) + AROUND for name, panels in found.items()}
-    figure = layout.new(0.2 + sum(tall.values()))
-    bands = layout.bands(figure, dict.fromkeys(found, 2), inches=tall)
-    for name, panels in found.items():
-        for axes, one in zip(bands[name], panels, strict=True):
-            fill(axes, one)
-    layout.legend(figure, [], all(one["converged"].all() for panels in found.values() for one in panels if len(one)))
+    counts = dict.fromkeys(found, 1)
+    tall = INCHES * max(map(len, found.values())) + AROUND
+    figure = layout.new(0.2 + tall * layout.rows_of_bands(counts))
+    for (axes,), one in zip(layout.bands(figure, counts).values(), found.values(), strict=True):
+        fill(axes, one)
+    layout.legend(figure, [], all(one["converged"].all() for one in found.values()))
     return figure
 
 
@@ -51,8 +50,6 @@ def changes(forms, rows):
 
 def fill(axes, found):
     """The changes of a panel's forms, downwards."""
-    if found.empty:
-        return layout.blank(axes, "No measurement of a change is there.")
     found = found.assign(at=range(len(found)))
     axes.axvline(1, **LINE, zorder=1)
     marks.points(axes, found, "median", "at", along="x", kinds={name: looks.look(name) for name in METHODS}, size=12)
@@ -66,7 +63,7 @@ def fill(axes, found):
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
     axes.set_title(", ".join(found["form"].unique()))
     axes.set_xlabel("times as long")
-    return axes.grid(axis="x")
+    axes.grid(axis="x")
 
 
 def changed(form, name, value, rows, base):

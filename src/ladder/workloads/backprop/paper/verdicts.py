@@ -51,7 +51,7 @@ def then(value):
 
 def said(what, ratio):
     """An ablation as a cause, or None where it wasn't measured."""
-    return f"{what}: {ratios.latex(ratio)}" if ratio else None
+    return f"{what}: {ratios.times(digits(ratio.value, 2))}" if ratio else None
 
 
 def heaviest_block(found):
@@ -60,7 +60,7 @@ def heaviest_block(found):
     now = query.over_the_rest(rows, parts, "weight change")
     claimed = earlier.WEIGHT_CHANGE / (earlier.BEFORE - earlier.WEIGHT_CHANGE)
     cause = said("the products", query.over_the_rest(rows, parts, "products"))
-    text = "The weight change takes longer than all the rest"
+    text = "The weight change outweighs the rest"
     return Claim("weight-change", text, then(claimed), f"{code('before')} by block", cause, decide(now, claimed))
 
 
@@ -70,7 +70,7 @@ def loop_order(found):
         by_flags(found, ("before", "all"), ("loop_order", "all")),
     )
     claimed = earlier.BEFORE / (earlier.BEFORE - earlier.LOOP_ORDER_SAVED)
-    text = "The order of loops is worth most of it"
+    text = "The order of loops gains most"
     return Claim("loop-order", text, then(claimed), "both rungs", said("with all flags", flags), decide(now, claimed))
 
 
@@ -78,7 +78,7 @@ def whole(found):
     now, techniques = (
         of_lines(found, ("before", {"flags": "O2"}), ("associativity", {"flags": flags})) for flags in ("all", "O2")
     )
-    text = "All techniques and flags on one thread"
+    text = "All steps and flags, one thread"
     claimed = earlier.BEFORE / earlier.AFTER
     cause = said("without flags", techniques)
     return Claim("whole", text, then(claimed), "both rungs", cause, decide(now, claimed))
@@ -93,13 +93,13 @@ def technique(found, name):
     """A technique against the compiler: what it gains where both have the best of flags."""
     above = STEPS[STEPS.index(name) - 1]
     now, plain = (by_flags(found, (above, flags), (name, flags)) for flags in ("all", "O2"))
-    text = f"{code(name)} gains beyond all flags"
+    text = f"{code(name)} beats all flags"
     return Claim(f"technique/{name}", text, "", "both rungs by flags", said(f"at {code('O2')}", plain), decide(now, 1))
 
 
 def flags_alone(found):
     now, techniques = (by_flags(found, ("before", "O2"), one) for one in (("before", "all"), ("associativity", "O2")))
-    text = "Flags alone speed up the untuned program"
+    text = f"Flags alone help {code('before')}"
     needs, cause = f"{code('before')} by flags", said("techniques alone", techniques)
     return Claim("flags-alone", text, "", needs, cause, decide(now, 1))
 
@@ -118,11 +118,11 @@ def change(found, form, name, slower, faster):
 def on_threads(found):
     """The ways to share and to add up on threads."""
     guided = said(code("guided"), change(found, varied.OPENMP, "schedule", "static", "guided"))
-    owner = said("rows owned by threads", change(found, varied.OPENMP, "update", "owner", "accumulators"))
+    owner = said("rows of owners", change(found, varied.OPENMP, "update", "owner", "accumulators"))
     told = (
-        ("atomic-update", "Sums of each thread beat atomic updates", "update", "atomic", "accumulators", owner),
-        ("atomic-error", "A reduction of the error beats atomics", "error", "atomic", "reduction", ONE_ADDITION),
-        ("schedule", "A dynamic schedule beats a static one", "schedule", "static", "dynamic", guided),
+        ("atomic-update", "Threads' sums beat atomic updates", "update", "atomic", "accumulators", owner),
+        ("atomic-error", "A reduction beats atomic errors", "error", "atomic", "reduction", ONE_ADDITION),
+        ("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", guided),
         ("simd", "Asking for vectors helps", "simd", 0, 1, f"at {code('native')} flags"),
     )
     return [
@@ -135,13 +135,13 @@ def on_the_card(found):
     """The memories and the sums of the earlier study's kernels."""
     kernels, flat = varied.KERNELS, varied.FLAT
     readonly = said("read-only loads", change(found, kernels, "tables", "global", "readonly"))
-    native = said("over a native one a pattern", change(found, kernels, "error", "atomic", "block"))
+    native = said("native atomics", change(found, kernels, "error", "atomic", "block"))
     told = (
-        ("index", "Offsets beat a walk through the layers", flat, "index", "walk", "offsets", "few layers to walk"),
+        ("index", "Offsets beat a walk of the layers", flat, "index", "walk", "offsets", "few layers to walk"),
         ("shared", "Shared memory helps", kernels, "operands", "global", "shared", "a tile is read once a block"),
         ("constant", "Constant memory helps", kernels, "scalars", "argument", "constant", "so do arguments lie there"),
         ("texture", "Textures help", kernels, "tables", "global", "texture", readonly),
-        ("emulated", "One atomic a block beats emulated ones", kernels, "error", "emulated", "block", native),
+        ("emulated", "Blocks' sums beat emulated atomics", kernels, "error", "emulated", "block", native),
     )
     return [
         Claim(key, text, "", "both tunings", cause, decide(change(found, *values), 1))
@@ -151,7 +151,7 @@ def on_the_card(found):
 
 def hundredfold(found):
     now = of_lines(found, ("before", {"flags": "O2"}), ("tuned", {"threads": 1}))
-    text = f"{code('tuned')} on one thread against {code('before')}"
+    text = f"{code('tuned')} over {code('before')}, one thread"
     return Claim("hundredfold", text, then(100), "both rungs", "tiles of registers", decide(now, 100))
 
 
@@ -161,13 +161,13 @@ def against_peers(found):
     for name, tuning, claimed in told:
         both = (rungs.Line(*one).rows(found.ladder) for one in ((name, tuning), ("tuned", {})))
         now = ratios.of(*varied.paired(*both))
-        text = f"{code('tuned')} is faster than {code(name)}"
+        text = f"{code('tuned')} over {code(name)}"
         yield Claim(f"peer/{name}", text, then(claimed), "both", "a block stays in the cache", decide(now, claimed))
 
 
 def fused(found):
     now = of_lines(found, ("pytorch_cuda", rungs.PYTORCH_CUDA), ("cuda_fused", {"math": "default"}))
-    text = f"{code('cuda_fused')} is faster than compiled PyTorch"
+    text = f"{code('cuda_fused')} over PyTorch"
     return Claim("fused", text, then(1.3), "both", "fewer passes over memory", decide(now, 1.3))
 
 
@@ -175,7 +175,7 @@ def floor(found):
     rows = rungs.line("cuda_fused").rows(found.ladder)
     now = over_floor(found, rows)
     cause = f"{percent(1 / now.value, 2)} of the floor" if now else None
-    text = f"{code('cuda_fused')} takes at most twice the floor"
+    text = f"{code('cuda_fused')} near its floor"
     return Claim("floor", text, then(2), "the rung and ceilings", cause, decide(now, 1, 2))
 
 

@@ -7,11 +7,10 @@ from ladder.workloads.backprop.paper import model, query, rates, rungs
 TITLE = "What each rung of back-propagation gains"
 CATEGORY = "Backprop"
 CAPTION = """\
-The time of an epoch, rung by rung, from the program before it was tuned to the card, peers below; the first five are
-compiled with `O2`. A dot is the median of a process, a tick the prediction of the model, the wide line the time in
-which the products are done at the best rate and the images read twice. Beside: the median of the dots, how many times
-as fast a rung is as the one above, with its 99 % interval, and the shares of the macro blocks where they were timed
-apart.
+The time of an epoch, rung by rung, peers below; the first five at `O2`. A dot is the median of a process, a tick the
+prediction of the model, the wide line the products at the best rate and two readings of the images. Beside: the median
+of the dots, how many times as fast a rung is as the one above, with its 99 % interval, and the shares of the macro
+blocks where these were timed apart.
 """
 EXPERIMENTS = ("backprop_before", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True
