@@ -84,6 +84,10 @@ def cases():
         for name, seconds in ON_THREADS.items():
             tuning = {"threads": threads} | (rungs.PYTORCH if name == "pytorch" else {})
             yield "backprop_ladder", Case("backprop", name, backprop(), tuning), seconds / threads
+    images = complete("pattern_input", {"images": 60000, "source": "mnist"})
+    yield "backprop_reading", Case("pattern_input", "serial", images, {}), 0.04
+    for threads in THREADS:
+        yield "backprop_reading", Case("pattern_input", "openmp_tasks", images, {"threads": threads}), 0.04 / threads
     for name, tuning, seconds in CARD:
         yield "backprop_gpu", Case("backprop", name, backprop(), tuning), seconds
     yield from changed()

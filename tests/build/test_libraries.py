@@ -46,12 +46,15 @@ def test_macros_are_those_that_a_variant_names(monkeypatch):
 
 
 @NEEDS_GCC
-def test_a_library_is_compiled_again_when_its_source_has_changed_and_only_then(monkeypatch):
+def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and_only_then(monkeypatch):
     path = libraries.ensure(*ONE)
     before = path.stat().st_mtime_ns
     assert libraries.ensure(*ONE).stat().st_mtime_ns == before
     monkeypatch.setattr(libraries.sources, "kernel_fingerprint", lambda source: "changed")
-    assert libraries.ensure(*ONE).stat().st_mtime_ns > before
+    changed = libraries.ensure(*ONE).stat().st_mtime_ns
+    assert changed > before
+    monkeypatch.setattr(libraries, "LINK", (*libraries.LINK, "-Wl,-O1"))
+    assert libraries.ensure(*ONE).stat().st_mtime_ns > changed
 
 
 @NEEDS_GCC

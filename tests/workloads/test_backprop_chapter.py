@@ -66,6 +66,7 @@ def test_rungs_are_compared_on_equally_many_threads(values):
     assert values["backprop/ladder/cuda_fused/against/pytorch_cuda"].startswith(r"is \num{1.5}\,$\times$ as fast as")
     assert values["backprop/threads/openmp/efficiency"] == r"\qty{100}{\percent}"
     assert values["backprop/threads/openmp/most"] == r"\num{4}"
+    assert values["backprop/threads/reading/tasks"].startswith(r"is \num{4.0}\,$\times$ as fast as")
 
 
 def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(found, values):
@@ -132,6 +133,7 @@ def test_the_claims_are_decided_as_the_times_say(found):
         "atomic-error": "refuted",
         "schedule": "refuted",
         "simd": "refuted",
+        "tasks": "confirmed",
         "index": "confirmed",
         "shared": "confirmed",
         "constant": "refuted",

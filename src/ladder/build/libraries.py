@@ -108,21 +108,20 @@ def fingerprint(workload, variant):
 
 
 def ensure(workload, variant, slug):
-    """The path of a library, compiled now if it isn't there or its source has changed. Raises LadderError."""
-    path, due = path_of(workload, variant, slug), fingerprint(workload, variant)
+    """The path of a library, compiled now if it isn't there or what it is made of has changed. Raises LadderError."""
+    path = path_of(workload, variant, slug)
+    made_of = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
     path.parent.mkdir(parents=True, exist_ok=True)
     with (path.parent / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same library at the same time waits for it
-        if path.exists() and report.exists() and read_json(report).get("sources") == due:
+        if path.exists() and report.exists() and made_of.items() <= read_json(report).items():
             return path
         report.unlink(missing_ok=True)  # a library without a report is none
         log = compile(source_of(workload, variant), options(slug), path)
-        about = {
+        about = made_of | {
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
-            "options": options(slug),
-            "sources": due,
             "vectorised": said(VECTORISED, log),
             "warnings": said(WARNING, log),
         }

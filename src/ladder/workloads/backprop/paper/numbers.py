@@ -219,7 +219,9 @@ def threads(found):
         values[f"{key}/speedup"] = ratios.prose(ratio)
         values[f"{key}/efficiency"] = percent(ratio.value / counts[-1], 2) if ratio else None
         values[f"{key}/most"] = f"\\num{{{counts[-1]}}}" if counts else None
-    return values
+    by_tasks = verdicts.reading(found, rungs.MOST)
+    values["reading/time"] = timed(study.where(found.reading, variant="serial"))
+    return values | {"reading/tasks": ratios.compared(by_tasks, "one piece after the other")}
 
 
 def variations(host, card):

@@ -9,7 +9,7 @@ from ladder.statistics import claims
 BEFORE, LADDER, CARD = "backprop_before", "backprop_ladder", "backprop_gpu"
 FLAGS = ("backprop_flags", "backprop_flags_before")
 VARIED = ("backprop_openmp", "backprop_kernels")
-LEARNING = "backprop_learning"
+LEARNING, READING = "backprop_learning", "backprop_reading"
 # Of the claims: the network of the earlier study with all images of MNIST.
 SIZE = {"layers": "784-56-28-10", "images": 60000, "dtype": "float32"}
 # The macro blocks by the word that is in the name of a phase.
@@ -55,6 +55,11 @@ class Machine:
     def varied(self):
         """The epochs in which one tuning is changed at a time."""
         return self.joined(VARIED)
+
+    @cached_property
+    def reading(self):
+        """The reading of all images, from a file that the system keeps in memory."""
+        return self.found.samples(READING, images=SIZE["images"], dtype=SIZE["dtype"])
 
     def joined(self, experiments, **conditions):
         """The timed calls of several experiments, those of a case that several have once."""

@@ -125,10 +125,22 @@ def on_threads(found):
         ("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", guided),
         ("simd", "Asking for vectors helps", "simd", 0, 1, f"at {code('native')} flags"),
     )
-    return [
+    claims = [
         Claim(key, text, "", "both tunings", cause, decide(change(found, varied.OPENMP, *values), 1))
         for key, text, *values, cause in told
     ]
+    return [*claims, tasks(found)]
+
+
+def tasks(found):
+    now, alone = (reading(found, threads) for threads in (rungs.MOST, 1))
+    return Claim("tasks", "Tasks speed up the input", "", "both forms", said("on one thread", alone), decide(now, 1))
+
+
+def reading(found, threads):
+    """The time to read the images one after the other over that by tasks on so many threads."""
+    by_tasks = rungs.Line("openmp_tasks", {"threads": threads}).rows(found.reading)
+    return ratios.of(study.where(found.reading, variant="serial"), by_tasks)
 
 
 def on_the_card(found):
