@@ -19,6 +19,7 @@ PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
+KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
 
 
 def said(found):
@@ -36,8 +37,12 @@ def values(whole):
 
 
 def on_cores(values):
-    """The keys without those of vectors, of systems and of cards, which `study()` has not."""
-    return [key for key in values if not re.search(r"gemv/|descent/|/gpu/|/beside/|findings/(shared|transfers)", key)]
+    """The keys without those of vectors, systems, back-propagation and cards, which `study()` has not."""
+    return [
+        key
+        for key in values
+        if not re.search(r"gemv/|descent/|backprop/|/gpu/|/beside/|findings/(shared|transfers)", key)
+    ]
 
 
 def test_the_keys_do_not_depend_on_what_was_measured(values):
