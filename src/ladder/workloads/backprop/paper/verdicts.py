@@ -93,7 +93,7 @@ def technique(found, name):
     """A technique against the compiler: what it gains where both have the best of flags."""
     above = STEPS[STEPS.index(name) - 1]
     now, plain = (by_flags(found, (above, flags), (name, flags)) for flags in ("all", "O2"))
-    text = f"{code(name)} beats all flags"
+    text = f"{code(name)} adds to all flags"
     return Claim(f"technique/{name}", text, "", "both rungs by flags", said(f"at {code('O2')}", plain), decide(now, 1))
 
 
