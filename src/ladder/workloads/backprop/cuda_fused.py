@@ -32,15 +32,17 @@ TILES = {
         {"bm": 64, "tn": 7, "tp": 7},
     ),
     "float32": (
-        {"bm": 64, "tn": 3, "tp": 14},
-        {"bm": 64, "tn": 5, "tp": 14},
-        {"bm": 64, "tn": 7, "tp": 14},
+        {"bm": 160, "tn": 3, "tp": 14},
+        {"bm": 160, "tn": 5, "tp": 14},
+        {"bm": 160, "tn": 7, "tp": 14},
     ),
 }
-# As in the source: pixels and patterns of a stage, stages, and the threads of `change`.
-PIXELS, BK, STAGES, BP, RING = 784, {4: 32, 8: 16}, 2, {4: 16, 8: 8}, 3
-THREADS = {"": 448, "_tf32": 224}
-EIGHT = 8
+# As in the source: pixels and patterns of a stage, stages, and the rows of threads of `update`.
+PIXELS, BK, STAGES, BP, RING, ROWS = 784, {4: 32, 8: 16}, 2, {4: 16, 8: 8}, 3, 16
+WARP, EIGHT = 32, 8
+# Of `change`: warps of a block that share its pixels, pixels of a warp for each of `tp`, such teams of warps, which
+# share the patterns, and blocks of a multiprocessor.
+CHANGE = {"": (2, 4, 2, 3), "_tf32": (7, 8, 1, 1)}
 
 
 def setup(
@@ -66,24 +68,23 @@ def suited(sizes):
     return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (EIGHT * tiling["tn"])), tiling["tn"]))
 
 
-def stride(tn, math):
+def stride(tn):
     """How far rows of units lie apart; `STRIDE` of the source."""
-    return EIGHT * (tn | 1) if math else -(-tn // 4) * 4 * EIGHT
+    return EIGHT * (tn | 1)
 
 
 def padded(width):
-    """As whole eights."""
-    return -(-width // EIGHT) * EIGHT
+    """As whole fours."""
+    return -(-width // 4) * 4
 
 
-def shared_memory(widths, size, math, bm, tn, tp):
-    """Where values and matrices begin behind a tile's row numbers, in elements, and all bytes of shared memory."""
-    row = stride(tn, math)
-    stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * row)
-    values = sum(width + 1 for width in widths[1:]) * (bm + 4)
+def shared_memory(widths, size, bm, tn, tp):
+    """Where values and weights begin behind a tile's row numbers, in elements, and all bytes of shared memory."""
+    stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
+    values = sum(map(padded, widths[1:])) * (bm + 4)
     values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product comes while values are there
-    pairs = list(itertools.pairwise(widths[1:]))
-    matrices = sum((below + 1) * padded(above) + above * padded(below) for below, above in pairs)
+    matrices = sum((1 + padded(below)) * padded(above) for below, above in itertools.pairwise(widths[1:]))
+    matrices += max(padded(widths[1]), bm // WARP)  # biases of the first layer, at last the errors of warps
     matrices_at = max(stages, values_at + values)
     return values_at, matrices_at, bm * 4 + (matrices_at + matrices) * size
 
@@ -94,7 +95,7 @@ def epoch(problem, tiling, math):
     widths, count = reference.widths(sizes), np.int32(sizes["images"])
     layers, size = range(1, len(widths)), dtype.itemsize
     kernel = partial(cuda.kernel, "backprop", "cuda_fused", dtype=dtype.name, **tiling)
-    row, groups = stride(tiling["tn"], math), -(-widths[1] // (EIGHT * tiling["tn"]))
+    row, groups = stride(tiling["tn"]), -(-widths[1] // (EIGHT * tiling["tn"]))
     tiles = -(-sizes["images"] // tiling["bm"])
     patterns = tiles * tiling["bm"]
     # Of a tile: the changes of the first biases, of the layers above, and the error.
@@ -102,20 +103,22 @@ def epoch(problem, tiling, math):
     delta = problem.device.empty((groups, patterns, row), dtype)
     sums = problem.device.empty((tiles, sum(counts)), dtype)
 
-    values_at, matrices_at, shared = shared_memory(widths, size, math, **tiling)
+    values_at, matrices_at, shared = shared_memory(widths, size, **tiling)
     weights = [getattr(problem, f"w{layer}") for layer in layers]
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
     arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
     arguments += (np.int32(sum(counts)), np.int32(values_at), np.int32(matrices_at))
     yield "patterns", launch(kernel(f"learn{math}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    chunk, pixels = BP[size], 56 * tiling["tp"]
-    blocks = min(cuda.multiprocessors(), patterns // chunk)
+    across, lanes, teams, resident = CHANGE[math]
+    chunk, pixels = teams * BP[size], across * lanes * tiling["tp"]
+    parallel = PIXELS // pixels * groups
+    blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
     parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
     shared = RING * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
     arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
-    grid = blocks, PIXELS // pixels, groups
-    yield "weight change", launch(kernel(f"change{math}"), grid, (THREADS[math],), arguments, shared)
+    grid, block = (PIXELS // pixels, blocks, groups), (across * teams * WARP,)
+    yield "weight change", launch(kernel(f"change{math}"), grid, block, arguments, shared)
 
     steps = [getattr(problem, f"dw{layer}") for layer in layers]
     whole = [(address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)]
@@ -127,11 +130,11 @@ def epoch(problem, tiling, math):
     ]
     behind = [one + widths[1] * size for one in whole[0]]
     entries.append((*behind, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
-    blocks = [-(-entry[-1] // 32) for entry in entries]
+    blocks = [-(-entry[-1] // WARP) for entry in entries]
     entries = [(*entry, int(first)) for entry, first in zip(entries, np.cumsum([0, *blocks[:-1]]), strict=True)]
     rate, momentum = dtype.type(sizes["rate"]), dtype.type(sizes["momentum"])
     arguments = (table(entries), np.int32(len(entries) - 1), rate, momentum)
-    yield "update", launch(kernel("update"), (sum(blocks),), (32, 32), arguments, 32 * 33 * size)
+    yield "update", launch(kernel("update"), (sum(blocks),), (WARP, ROWS), arguments, WARP * ROWS * size)
 
 
 def launch(kernel, grid, block, arguments, shared):

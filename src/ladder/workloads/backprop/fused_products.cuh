@@ -1,13 +1,15 @@
 // The products of a block's tiles in shared memory, their sums in registers: on ordinary units, and on tensor cores.
 //
-// One operand has the images; of the other, weights or deltas, row k has the units of the first layer: unit u at
-// `place(u)`, rows STRIDE apart. `add` adds up 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
+// One operand has the images; of the other, weights or deltas, row k has the units of the first layer, and rows are
+// STRIDE apart. `add` adds up 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
 #pragma once
 #include "ptx.cuh"
 #include "warp.cuh"
 
 constexpr int STEPS = 8;
 constexpr int UNITS = STEPS * TN;
+// An odd number of eights puts what a warp reads at once for tensor cores into different banks.
+constexpr int STRIDE = STEPS * (TN | 1);
 
 // So many elements by one access, or by several of 16 bytes.
 template <int W>
@@ -20,33 +22,46 @@ __device__ __forceinline__ Some<W> some(const REAL *from) {
   return *reinterpret_cast<const Some<W> *>(from);
 }
 
-// A thread has TN neighbouring units. Fours of all 8 threads that have different ones lie side by side.
-struct Scalar {
-  static constexpr int FOURS = (TN + 3) / 4, STRIDE = FOURS * 4 * STEPS;
-  int group = threadIdx.x / STEPS, own = threadIdx.x % STEPS;
+// What one of LANES threads has of N * LANES neighbours: fours of all threads side by side, then a pair, then a single
+// one of each.
+template <int N, int LANES>
+struct Part {
+  static constexpr int FOURS = N / 4 * 4, PAIRS = N / 2 * 2;
 
-  static __device__ __forceinline__ int place(int u) {
-    return u % TN / 4 * (4 * STEPS) + u / TN * 4 + u % TN % 4;
+  static __device__ __forceinline__ int at(int lane, int i) {
+    if (i < FOURS) return i / 4 * (4 * LANES) + lane * 4 + i % 4;
+    return i < PAIRS ? FOURS * LANES + lane * 2 + i % 2 : PAIRS * LANES + lane;
   }
 
-  __device__ __forceinline__ void load(REAL (&units)[FOURS * 4], const REAL *row) const {
+  static __device__ __forceinline__ void load(REAL (&to)[N], const REAL *row, int lane) {
 #pragma unroll
-    for (int f = 0; f < FOURS; ++f)
-      reinterpret_cast<Some<4> *>(units)[f] = some<4>(row + f * 4 * STEPS + own * 4);
+    for (int i = 0; i < FOURS; i += 4) {
+      const Some<4> four = some<4>(row + at(lane, i));
+#pragma unroll
+      for (int h = 0; h < 4; ++h) to[i + h] = four.of[h];
+    }
+    if constexpr (FOURS < PAIRS) {
+      const Some<2> pair = some<2>(row + at(lane, FOURS));
+      to[FOURS] = pair.of[0], to[FOURS + 1] = pair.of[1];
+    }
+    if constexpr (PAIRS < N) to[PAIRS] = row[at(lane, PAIRS)];
   }
 };
 
-// Patterns by units, summed over pixels: a thread has TM patterns, every (BM / TM)-th. Rows of x are X_ROW apart.
+// Patterns by units, summed over pixels: of 8 threads each has its part of the units for TM patterns, every
+// (BM / TM)-th. Rows of x are X_ROW apart.
 template <int TM, int X_ROW>
-struct ScalarForward : Scalar {
+struct ScalarForward {
+  using Units = Part<TN, STEPS>;
+  int group = threadIdx.x / STEPS, own = threadIdx.x % STEPS;
   REAL sums[TM][TN] = {};
 
   __device__ __forceinline__ void add(const REAL *x, const REAL *w) {
 #pragma unroll
     for (int k = 0; k < STEPS; k += 4) {
-      alignas(16) REAL units[4][FOURS * 4];
+      REAL units[4][TN];
 #pragma unroll
-      for (int h = 0; h < 4; ++h) load(units[h], w + (k + h) * STRIDE);
+      for (int h = 0; h < 4; ++h) Units::load(units[h], w + (k + h) * STRIDE, own);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
         const Some<4> pixels = some<4>(x + (group + i * (BM / TM)) * X_ROW + k);
@@ -63,29 +78,31 @@ struct ScalarForward : Scalar {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
-      for (int r = 0; r < TN; ++r) f(group + i * (BM / TM), own * TN + r, sums[i][r]);
+      for (int r = 0; r < TN; ++r) f(group + i * (BM / TM), Units::at(own, r), sums[i][r]);
   }
 };
 
-// Pixels by units, summed over patterns: a thread of GROUPS * 8 has TP pixels. Rows of x are X_ROW apart.
-template <int GROUPS, int X_ROW>
-struct ScalarChange : Scalar {
-  static constexpr int W = TP % 2 ? 1 : 2;
+// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and of its 4 x 8 threads each its parts
+// of the pixels and of the units. Rows of x are X_ROW apart.
+template <int X_ROW>
+struct ScalarChange {
+  using Units = Part<TN, STEPS>;
+  using Pixels = Part<TP, WARP / STEPS>;
+  int first, group = threadIdx.x % WARP / STEPS, own = threadIdx.x % STEPS;
   REAL sums[TP][TN] = {};
+
+  __device__ __forceinline__ ScalarChange(int first) : first(first) {}
 
   __device__ __forceinline__ void add(const REAL *x, const REAL *delta) {
 #pragma unroll
     for (int k = 0; k < STEPS; ++k) {
-      alignas(16) REAL units[FOURS * 4];
-      load(units, delta + k * STRIDE);
+      REAL pixels[TP], units[TN];
+      Pixels::load(pixels, x + k * X_ROW + first, group);
+      Units::load(units, delta + k * STRIDE, own);
 #pragma unroll
-      for (int i = 0; i < TP; i += W) {
-        const Some<W> pixels = some<W>(x + k * X_ROW + pixel(i));
+      for (int i = 0; i < TP; ++i)
 #pragma unroll
-        for (int h = 0; h < W; ++h)
-#pragma unroll
-          for (int r = 0; r < TN; ++r) sums[i + h][r] += pixels.of[h] * units[r];
-      }
+        for (int r = 0; r < TN; ++r) sums[i][r] += pixels[i] * units[r];
     }
   }
 
@@ -94,29 +111,23 @@ struct ScalarChange : Scalar {
 #pragma unroll
     for (int i = 0; i < TP; ++i)
 #pragma unroll
-      for (int r = 0; r < TN; ++r) f(pixel(i), own * TN + r, sums[i][r]);
+      for (int r = 0; r < TN; ++r) f(first + Pixels::at(group, i), Units::at(own, r), sums[i][r]);
   }
-
-  __device__ __forceinline__ int pixel(int i) const { return i / W * (W * GROUPS) + group * W + i % W; }
 };
 
-// On tensor cores, operands rounded to TF32. A warp has MT x 16 rows of x from `row` on, and all units, NT x 8.
-// Rows of x are ALONG_ROWS apart, steps of k ALONG_K. An odd number of eights in STRIDE puts what a warp reads at once
-// into different banks.
-template <int MT, int NT, int ALONG_ROWS, int ALONG_K>
+// On tensor cores, operands rounded to TF32. A warp has MT x 16 rows of x from `row` on, and all units, TN x 8.
+// Rows of x are ALONG_ROWS apart, steps of k ALONG_K.
+template <int MT, int ALONG_ROWS, int ALONG_K>
 struct Tensor {
-  static constexpr int STRIDE = STEPS * (TN | 1);
   int row, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
-  float sums[MT][NT][4] = {};
+  float sums[MT][TN][4] = {};
 
   __device__ __forceinline__ Tensor(int row) : row(row) {}
 
-  static __device__ __forceinline__ int place(int u) { return u; }
-
   __device__ __forceinline__ void add(const REAL *x, const REAL *units) {
-    float b[NT][2];
+    float b[TN][2];
 #pragma unroll
-    for (int n = 0; n < NT; ++n)
+    for (int n = 0; n < TN; ++n)
 #pragma unroll
       for (int h = 0; h < 2; ++h)
         b[n][h] = rounded(units[(t + h * 4) * STRIDE + n * 8 + g]);
@@ -127,7 +138,7 @@ struct Tensor {
       for (int h = 0; h < 4; ++h)
         a[h] = rounded(x[(row + m * 16 + g + h % 2 * 8) * ALONG_ROWS + (t + h / 2 * 4) * ALONG_K]);
 #pragma unroll
-      for (int n = 0; n < NT; ++n)
+      for (int n = 0; n < TN; ++n)
         mma(sums[m][n], a, b[n]);
     }
   }
@@ -137,7 +148,7 @@ struct Tensor {
 #pragma unroll
     for (int m = 0; m < MT; ++m)
 #pragma unroll
-      for (int n = 0; n < NT; ++n)
+      for (int n = 0; n < TN; ++n)
 #pragma unroll
         for (int c = 0; c < 4; ++c)
           f(row + m * 16 + g + c / 2 * 8, n * 8 + t * 2 + c % 2, sums[m][n][c]);

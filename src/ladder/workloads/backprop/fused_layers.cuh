@@ -1,0 +1,98 @@
+// The layers above the first, whose values a block has in shared memory: of every unit a row of BM patterns, VALUE_ROW
+// apart. Widths are padded to whole fours: such units have zeros for values and weights.
+#pragma once
+#include "fused_products.cuh"
+
+constexpr int WARPS = BM / WARP;
+constexpr int VALUE_ROW = BM + 4;  // rows begin in different banks
+
+struct Layer {
+  const REAL *w;  // row 0 belongs to the bias
+  long long width;
+};
+
+__device__ __forceinline__ int padded(int width) { return (width + 3) / 4 * 4; }
+
+__device__ __forceinline__ double sigmoid(double z) { return 1 / (1 + exp(-z)); }
+
+// With errors of some units in the last place.
+__device__ __forceinline__ float sigmoid(float z) { return __fdividef(1, 1 + __expf(-z)); }
+
+// Start to copy a layer's weights, padded.
+__device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, int columns) {
+  for (int i = threadIdx.x / WARP; i <= padded(rows - 1); i += WARPS)
+    for (int j = threadIdx.x % WARP; j < padded(columns); j += WARP)
+      copy<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
+}
+
+// For all patterns and `units`, f(unit, pattern, sums) with the sums for 4 patterns over `terms` rows of values, times
+// the weights of a matrix, terms x units, or, TRANSPOSED, units x terms, whose rows are `row` apart.
+template <bool TRANSPOSED, class Function>
+__device__ __forceinline__ void weighted(const REAL *values, int terms, const REAL *matrix, int row, int units,
+                                         Function f) {
+  for (int e = threadIdx.x; e < BM / 4 * (units / 4); e += BM) {
+    const int pattern = e % (BM / 4) * 4, unit = e / (BM / 4) * 4;
+    Some<4> sums[4] = {};
+    for (int k = 0; k < terms; k += 4) {
+      Some<4> value[4], weight[4];
+#pragma unroll
+      for (int h = 0; h < 4; ++h) {
+        value[h] = some<4>(values + (k + h) * VALUE_ROW + pattern);
+        weight[h] = some<4>(matrix + (TRANSPOSED ? (unit + h) * row + k : (k + h) * row + unit));
+      }
+#pragma unroll
+      for (int h = 0; h < 4; ++h)
+#pragma unroll
+        for (int r = 0; r < 4; ++r)
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            sums[r].of[i] += value[h].of[i] * (TRANSPOSED ? weight[r].of[h] : weight[h].of[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < 4; ++r) f(unit + r, pattern, sums[r]);
+  }
+}
+
+// sums (rows x columns) = values delta^T over the tile's patterns; a thread has 4 x 4 of them.
+__device__ __forceinline__ void changes(const REAL *values, int rows, const REAL *delta, int columns, REAL *sums) {
+  const int down = padded(rows) / 4, across = padded(columns) / 4;
+  for (int e = threadIdx.x; e < down * across; e += BM) {
+    const int first = e % down, left = e / down;
+    REAL found[4][4] = {};
+    for (int p = 0; p < BM; p += 4) {
+      Some<4> a[4], d[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        a[i] = some<4>(values + (first + i * down) * VALUE_ROW + p);
+        d[i] = some<4>(delta + (left + i * across) * VALUE_ROW + p);
+      }
+#pragma unroll
+      for (int h = 0; h < 4; ++h)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+#pragma unroll
+          for (int j = 0; j < 4; ++j) found[i][j] += a[i].of[h] * d[j].of[h];
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int row = first + i * down, column = left + j * across;
+        if (row < rows && column < columns) sums[row * columns + column] = found[i][j];
+      }
+  }
+}
+
+// The same for the biases: sums (columns) of delta over the tile's patterns. The last threads, which `changes` needs
+// least, begin.
+__device__ __forceinline__ void bias_changes(const REAL *delta, int columns, REAL *sums) {
+  for (int j = BM - 1 - threadIdx.x; j < columns; j += BM) {
+    Some<4> found = {};
+    for (int p = 0; p < BM; p += 4) {
+      const Some<4> four = some<4>(delta + j * VALUE_ROW + p);
+#pragma unroll
+      for (int h = 0; h < 4; ++h) found.of[h] += four.of[h];
+    }
+    sums[j] = (found.of[0] + found.of[1]) + (found.of[2] + found.of[3]);
+  }
+}
