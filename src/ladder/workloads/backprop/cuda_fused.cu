@@ -3,43 +3,45 @@
 // changes of all other weights. `change` multiplies images by deltas for the first layer's changes, a block some of the
 // patterns. `update` adds up what the blocks have left, always in the same order.
 //
-// Launch: `learn` grid (tiles), block BM; `change` grid (784 / pixels of a block, parts, ceil(width / (8 TN))), block 32
-// threads a warp; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared memory: see cuda_fused.py.
-// TN: units of the first layer in an eighth of a product's columns. TP: pixels of a thread in `change`, of 4 in a warp.
+// Launch: `learn` grid (tiles), block BM; `change` grid (784 / pixels of a block, parts, ceil(width / (8 TN))), block its
+// warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared memory: see cuda_fused.py.
+// TN: units of the first layer in an eighth of a product's columns. TP: in `change`, pixels of one of the 4 (TF32: 8)
+// groups of a warp's threads.
 #include "fused_layers.cuh"
 
 constexpr int PIXELS = 784, OUTPUTS = 10;
 constexpr int V = 16 / sizeof(REAL);
-constexpr int BK = FLOAT64 ? 16 : 32, STAGES = 2;  // pixels of a stage in `learn`
-constexpr int X_ROW = BK + V;                      // rows begin in different banks
+constexpr int BK = FLOAT64 ? 16 : 32;  // pixels of one of the two stages in `learn`
+constexpr int X_ROW = BK + V;          // rows begin in different banks
 constexpr int STAGE = BM * X_ROW + BK * STRIDE;
-constexpr int RING = 3;                            // stages in `change`
 static_assert(BM % WARP == 0 && BM <= 1024, "BM must be a multiple of 32, at most 1024.");
 
 extern __shared__ Some<4> memory[];
 
-// Start the copies of a stage: BK pixels of the tile's images, and those rows of the first layer's weights w, of which
-// `units` are left from here on.
-__device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
-                                     int units, int pixel) {
-  const int pixels = min(BK, PIXELS - pixel);
-  REAL *of_units = stage + BM * X_ROW;
+// Start to copy rows of the first layer's weights, BY at once, of which `units` are left from here on.
+template <int BY>
+__device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, int fan_out, int units) {
+  for (int k = threadIdx.x / WARP; k < rows; k += WARPS)
 #pragma unroll
-  for (int e = threadIdx.x; e < BM * BK / V; e += BM) {
-    const int row = e / (BK / V), k = e % (BK / V) * V;
-    if (k < pixels) copy<16>(stage + row * X_ROW + k, images + size_t(rows[row]) * PIXELS + pixel + k, true);
-  }
-  w += size_t(pixel) * fan_out;
-  if (fan_out % V == 0) {
-    for (int e = threadIdx.x; e < pixels * (UNITS / V); e += BM) {
-      const int k = e / (UNITS / V), u = e % (UNITS / V) * V;
-      copy<16>(of_units + k * STRIDE + u, w + k * fan_out + u, u < units);
-    }
-  } else {
-    for (int k = threadIdx.x / WARP; k < pixels; k += WARPS)
-      for (int u = threadIdx.x % WARP; u < UNITS; u += WARP)
-        copy<sizeof(REAL)>(of_units + k * STRIDE + u, w + k * fan_out + u, u < units);
-  }
+    for (int u = threadIdx.x % WARP * BY; u < UNITS; u += WARP * BY)
+      copy<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
+}
+
+// Start the copies of a stage: pixels of the tile's images from `first` on, and those rows of the weights.
+__device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
+                                     int units, int first) {
+  constexpr int COPIES = BK / V;  // of a row
+  const int pixels = min(BK, PIXELS - first), own = threadIdx.x % COPIES * V;
+  if (own < pixels)
+#pragma unroll
+    for (int row = threadIdx.x / COPIES; row < BM; row += BM / COPIES)
+      copy<16>(stage + row * X_ROW + own, images + size_t(rows[row]) * PIXELS + first + own, true);
+  stage += BM * X_ROW;
+  w += size_t(first) * fan_out;
+  if (fan_out % V)
+    load_weights<1>(stage, w, pixels, fan_out, units);
+  else
+    load_weights<V>(stage, w, pixels, fan_out, units);
 }
 
 // The sums of the first layer for UNITS units.
@@ -60,9 +62,9 @@ __device__ __forceinline__ void multiply(Product &product, REAL *stages, const R
   __syncthreads();  // nobody reads the stages any more
 }
 
-// A delta takes the place of its activation. `values_at` and `matrices_at` say where in shared memory values and weights
-// begin, in elements behind the BM row numbers; `sums` has for every tile those of the first biases, of the other
-// layers, and the error.
+// A delta takes the place of its activation. `values_at` and `matrices_at` say where in shared memory values and
+// weights begin, in elements behind the BM row numbers; `sums` has for every tile those of the first biases, of the
+// other layers, and the error.
 template <class Product>
 __device__ __forceinline__ void learn_by(Product product, const REAL *images, const REAL *targets,
                                          const long long *ranpat, const Layer *layers, int last, int count, REAL *delta,
@@ -86,7 +88,8 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     multiply(product, stages, images, rows, layers[1].w + width + first, width, width - first);
     product.each([&](int p, int u, REAL sum) {
       u += first;
-      if (u < padded(width)) values[u * VALUE_ROW + p] = u < width ? sigmoid(sum + biases[u]) : 0;
+      const REAL value = sigmoid(sum + biases[min(u, width - 1)]);
+      if (u < padded(width)) values[u * VALUE_ROW + p] = u < width ? value : 0;
     });
   }
   REAL target[OUTPUTS];  // asked for before the layers that they are needed behind
@@ -101,7 +104,10 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     __syncthreads();  // the activations below are there
     weighted<false>(above, below, matrix + row, row, row, [&](int u, int p, Some<4> &sums) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums.of[i] = u < columns ? sigmoid(sums.of[i] + matrix[u]) : 0;
+      for (int i = 0; i < 4; ++i) {
+        const REAL value = sigmoid(sums.of[i] + matrix[u]);
+        sums.of[i] = u < columns ? value : 0;
+      }
       *reinterpret_cast<Some<4> *>(out + u * VALUE_ROW + p) = sums;
     });
     matrix += (1 + below) * row;
@@ -140,10 +146,10 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
   bias_changes(values, width, sums);
   for (int first = 0; first < width; first += UNITS) {
     REAL *to = delta + (size_t(first / UNITS) * gridDim.x + blockIdx.x) * BM * STRIDE;
-    for (int e = threadIdx.x; e < BM * UNITS; e += BM) {  // a warp's are 8 units of 4 patterns
-      const int p = e / STEPS % BM, u = e / (STEPS * BM) * STEPS + e % STEPS;
-      to[p * STRIDE + u] = first + u < width ? values[(first + u) * VALUE_ROW + p] : REAL(0);
-    }
+    for (int u = threadIdx.x % STEPS; u < UNITS; u += STEPS)
+#pragma unroll
+      for (int p = threadIdx.x / STEPS; p < BM; p += BM / STEPS)
+        to[p * STRIDE + u] = first + u < width ? values[(first + u) * VALUE_ROW + p] : REAL(0);
   }
   error = sum_of_warp(error);
   if (threadIdx.x % WARP == 0) biases[threadIdx.x / WARP] = error;
@@ -155,13 +161,13 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
 }
 
 // This block's part of the first layer's changes: of every gridDim.y-th BP patterns, the last ones first, which the
-// L2 cache still has. ACROSS warps share the pixels of a block, OF_WARP each, and WAYS such teams the patterns.
-// `patterns` is their number with the last tile's padding.
-template <int ACROSS, int WAYS, int OF_WARP, class Product>
+// L2 cache still has. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS of so many the BP patterns of
+// each of the RING stages. `patterns` is their number with the last tile's padding.
+template <int ACROSS, int TEAMS, int OF_WARP, int BP, int RING, class Product>
 __device__ __forceinline__ void change_by(Product product, const REAL *images, const long long *ranpat,
                                           const REAL *delta, int count, int patterns, int width, REAL *parts) {
-  constexpr int THREADS = ACROSS * WAYS * WARP, BLOCK_PIXELS = ACROSS * OF_WARP, PIXEL_ROW = BLOCK_PIXELS + 8;
-  constexpr int BP = WAYS * (FLOAT64 ? 8 : 16), STAGE = BP * (PIXEL_ROW + STRIDE);
+  constexpr int THREADS = ACROSS * TEAMS * WARP, BLOCK_PIXELS = ACROSS * OF_WARP, PIXEL_ROW = BLOCK_PIXELS + 8;
+  constexpr int STAGE = BP * (PIXEL_ROW + STRIDE);
   static_assert(PIXELS % BLOCK_PIXELS == 0, "TP must be 14, 7, 2 or 1: a block's threads must divide the 784 pixels.");
   REAL *stages = reinterpret_cast<REAL *>(memory);
   int *rows = reinterpret_cast<int *>(stages + RING * STAGE);
@@ -177,10 +183,11 @@ __device__ __forceinline__ void change_by(Product product, const REAL *images, c
   auto load = [&](int s) {
     if (s < own) {
       REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
-#pragma unroll 4
-      for (int e = threadIdx.x; e < BP * BLOCK_PIXELS / V; e += THREADS) {
-        const int p = e / (BLOCK_PIXELS / V), at = e % (BLOCK_PIXELS / V) * V;
-        copy<16>(x + p * PIXEL_ROW + at, images + size_t(rows[s * BP + p]) * PIXELS + at, true);
+      for (int p = threadIdx.x / WARP; p < BP; p += THREADS / WARP) {
+        const REAL *image = images + size_t(rows[s * BP + p]) * PIXELS;
+#pragma unroll
+        for (int at = threadIdx.x % WARP * V; at < BLOCK_PIXELS; at += WARP * V)
+          copy<16>(x + p * PIXEL_ROW + at, image + at, true);
       }
       const REAL *from = delta + size_t(first_pattern(s)) * STRIDE;
       for (int e = threadIdx.x * V; e < BP * STRIDE; e += THREADS * V) copy<16>(of_units + e, from + e, true);
@@ -193,20 +200,20 @@ __device__ __forceinline__ void change_by(Product product, const REAL *images, c
     __syncthreads();  // the stage is whole, and nobody reads the one before, whose place is filled next
     load(s + RING - 1);
     const REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
-    for (int p = team * STEPS; p < BP; p += WAYS * STEPS) product.add(x + p * PIXEL_ROW, of_units + p * STRIDE);
+    for (int p = team * STEPS; p < BP; p += TEAMS * STEPS) product.add(x + p * PIXEL_ROW, of_units + p * STRIDE);
   }
   wait_for_copies();
-  if constexpr (WAYS > 1) {
-    constexpr int TEAM = BLOCK_PIXELS * UNITS;
-    static_assert((WAYS - 1) * TEAM <= RING * STAGE, "The sums of the other teams must fit in place of the stages.");
+  if constexpr (TEAMS > 1) {
+    constexpr int AREA = BLOCK_PIXELS * UNITS;
+    static_assert((TEAMS - 1) * AREA <= RING * STAGE, "The sums of the other teams must fit in place of the stages.");
     __syncthreads();  // nobody reads the stages any more
-    if (team) product.each([&](int pixel, int u, REAL sum) { stages[(team - 1) * TEAM + pixel * UNITS + u] = sum; });
+    if (team) product.each([&](int pixel, int u, REAL sum) { stages[(team - 1) * AREA + pixel * UNITS + u] = sum; });
     __syncthreads();  // the first team adds the sums of the others to its own
     if (team) return;
   }
   parts += (size_t(blockIdx.y) * PIXELS + first_pixel) * width + first;
   product.each([&](int pixel, int u, REAL sum) {
-    for (int other = 0; other < WAYS - 1; ++other) sum += stages[(other * BLOCK_PIXELS + pixel) * UNITS + u];
+    for (int other = 0; other < TEAMS - 1; ++other) sum += stages[(other * BLOCK_PIXELS + pixel) * UNITS + u];
     if (first + u < width) parts[size_t(pixel) * width + u] = sum;
   });
 }
@@ -226,9 +233,10 @@ extern "C" __global__ void __launch_bounds__(BM, LEARN_BLOCKS) learn(LEARN_ARGUM
 }
 
 extern "C" __global__ void __launch_bounds__(4 * WARP, 3) change(CHANGE_ARGUMENTS) {
-  constexpr int ACROSS = 2, WAYS = 2, OF_WARP = 4 * TP;
-  change_by<ACROSS, WAYS, OF_WARP>(ScalarChange<ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images,
-                                   ranpat, delta, count, patterns, width, parts);
+  constexpr int ACROSS = 2, TEAMS = 2, OF_WARP = 4 * TP;
+  change_by<ACROSS, TEAMS, OF_WARP, FLOAT64 ? 16 : 32, 3>(
+      ScalarChange<ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta, count, patterns,
+      width, parts);
 }
 
 #if !FLOAT64
@@ -238,16 +246,25 @@ extern "C" __global__ void __launch_bounds__(BM, LEARN_BLOCKS) learn_tf32(LEARN_
 }
 
 extern "C" __global__ void __launch_bounds__(7 * WARP, 1) change_tf32(CHANGE_ARGUMENTS) {
-  constexpr int ACROSS = 7, WAYS = 1, OF_WARP = 8 * TP;
+  constexpr int ACROSS = 7, TEAMS = 1, OF_WARP = 8 * TP;
   static_assert(OF_WARP % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
-  change_by<ACROSS, WAYS, OF_WARP>(
+  change_by<ACROSS, TEAMS, OF_WARP, 16, 3>(
+      Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
+      count, patterns, width, parts);
+}
+
+// On trial.
+extern "C" __global__ void __launch_bounds__(4 * WARP, 2) change_tf32_teams(CHANGE_ARGUMENTS) {
+  constexpr int ACROSS = 1, TEAMS = 4, OF_WARP = 8 * TP;
+  static_assert(OF_WARP % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
+  change_by<ACROSS, TEAMS, OF_WARP, 32, 4>(
       Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
       count, patterns, width, parts);
 }
 #endif
 
-// What a table has: `parts` vectors of `count` elements, `stride` apart, for which the blocks from `block` on work. Their
-// sum is a change of weights, or, where dw is null, the result itself.
+// What a table has: `parts` vectors of `count` elements, `stride` apart, for which the blocks from `block` on work.
+// Their sum is a change of weights, or, where dw is null, the result itself.
 struct Table {
   REAL *w, *dw;
   const REAL *from;

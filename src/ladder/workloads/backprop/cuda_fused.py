@@ -2,9 +2,10 @@
 
 The first takes tiles of `bm` patterns from their images to the deltas of all layers; the second multiplies images by
 deltas for the changes of the first layer; the third adds up what the blocks have left and updates the weights. So the
-images are read twice and nothing else of their size is written. With `math` = tf32 the two products with the images are
-those of tensor cores. In float32 bound by the FMAs of these two; in TF32 by the two readings of the images, the second
-of which begins with what the L2 cache still has.
+images are read twice and nothing else of their size is written. Tiles are as large as all multiprocessors need to have
+the 60000 patterns at once. With `math` = tf32 the two products with the images are those of tensor cores. In float32
+bound by the FMAs of these two; in TF32 by the two readings of the images, the second of which begins with what the L2
+cache still has, and by the layers above the first, during which nothing is read.
 """
 
 import itertools
@@ -37,12 +38,16 @@ TILES = {
         {"bm": 160, "tn": 7, "tp": 14},
     ),
 }
-# As in the source: pixels and patterns of a stage, stages, and the rows of threads of `update`.
-PIXELS, BK, STAGES, BP, RING, ROWS = 784, {4: 32, 8: 16}, 2, {4: 16, 8: 8}, 3, 16
+# As in the source: pixels of a stage of `learn` and its stages, and the rows of threads of `update`.
+PIXELS, BK, STAGES, ROWS = 784, {4: 32, 8: 16}, 2, 16
 WARP, EIGHT = 32, 8
-# Of `change`: warps of a block that share its pixels, pixels of a warp for each of `tp`, such teams of warps, which
-# share the patterns, and blocks of a multiprocessor.
-CHANGE = {"": (2, 4, 2, 3), "_tf32": (7, 8, 1, 1)}
+# Likewise of `change`, by type and arithmetic: its name, the warps that share a block's pixels, pixels of a warp for
+# each of `tp`, teams of such warps, patterns of a stage, stages, and blocks of a multiprocessor.
+CHANGE = {
+    (4, ""): ("change", 2, 4, 2, 32, 3, 3),
+    (8, ""): ("change", 2, 4, 2, 16, 3, 3),
+    (4, "_tf32"): ("change_tf32", 7, 8, 1, 16, 3, 1),
+}
 
 
 def setup(
@@ -78,7 +83,7 @@ def padded(width):
     return -(-width // 4) * 4
 
 
-def shared_memory(widths, size, bm, tn, tp):
+def shared_memory(widths, size, bm, tn):
     """Where values and weights begin behind a tile's row numbers, in elements, and all bytes of shared memory."""
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
     values = sum(map(padded, widths[1:])) * (bm + 4)
@@ -103,22 +108,22 @@ def epoch(problem, tiling, math):
     delta = problem.device.empty((groups, patterns, row), dtype)
     sums = problem.device.empty((tiles, sum(counts)), dtype)
 
-    values_at, matrices_at, shared = shared_memory(widths, size, **tiling)
+    values_at, matrices_at, shared = shared_memory(widths, size, tiling["bm"], tiling["tn"])
     weights = [getattr(problem, f"w{layer}") for layer in layers]
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
     arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
     arguments += (np.int32(sum(counts)), np.int32(values_at), np.int32(matrices_at))
     yield "patterns", launch(kernel(f"learn{math}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    across, lanes, teams, resident = CHANGE[math]
-    chunk, pixels = teams * BP[size], across * lanes * tiling["tp"]
+    name, across, of_warp, teams, chunk, ring, resident = CHANGE[size, math]
+    pixels = across * of_warp * tiling["tp"]
     parallel = PIXELS // pixels * groups
     blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
     parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
-    shared = RING * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
+    shared = ring * chunk * (pixels + EIGHT + row) * size + -(-patterns // chunk // blocks) * chunk * 4
     arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
     grid, block = (PIXELS // pixels, blocks, groups), (across * teams * WARP,)
-    yield "weight change", launch(kernel(f"change{math}"), grid, block, arguments, shared)
+    yield "weight change", launch(kernel(name), grid, block, arguments, shared)
 
     steps = [getattr(problem, f"dw{layer}") for layer in layers]
     whole = [(address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)]

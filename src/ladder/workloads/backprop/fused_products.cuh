@@ -82,8 +82,8 @@ struct ScalarForward {
   }
 };
 
-// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and of its 4 x 8 threads each its parts
-// of the pixels and of the units. Rows of x are X_ROW apart.
+// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and of its 4 x 8 threads each its
+// parts of the pixels and of the units. Rows of x are X_ROW apart.
 template <int X_ROW>
 struct ScalarChange {
   using Units = Part<TN, STEPS>;
