@@ -3,8 +3,8 @@
 // changes of all other weights. `change` multiplies images by deltas for the first layer's changes, a block some of the
 // patterns. `update` adds up what the blocks have left, always in the same order.
 //
-// Launch: `learn` grid (tiles), block BM; `change` grid (784 / pixels of a block, parts, ceil(width / (8 TN))), block its
-// warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared memory: see cuda_fused.py.
+// Launch: `learn` grid (tiles), block BM; `change` grid (784 / pixels of a block, parts, ceil(width / (8 TN))), block
+// its warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared memory: see cuda_fused.py.
 // TN: units of the first layer in an eighth of a product's columns. TP: in `change`, pixels of one of the 4 (TF32: 8)
 // groups of a warp's threads.
 #include "fused_layers.cuh"
