@@ -38,6 +38,8 @@ NAMES["descent", "cublas"] = {"begin", "divide", "first_entry", "length", "advan
 NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
 NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
 NAMES["descent", "cuda_cluster"] = NAMES["descent", "cuda_symmetric"] = {"solve"}
+NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
+NAMES["backprop", "cuda_fused"] = {"learn", "change", "update"}
 NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 
 

@@ -48,6 +48,24 @@ def launched(kernel, grid, block, arguments, shared):
     return functools.partial(kernel, grid, block, arguments, shared_mem=shared)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "math", "layers", "images"),
+    [
+        ("float32", "default", "784-20-10", 17),
+        pytest.param("float32", "default", "784-20-10", 330, marks=pytest.mark.slow),
+        pytest.param("float32", "tf32", "784-20-10", 170, marks=pytest.mark.slow),
+        pytest.param("float64", "default", "784-33-17-9-10", 65, marks=pytest.mark.slow),
+        pytest.param("float32", "default", "784-70-10", 65, marks=pytest.mark.slow),
+        pytest.param("float32", "tf32", "784-10", 17, marks=pytest.mark.slow),
+    ],
+)
+@elementary.needs_compiler
+def test_three_fused_kernels_are_right_in_emulation(fused, dtype, math, layers, images):
+    case = epochs.case_of("cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype)
+    fused(dtype, cuda_fused.suited(case.sizes), math)
+    assert epochs.emulated(case) == []
+
+
 def numpy_products(name):
     """Products by form, as a variant of `gemm` gives them, by NumPy."""
 

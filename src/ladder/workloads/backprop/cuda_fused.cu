@@ -252,15 +252,6 @@ extern "C" __global__ void __launch_bounds__(7 * WARP, 1) change_tf32(CHANGE_ARG
       Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
       count, patterns, width, parts);
 }
-
-// On trial.
-extern "C" __global__ void __launch_bounds__(4 * WARP, 2) change_tf32_teams(CHANGE_ARGUMENTS) {
-  constexpr int ACROSS = 1, TEAMS = 4, OF_WARP = 8 * TP;
-  static_assert(OF_WARP % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
-  change_by<ACROSS, TEAMS, OF_WARP, 32, 4>(
-      Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
-      count, patterns, width, parts);
-}
 #endif
 
 // What a table has: `parts` vectors of `count` elements, `stride` apart, for which the blocks from `block` on work.
