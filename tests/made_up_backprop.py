@@ -22,11 +22,9 @@ ON_THREADS = {"blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5}
 CARD = [
     ("cuda_flat", {"index": "offsets", "block": 256}, 40e-3),
     ("cuda_kernels", varied.KERNELS.base, 10e-3),
-    ("cuda", {"product": "cublas", "graph": "off"}, 1.0e-3),
     ("cuda", {"product": "cublas", "graph": "on"}, 0.8e-3),
     ("cuda_fused", {"math": "default"}, 0.4e-3),
     ("cuda_fused", {"math": "tf32"}, 0.2e-3),
-    ("pytorch_cuda", rungs.PYTORCH_CUDA | {"graph": "off", "compiled": "off"}, 1.6e-3),
     ("pytorch_cuda", rungs.PYTORCH_CUDA, 0.6e-3),
     ("pytorch_cuda", rungs.PYTORCH_CUDA | {"math": "tf32"}, 0.5e-3),
 ]
@@ -44,7 +42,6 @@ CHANGES = {
     ("tables", "readonly"): 1.0,
     ("error", "emulated"): 1.25,
     ("block", 64): 1.1,
-    ("block", 128): 1.0,
     ("block", 512): 1.2,
     ("index", "walk"): 1.5,
 }

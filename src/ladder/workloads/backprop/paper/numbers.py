@@ -109,19 +109,15 @@ AGAINST = (
 ON_CARD = (
     ("cuda_kernels", "cuda_flat"),
     ("cuda", "cuda_kernels"),
-    ("cuda", "cuda/one-by-one"),
     ("cuda_fused", "cuda"),
     ("cuda_fused", "pytorch_cuda"),
     ("cuda_fused/tf32", "cuda_fused"),
     ("cuda_fused/tf32", "pytorch_cuda/tf32"),
-    ("pytorch_cuda", "pytorch_cuda/eager"),
 )
 NAMES = {
     "associativity/all": "its code with all flags",
-    "cuda/one-by-one": "its kernels launched one by one",
     "pytorch_cuda": "PyTorch, compiled and in a graph",
     "pytorch_cuda/tf32": "PyTorch in TF32, compiled and in a graph",
-    "pytorch_cuda/eager": "PyTorch one operation at a time",
     "cuda_fused": f"{code('cuda_fused')} in float32",
     "associativity": f"{code('associativity')} without them",
 }
@@ -134,10 +130,8 @@ def keyed():
     host |= {"associativity/all": rungs.line("associativity", flags="all")}
     host |= {f"{name}/one": rungs.Line(name, host[name].tuning | {"threads": 1}) for name in ON_ONE}
     card |= {
-        "cuda/one-by-one": rungs.Line("cuda", card["cuda"].tuning | {"graph": "off"}),
         "cuda_fused/tf32": rungs.line("cuda_fused", math="tf32"),
         "pytorch_cuda/tf32": rungs.line("pytorch_cuda", math="tf32"),
-        "pytorch_cuda/eager": rungs.Line("pytorch_cuda", rungs.PYTORCH_CUDA | {"graph": "off", "compiled": "off"}),
     }
     return host, card
 

@@ -44,8 +44,10 @@ def draw(tables):
 
 
 def changes(forms, rows):
-    """What is drawn of some forms, a row per change."""
-    return pd.DataFrame([changed(form, *pair) for form in forms for pair in form.pairs(rows)])
+    """What is drawn of some forms, a row per change; the panel has the name of the first, others theirs in a row."""
+    found = [changed(form, *pair) for form in forms for pair in form.pairs(rows)]
+    first = found[0]["method"] if found else None
+    return pd.DataFrame([one if one["method"] == first else one | {"tuning": one["method"]} for one in found])
 
 
 def fill(axes, found):
@@ -53,7 +55,7 @@ def fill(axes, found):
     found = found.assign(at=range(len(found)))
     axes.axvline(1, **LINE, zorder=1)
     marks.points(axes, found, "median", "at", along="x", kinds={name: looks.look(name) for name in METHODS}, size=12)
-    axes.set_yticks(found["at"], found["name"])
+    axes.set_yticks(found["at"], found["tuning"] + ": " + found["value"])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(found) - 0.4, -0.6)
     low, high = scales.extent(found, reach=REACH)
@@ -61,7 +63,7 @@ def fill(axes, found):
     for row in found.itertuples():
         text = f"{formats.three(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    axes.set_title(", ".join(found["form"].unique()))
+    axes.set_title(found["form"].iloc[0])
     axes.set_xlabel("times as long")
     axes.grid(axis="x")
 
@@ -73,7 +75,8 @@ def changed(form, name, value, rows, base):
     return {
         "form": form.variant + threads,
         "method": form.variant,
-        "name": f"{name}: {value}",
+        "tuning": name,
+        "value": str(value),
         "median": ratio.value,
         "low": ratio.low,
         "high": ratio.high,

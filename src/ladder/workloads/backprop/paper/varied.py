@@ -46,7 +46,7 @@ KERNELS = Form(
         "scalars": ("argument",),
         "tables": ("global", "readonly"),
         "error": ("atomic", "emulated"),
-        "block": (64, 128, 512),
+        "block": (64, 512),
     },
 )
 FORMS = {"host": (OPENMP,), "cuda": (KERNELS, FLAT)}
