@@ -33,6 +33,8 @@ MIXED = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
 PERSISTENT = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
 # The first form of every choice of a variant, and others with which each choice has been taken once.
 CHOICES_OF_BACKPROP = {
+    "cuda": ({"product": "cuda_naive"},),
+    "cuda_fused": ({}, {"math": "tf32"}),
     "cuda_flat": ({}, {"index": "offsets", "block": 33}),
     "cuda_kernels": (
         {},
@@ -68,7 +70,7 @@ def cases(own=False):
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **SHAPE_OF_TRAINING)
 
     yield from of_descent(own)
-    yield from of_backprop(own)
+    yield from of_backprop()
 
 
 def of_descent(own):
@@ -86,9 +88,9 @@ def of_descent(own):
             yield from within_limits(case("descent", name, tuning, **sizes))
 
 
-def of_backprop(own):
-    """An epoch of every variant."""
-    for name in on_gpu("backprop", own):
+def of_backprop():
+    """An epoch of every variant with kernels of ours."""
+    for name in on_gpu("backprop", own=True):
         for dtype, tuning in itertools.product(DTYPES, CHOICES_OF_BACKPROP.get(name, ({},))):
             yield case("backprop", name, tuning, dtype=dtype, **EPOCH)
 

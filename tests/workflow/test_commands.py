@@ -51,6 +51,7 @@ SENTENCES = [
     (["figure", "gemm_square", "--tables", "gemm_square", "--out", "figure"], "gemm_square/samples.csv can't be read"),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
+    (["train", "backprop", "blas", "images=10"], "needs a value"),
     (["publish", "nowhere.json", "--machine", "here", "--out", "x"], "nowhere.json can't be read"),
     (["publish", "torn.json", "--machine", "here", "--out", "x"], "torn.json is not JSON"),
     (["publish", "plan.json", "--machine", "here", "--keep", "--out", "x"], "There is nothing to publish"),
