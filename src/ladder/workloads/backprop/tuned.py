@@ -3,6 +3,7 @@
 A block's activations, its deltas, the weights and their changes stay in the second cache, so that memory is read once
 for every image. Products are tiles of 4 patterns by up to 7 vectors, whose sums stay in registers; patterns are read
 where they lie, by `ranpat`. Every thread has a block at a time and sums of its own, which are added up at the end.
+Threads are bound to cores that lie far from each other: two that share one core would share its multiply-adds.
 `vector` is the length of a vector in bytes: that of the machine's registers, or shorter where layers are ragged. Bound
 by the multiply-adds of the products.
 """
@@ -18,6 +19,7 @@ PROGRAMS = ("gcc",)
 SOURCE = "tuned.c"
 MACROS = ("vector",)
 LIMITS = {"block": (1, 4096), "vector": (16, 64)}
+ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}
 
 
 def setup(
