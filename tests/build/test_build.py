@@ -18,9 +18,13 @@ KERNELS = [
     for variant in workloads.variants(workload)
     if workloads.constants(workload, variant).get("SOURCE", "").endswith(".cu")
 ]
+# They take seconds to compile.
+LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
 # And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
 CHOICES = [
-    (*kernel, dtype, choice)
+    pytest.param(
+        *kernel, dtype, choice, marks=[pytest.mark.slow] * (kernel in LONG and (choice, dtype) != (0, "float32"))
+    )
     for kernel in KERNELS
     for dtype in binaries.TYPES
     for choice in range(len(binaries.choices(*kernel, dtype)))

@@ -79,7 +79,8 @@ def numpy_products(name):
     return {form: of(form) for form in ("nn", "tn", "nt")}
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
 @elementary.needs_compiler
 def test_what_lies_between_products_is_right_in_emulation(monkeypatch, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels("cuda", dtype).get)

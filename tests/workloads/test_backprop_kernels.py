@@ -71,7 +71,8 @@ def emulate(monkeypatch):
     return put
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
 @pytest.mark.parametrize(("variant", "tuning"), [(variant, one) for variant in CHOICES for one in each_word(variant)])
 @elementary.needs_compiler
 def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
@@ -80,7 +81,7 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
         assert epochs.emulated(epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)) == [], layers
 
 
-@pytest.mark.parametrize("images", [1, 33, 65])
+@pytest.mark.parametrize("images", [1, 33, pytest.param(65, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variant", CHOICES)
 @elementary.needs_compiler
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
@@ -90,7 +91,7 @@ def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, imag
         assert epochs.emulated(epochs.case_of(variant, tuning, images=images, epochs=1)) == []
 
 
-@pytest.mark.parametrize("dtype", epochs.DTYPES)
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variant", CHOICES)
 @elementary.needs_compiler
 def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
@@ -113,7 +114,7 @@ FAULTS = {
 }
 
 
-QUICK = "no barrier behind the tiles", "momentum dropped"
+QUICK = ("momentum dropped",)
 
 
 @pytest.mark.parametrize(
