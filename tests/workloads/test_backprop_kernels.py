@@ -82,7 +82,7 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
 
 
 @pytest.mark.parametrize("images", [1, 33, pytest.param(65, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("variant", CHOICES)
+@pytest.mark.parametrize("variant", [pytest.param("cuda_flat", marks=pytest.mark.slow), "cuda_kernels"])
 @elementary.needs_compiler
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
     emulate(kernels(variant, "float32"))
@@ -91,7 +91,8 @@ def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, imag
         assert epochs.emulated(epochs.case_of(variant, tuning, images=images, epochs=1)) == []
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", epochs.DTYPES)
 @pytest.mark.parametrize("variant", CHOICES)
 @elementary.needs_compiler
 def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
