@@ -39,6 +39,7 @@ def test_one_figure_asks_for_no_more_than_it_needs(project, described):
     assert {(workload, variant) for _, workload, variant in found if workload == "gemv"} == {
         ("gemv", "openmp"),
         ("gemv", "openmp_bound"),
+        ("gemv", "c_openmp"),
         ("gemv", "blas"),
     }
     # The rest are the ceilings that results are held against.
