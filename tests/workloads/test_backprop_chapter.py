@@ -10,6 +10,7 @@ import made_up_backprop
 from drawings import draw, planned, tables, words
 from ladder.report import study as queries
 from ladder.report.phrases import Missing
+from ladder.report.rungs import measured
 from ladder.report.study import Study
 from ladder.workloads.backprop import RUNGS
 from ladder.workloads.backprop.paper import learning, model, numbers, query, rungs, varied, verdicts, waterfall
@@ -217,7 +218,7 @@ def test_the_model_counts_lines_lanes_and_the_second_cache():
 def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(found):
     assert set(rungs.RELIEVES) == {name for name, idea in RUNGS.items() if not idea.startswith("peer: ")}
     assert {one.variant for one in rungs.LINES} == set(RUNGS)
-    shown = rungs.shown(query.chosen(found)[0].ladder)
+    shown = measured(rungs.LINES, query.chosen(found)[0].ladder)
     labels = [one.label(rows) for one, rows in shown]
     assert labels[0] == "before"
     assert {"associativity, all flags", "openmp, 4 threads", "cuda_fused, TF32"} <= set(labels)

@@ -12,6 +12,7 @@ from drawings import draw, planned, tables, words
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
 from ladder.report.phrases import Missing
+from ladder.report.rungs import MOST, measured
 from ladder.report.study import Study
 from ladder.workloads.descent import RUNGS
 from ladder.workloads.descent.paper import earlier, model, numbers, numbers_convergence, query, rungs, theory, verdicts
@@ -169,7 +170,7 @@ def test_the_model_adds_launches_trips_and_reading():
     assert model.seconds("cuda_fused", "on", 512, size, reading) == pytest.approx(fused - model.LAUNCH + model.NODE)
     # Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors.
     assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
-    twice = rungs.line("openmp", recompute=1).predicted({"n": 512, "dtype": "float32"}, reading)
+    twice = rungs.predicted(rungs.line("openmp", recompute=1), {"n": 512, "dtype": "float32"}, reading)
     assert twice == pytest.approx(2 * size / reading)
     assert model.seconds("openmp", None, 512, size, None) is None
     assert model.seconds("cupy_loop", None, 512, size, reading) is None
@@ -178,13 +179,13 @@ def test_the_model_adds_launches_trips_and_reading():
 def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(found):
     assert set(rungs.RELIEVES) == {name for name, idea in RUNGS.items() if not idea.startswith("peer: ")}
     frame = query.ladder(found)
-    shown = rungs.shown(frame, lambda device, threads: 1e12)
-    labels = [one.label(rows) for one, rows, _ in shown]
+    shown = measured(rungs.LINES, frame)
+    labels = [one.label(rows) for one, rows in shown]
     assert labels[:4] == ["openmp, two products", "openmp, 1 thread", "openmp, 4 threads", "blas, 4 threads"]
-    assert [one.variant for one, *_ in shown if one.is_peer] == ["numpy_loop", "cupy_loop"]
+    assert [one.variant for one, _ in shown if one.is_peer] == ["numpy_loop", "cupy_loop"]
     one_thread = frame[(frame["variant"] == "openmp") & (frame["threads"] == 1) & (frame["recompute"] == 0)]
-    ((_, rows, _),) = rungs.shown(one_thread, lambda device, threads: None)
-    assert rungs.Line("blas", {"threads": rungs.MOST}).label(rows) == "blas, 1 thread"
+    ((_, rows),) = measured(rungs.LINES, one_thread)
+    assert rungs.Line("blas", {"threads": MOST}).label(rows) == "blas, 1 thread"
 
 
 def test_the_tables_hold_every_rung_kernel_and_claim(found):

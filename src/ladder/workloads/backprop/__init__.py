@@ -20,6 +20,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ladder.data import sizes as data_sizes
 from ladder.harness.validation import compare, rounding_factor
 from ladder.workloads.backprop import reference
 
@@ -53,18 +54,19 @@ SIZES = {
 }
 CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
 STATEFUL = True
-MOST = {"mnist": 60000, "digits": 1437}
 
 
 def refuse(sizes):
     """Why these sizes make no sense, or None."""
-    widths = str(sizes["layers"]).split("-")
-    if len(widths) < 2 or not all(width.isdigit() and int(width) for width in widths):
-        return f"layers={sizes['layers']!r} of backprop must be widths joined by '-', such as 784-56-28-10."
-    if (widths[0], widths[-1]) != ("784", "10"):
-        return f"layers={sizes['layers']!r} of backprop must begin with the 784 pixels and end with the 10 digits."
-    if sizes["images"] > MOST[sizes["source"]]:
-        return f"images={sizes['images']} of backprop is more than {sizes['source']} has."
+    return (
+        data_sizes.refuse_network("backprop", sizes, "784-56-28-10")
+        or data_sizes.refuse_images("backprop", sizes)
+        or refuse_momentum(sizes)
+    )
+
+
+def refuse_momentum(sizes):
+    """Why the momentum makes no sense, or None."""
     if sizes["momentum"] >= 1:
         return f"momentum={sizes['momentum']} of backprop must be below 1, or steps would add up without end."
     return None

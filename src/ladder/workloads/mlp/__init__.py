@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ladder.data import sizes as data_sizes
 from ladder.harness.validation import Check, compare
 from ladder.workloads.mlp import reference
 
@@ -42,14 +43,7 @@ STATEFUL = True
 
 def refuse(sizes):
     """Why these sizes make no sense, or None."""
-    widths = str(sizes["layers"]).split("-")
-    if len(widths) < 2 or not all(width.isdigit() and int(width) for width in widths):
-        return f"layers={sizes['layers']!r} of mlp must be widths joined by '-', such as 784-300-10."
-    if (widths[0], widths[-1]) != ("784", "10"):
-        return f"layers={sizes['layers']!r} of mlp must begin with the 784 pixels and end with the 10 digits."
-    if sizes["images"] > (60000 if sizes["source"] == "mnist" else 1437):
-        return f"images={sizes['images']} of mlp is more than {sizes['source']} has."
-    return None
+    return data_sizes.refuse_network("mlp", sizes, "784-300-10") or data_sizes.refuse_images("mlp", sizes)
 
 
 def data_set(sizes):

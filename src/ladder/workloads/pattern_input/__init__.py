@@ -13,9 +13,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.data import dataset
+from ladder.data import sizes as data_sizes
 from ladder.errors import LadderError
 from ladder.harness.validation import compare
-from ladder.workloads.backprop import MOST, reference
+from ladder.workloads.backprop import reference
 
 RUNGS = {
     "serial": "one piece of the file after the other",
@@ -29,9 +30,7 @@ PART = 4096  # images that are checked at once
 
 def refuse(sizes):
     """Why these sizes make no sense, or None."""
-    if sizes["images"] > MOST[sizes["source"]]:
-        return f"images={sizes['images']} of pattern_input is more than {sizes['source']} has."
-    return None
+    return data_sizes.refuse_images("pattern_input", sizes)
 
 
 def data_set(sizes):

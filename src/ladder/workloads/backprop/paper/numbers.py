@@ -3,6 +3,7 @@
 from ladder.report import ratios, study, verdict_table
 from ladder.report.latex import code, escape, number, percent, seconds
 from ladder.report.phrases import Missing
+from ladder.report.rungs import MOST
 from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper import earlier, learning, model, query, rates, rungs, varied, verdicts
 
@@ -213,7 +214,7 @@ def threads(found):
         values[f"{key}/speedup"] = ratios.prose(ratio)
         values[f"{key}/efficiency"] = percent(ratio.value / counts[-1], 2) if ratio else None
         values[f"{key}/most"] = f"\\num{{{counts[-1]}}}" if counts else None
-    by_tasks = verdicts.reading(found, rungs.MOST)
+    by_tasks = verdicts.reading(found, MOST)
     values["reading/time"] = timed(study.where(found.reading, variant="serial"))
     return values | {"reading/tasks": ratios.compared(by_tasks, "one piece after the other")}
 

@@ -2,6 +2,7 @@
 
 from ladder.report import ratios, study
 from ladder.report.latex import code, digits, percent
+from ladder.report.rungs import MOST
 from ladder.report.verdict_table import Claim
 from ladder.statistics.claims import decide, quotient
 from ladder.workloads.backprop.paper import earlier, model, query, rates, rungs, varied
@@ -133,7 +134,7 @@ def on_threads(found):
 
 
 def tasks(found):
-    now, alone = (reading(found, threads) for threads in (rungs.MOST, 1))
+    now, alone = (reading(found, threads) for threads in (MOST, 1))
     return Claim("tasks", "Tasks speed up the input", "", "both forms", said("on one thread", alone), decide(now, 1))
 
 

@@ -2,6 +2,7 @@
 
 from ladder.report import study
 from ladder.report.figures import layout, looks, medians, peaks, theme, waterfall
+from ladder.report.rungs import measured
 from ladder.workloads.backprop.paper import model, query, rates, rungs
 
 TITLE = "What each rung of back-propagation gains"
@@ -44,7 +45,7 @@ def of_one_size(rows):
 def panel(rows, phases, ceilings):
     """A machine's problem, rungs and ceiling."""
     lines, floors = [], []
-    for one, own in rungs.shown(rows):
+    for one, own in measured(rungs.LINES, rows):
         first = own.iloc[0]
         reached = rates.of_ceilings(ceilings, first)
         floors.append(model.floor(first, reached))

@@ -36,7 +36,7 @@ def rung(found, line, rows):
     reading = roofs.card_bandwidth(found, "read")
     if len(rows) and rows["device"].iloc[0] == "host":
         reading = roofs.bandwidth(found, int(rows["threads"].iloc[0]), kernel="read")
-    predicted = line.predicted(rows.iloc[0], reading) if len(rows) else None
+    predicted = rungs.predicted(line, rows.iloc[0], reading) if len(rows) else None
     idea = RUNGS[line.variant].removeprefix("peer: ")
     return ladder_table.Rung(name, idea, rungs.RELIEVES.get(line.variant, ""), predicted, rows)
 

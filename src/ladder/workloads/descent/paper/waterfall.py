@@ -2,6 +2,7 @@
 
 from ladder.report import study
 from ladder.report.figures import layout, medians, peaks, waterfall
+from ladder.report.rungs import measured
 from ladder.workloads.descent.paper import query, rungs
 from ladder.workloads.stream.paper.ceilings import bandwidths
 
@@ -36,22 +37,24 @@ def of_one_size(rows):
 
 def panel(rows, ceilings):
     """A machine's problem, rungs and ceiling."""
-
-    def reading(device, threads):
-        return bandwidths(ceilings, ("read",), device).get(threads)
-
     lines = [
         waterfall.Rung(
             one.label(own),
             one.variant,
             study.processes(own),
-            predicted,
+            rungs.predicted(one, own.iloc[0], reading(own.iloc[0], ceilings)),
             bool(own["converged"].all()),
             one.is_peer,
         )
-        for one, own, predicted in rungs.shown(rows, reading)
+        for one, own in measured(rungs.LINES, rows)
     ]
     first = rows.iloc[0]
     rates = bandwidths(ceilings, ("read",), "cuda") or bandwidths(ceilings, ("read",))
     least = query.size_of(first) / max(rates.values()) if rates else None
     return f"n = {first['n']:,}, {first['dtype']}", lines, least
+
+
+def reading(row, ceilings):
+    """The B/s at which the device of a case reads on its threads, or None."""
+    threads = int(row["threads"]) if row["device"] == "host" else 1
+    return bandwidths(ceilings, ("read",), row["device"]).get(threads)
