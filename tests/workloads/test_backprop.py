@@ -107,6 +107,17 @@ def test_gradients_are_finite_differences(layers):
         assert gradient[layer][at] == pytest.approx((ends[1] - ends[0]) / 2e-5, rel=1e-5, abs=1e-9)
 
 
+def test_the_bound_allows_sums_in_order_of_nearly_equal_terms():
+    terms = -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
+    exact = terms.sum(axis=0)
+    in_order = np.cumsum(terms.astype(np.float32), axis=0)[-1]
+    off, noise = np.abs(in_order - exact), np.abs(reference.summed(terms, reference.Noise()) - exact)
+    assert off.max() <= reference.bound(noise.max(), "float32")
+    # Errors of one sign add up to more than random ones would.
+    assert off.max() > reference.bound(reference.NOISE * np.abs(exact).max() * len(terms) ** 0.5, "float32")
+    assert (reference.summed(terms, None) == exact).all()
+
+
 def test_the_error_falls_in_every_epoch(digits, exact):
     sizes = complete(images=1000, epochs=6, rate=0.001)
     error = exact(sizes)["error"]

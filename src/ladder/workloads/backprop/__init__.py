@@ -108,7 +108,7 @@ def fill(inputs, sizes, round, data):
     inputs["ranpat"][...] = reference.ranpat(sizes, round)
     if round:
         return ["ranpat"]
-    inputs["images"][...], inputs["targets"][...] = reference.patterns(sizes, data)
+    reference.write_patterns(sizes, data, inputs["images"], inputs["targets"])
     for layer, weights in enumerate(reference.initial(sizes), start=1):
         inputs[f"w{layer}"][...] = weights
         inputs[f"dw{layer}"][...] = 0

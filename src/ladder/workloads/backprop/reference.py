@@ -41,13 +41,21 @@ def places(sizes):
 
 def patterns(sizes, data):
     """The pool: images (pool, 784) in [0, 1] and targets (pool, 10), float64; from the test images those held out."""
-    count, spare = sizes["images"], held_out(sizes["images"])
-    pixels = np.concatenate([data.train_images[:count], data.test_images[:spare]]).reshape(count + spare, -1)
-    labels = np.concatenate([data.train_labels[:count], data.test_labels[:spare]])
-    images, targets = np.empty(pixels.shape), np.empty((count + spare, 10))
-    images[places(sizes)] = scaled(pixels)
-    targets[places(sizes)] = np.eye(10)[labels]
+    pool = sizes["images"] + held_out(sizes["images"])
+    images, targets = np.empty((pool, 784)), np.empty((pool, 10))
+    write_patterns(sizes, data, images, targets)
     return images, targets
+
+
+def write_patterns(sizes, data, images, targets):
+    """Write the pool into arrays of its shapes, of either type, pattern by pattern."""
+    count, spare = sizes["images"], held_out(sizes["images"])
+    pixels = itertools.chain(data.train_images[:count], data.test_images[:spare])
+    labels = np.concatenate([data.train_labels[:count], data.test_labels[:spare]])
+    where = places(sizes)
+    for place, image in zip(where, pixels, strict=True):
+        np.divide(image.ravel(), np.float32(255), out=images[place])
+    targets[where] = np.eye(10)[labels]
 
 
 def scaled(images):
@@ -89,8 +97,7 @@ def gradients(weights, x, targets, noise=None):
     delta = rounded(off * layers[-1] * (1.0 - layers[-1]), noise)
     found = []
     for index in reversed(range(len(weights))):
-        of_bias = rounded(delta.sum(axis=0), noise, len(delta) ** 0.5)
-        found.append(np.vstack([of_bias, product(layers[index].T, delta, noise)]))
+        found.append(np.vstack([summed(delta, noise), product(layers[index].T, delta, noise)]))
         if index:
             slope = layers[index] * (1.0 - layers[index])
             delta = rounded(product(delta, weights[index][1:].T, noise) * slope, noise)
@@ -118,6 +125,18 @@ class Noise:
 def rounded(values, noise, roundings=1.0):
     """Values with errors of so many roundings, where there is noise."""
     return values if noise is None else values + roundings * noise.draw(np.shape(values)) * values
+
+
+def summed(terms, noise):
+    """The sums of rows; with noise, errors of sqrt(k) u and those of sums in order.
+
+    Nearly equal terms, such as deltas of outputs that hardly differ yet, round the same way one after the other.
+    """
+    exact = terms.sum(axis=0)
+    if noise is None:
+        return exact
+    in_order = np.cumsum(terms, axis=0, dtype=np.float32)[-1]
+    return rounded(exact, noise, len(terms) ** 0.5) + (in_order - exact)
 
 
 def product(a, b, noise):
