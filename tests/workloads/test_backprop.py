@@ -1,5 +1,6 @@
 """Back-propagation: gradients against finite differences, trajectories of every variant, faults noticed."""
 
+import functools
 import shutil
 from importlib.util import find_spec
 
@@ -107,15 +108,14 @@ def test_gradients_are_finite_differences(layers):
         assert gradient[layer][at] == pytest.approx((ends[1] - ends[0]) / 2e-5, rel=1e-5, abs=1e-9)
 
 
-def test_the_bound_allows_sums_in_order_of_nearly_equal_terms():
-    terms = -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
-    exact = terms.sum(axis=0)
-    in_order = np.cumsum(terms.astype(np.float32), axis=0)[-1]
-    off, noise = np.abs(in_order - exact), np.abs(reference.summed(terms, reference.Noise()) - exact)
-    assert off.max() <= reference.bound(noise.max(), "float32")
-    # Errors of one sign add up to more than random ones would.
-    assert off.max() > reference.bound(reference.NOISE * np.abs(exact).max() * len(terms) ** 0.5, "float32")
-    assert (reference.summed(terms, None) == exact).all()
+def test_sums_in_order_of_nearly_equal_terms_are_off_by_more_than_random_errors():
+    ones, terms = np.ones((60000, 1)), -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
+    random = reference.NOISE * np.abs(terms.sum(axis=0)).max() * len(terms) ** 0.5
+    for first in (np.zeros(10), np.full(10, 3e5)):
+        found = reference.errors_in_order(ones, terms, first[None])
+        in_order = functools.reduce(np.add, terms.astype(np.float32), first.astype(np.float32))
+        assert found[0] == pytest.approx(in_order - first - terms.sum(axis=0))
+        assert np.abs(found).max() > validation.CONFIDENCE * random
 
 
 def test_the_error_falls_in_every_epoch(digits, exact):

@@ -89,15 +89,23 @@ def forward(weights, x, noise=None):
     return layers
 
 
-def gradients(weights, x, targets, noise=None):
-    """(E, the derivatives of -E by the weights of every layer) of some patterns."""
+def gradients(weights, x, targets, noise=None, begin=None):
+    """(E, the derivatives of -E by the weights of every layer) of some patterns.
+
+    With noise, sums over patterns begin with what `begin` holds by layer, as in a program that adds to the last steps.
+    """
     layers = forward(weights, x, noise)
     off = targets - layers[-1]
     error = rounded(0.5 * (off**2).sum(), noise, off.size**0.5)
     delta = rounded(off * layers[-1] * (1.0 - layers[-1]), noise)
     found = []
     for index in reversed(range(len(weights))):
-        found.append(np.vstack([summed(delta, noise), product(layers[index].T, delta, noise)]))
+        ones, below = np.ones((len(x), 1)), layers[index]
+        found.append(np.vstack([product(each.T, delta, noise) for each in (ones, below)]))
+        if noise is not None:
+            # Pixels differ enough for their sums to round at random.
+            rows = np.hstack([ones, below]) if index else ones
+            found[-1][: rows.shape[1]] += errors_in_order(rows, delta, begin[index][: rows.shape[1]])
         if index:
             slope = layers[index] * (1.0 - layers[index])
             delta = rounded(product(delta, weights[index][1:].T, noise) * slope, noise)
@@ -127,18 +135,6 @@ def rounded(values, noise, roundings=1.0):
     return values if noise is None else values + roundings * noise.draw(np.shape(values)) * values
 
 
-def summed(terms, noise):
-    """The sums of rows; with noise, errors of sqrt(k) u and those of sums in order.
-
-    Nearly equal terms, such as deltas of outputs that hardly differ yet, round the same way one after the other.
-    """
-    exact = terms.sum(axis=0)
-    if noise is None:
-        return exact
-    in_order = np.cumsum(terms, axis=0, dtype=np.float32)[-1]
-    return rounded(exact, noise, len(terms) ** 0.5) + (in_order - exact)
-
-
 def product(a, b, noise):
     """A product of matrices; with noise its sums of k terms carry errors of sqrt(k) u |a| |b|."""
     exact = a @ b
@@ -148,6 +144,18 @@ def product(a, b, noise):
     return exact + noise.draw(scale.shape) * scale * np.sqrt(a.shape[1])
 
 
+def errors_in_order(activations, delta, begin):
+    """The errors of float32 sums over patterns, in order, of activations times deltas, added to what they begin with.
+
+    Nearly equal terms, such as those of units that hardly differ yet, round the same way one after the other.
+    """
+    found = np.empty(begin.shape)
+    for row, (each, first) in enumerate(zip(activations.T, begin, strict=True)):
+        terms = np.vstack([first, each[:, None] * delta])
+        found[row] = np.cumsum(terms, axis=0, dtype=np.float32)[-1] - terms.sum(axis=0)
+    return found
+
+
 def trajectory(sizes, data, noise=None):
     """Per epoch the error, the weights and the steps after it."""
     images, targets = patterns(sizes, data)
@@ -155,7 +163,8 @@ def trajectory(sizes, data, noise=None):
     x, t, weights = images[visited], targets[visited], initial(sizes)
     steps, found = [np.zeros_like(each) for each in weights], []
     for _ in range(sizes["epochs"]):
-        error, gradient = gradients(weights, x, t, noise)
+        begin = [sizes["momentum"] / sizes["rate"] * each for each in steps]
+        error, gradient = gradients(weights, x, t, noise, begin)
         weights, steps = step(sizes, weights, steps, gradient, noise)
         found.append((error, weights, steps))
     return found
