@@ -56,6 +56,11 @@ def place(monkeypatch, tmp_path):
     sources.forget()
 
 
+def slow(*values):
+    """Values of a test that is left to the slow ones."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def written(name, setup="pass", run="pass"):
     """A variant made for a test; its name."""
     Path(f"variants/gemm/{name}.py").write_text(VARIANT.format(setup=setup, run=run))
@@ -121,12 +126,12 @@ def test_a_record_says_what_was_measured(cache):
         # The time is up at once: no more than the least.
         ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
         # The target is out of reach: no more than the most.
-        ({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
+        slow({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
         # Any median will do: no more than the samples that are always taken.
-        ({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
+        slow({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
         # Processes: as many as are asked for, and more while the median isn't known and time is left.
         ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
-        ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
+        slow({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
     ],
 )
 def test_sampling_follows_the_protocol(changes, processes, samples):
@@ -136,6 +141,7 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
     assert found["converged"] is False
 
 
+@pytest.mark.slow
 def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
     case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1})
@@ -328,9 +334,22 @@ def test_a_preparation_that_misses_new_inputs_is_caught():
 # Writing and reading
 
 
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """The text of a record, measured once."""
+    folder = tmp_path_factory.mktemp("sound")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        patch.chdir(folder)
+        measured(case_of(), "sound.json")
+    return (folder / "sound.json").read_text()
+
+
 @pytest.fixture
-def sound():
-    return measured(case_of(), "sound.json")
+def sound(place, text):
+    """A record in the working folder."""
+    Path("sound.json").write_text(text)
+    return record.read("sound.json")
 
 
 def test_an_unwritable_place_is_a_sentence(sound):
