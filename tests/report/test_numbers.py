@@ -11,6 +11,8 @@ from ladder.records.case import Case
 from ladder.report import latex, numbers, phrases, plan_table, validation_table
 from ladder.report.phrases import Missing
 from ladder.report.study import Study, load
+from ladder.workloads.gemm.paper import numbers as gemm_numbers
+from ladder.workloads.mlp.paper import numbers as mlp_numbers
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
 from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, mlp, study, tables
@@ -77,12 +79,12 @@ def test_numbers_are_those_of_the_rule(values):
     assert values["gemm/threads/nn/shape"] == r"$512 \times 512 \times 300$"
 
 
-def test_a_share_of_the_ceiling_is_of_the_same_threads(whole):
+def test_a_share_of_the_ceiling_is_of_the_same_threads(whole, values):
     ceiling = whole.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
     rows = whole.samples("gemm_square", variant="blas", form="nn", dtype="float64")
     expected = rows["flops"].iloc[0] / rows["seconds"].median() / best
-    assert said(whole)["gemm/square/blas/nn/float64/share-of-ceiling"] == latex.percent(expected)
+    assert values["gemm/square/blas/nn/float64/share-of-ceiling"] == latex.percent(expected)
 
 
 def test_scaling_says_no_more_than_was_found(values):
@@ -100,13 +102,13 @@ def test_the_findings_hold_where_the_data_say_so(values):
 
 
 def test_the_findings_fail_where_the_data_say_so():
-    found = said(study(share=0.6))
+    found = mlp_numbers.numbers(study(share=0.6))
     assert found["mlp/findings/share/verdict"] == "does not hold"
     chosen = [
         ("mlp_threads", Case("mlp", "host", mlp(), {"product": product, "threads": 1}), seconds)
         for product, seconds in (("openmp", 1.0), ("blas", 2.0))
     ]
-    found = said(study(chosen=chosen))
+    found = mlp_numbers.numbers(study(chosen=chosen))
     assert found["mlp/findings/serial/verdict"] == "does not hold"
     assert found["mlp/findings/best/verdict"] == "not tested"
     assert found["mlp/findings/levels-off/verdict"] == "not tested"
@@ -130,7 +132,8 @@ def test_sizes_never_mix():
     found = tables(chosen=[])
     frame = found["gemm_square"]["samples"].iloc[:0]
     found["gemm_square"]["samples"] = type(frame)(small + large)
-    assert said(Study(found, MACHINE))["gemm/square/openmp/nn/float64/time"] == r"\qty{200}{\milli\second}"
+    values = gemm_numbers.numbers(Study(found, MACHINE))
+    assert values["gemm/square/openmp/nn/float64/time"] == r"\qty{200}{\milli\second}"
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):

@@ -100,8 +100,8 @@ def test_a_hybrid_has_threads():
         assert values[f"gemv/{mode}"] == r"\num{2} ranks of \num{2} threads"
 
 
-def test_ranks_on_several_nodes_are_told_of(found):
-    assert gemv_numbers.numbers(found)["gemv/mpi/nodes"] is None
+def test_ranks_on_several_nodes_are_told_of(values):
+    assert values["gemv/mpi/nodes"] is None
     spread = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
     samples = spread.tables["gemv_mpi"]["samples"]
     spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=samples["ranks"].clip(upper=2))

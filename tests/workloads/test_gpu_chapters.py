@@ -8,10 +8,12 @@ import made_up
 from ladder.planning import configuration
 from ladder.report import kernels_table, numbers
 from ladder.report.latex import code, number, percent, rate
-from ladder.report.phrases import NOTHING, Missing
+from ladder.report.phrases import Missing
 from ladder.report.study import Study
 from ladder.report.tables import tables
+from ladder.workloads.gemm.paper import numbers as gemm_numbers
 from ladder.workloads.gemm.paper import tables as gemm_tables
+from ladder.workloads.mlp.paper import numbers as mlp_numbers
 from ladder.workloads.stream.paper import numbers as stream_numbers
 from ladder.workloads.stream.paper import tables as stream_tables
 
@@ -26,8 +28,12 @@ def measured():
     return made_up.study(chosen=list(made_up.gpu_cases()))
 
 
-def test_the_rungs_are_compared_by_their_times(measured):
-    values = numbers_of(measured)
+@pytest.fixture(scope="module")
+def values(measured):
+    return numbers_of(measured)
+
+
+def test_the_rungs_are_compared_by_their_times(values):
     assert values["gemm/gpu/float64/cuda_shared/against/cuda_naive"].startswith("is \\num{1.50} times as fast")
     assert values["gemm/gpu/float64/cuda_mma/against/cublas"].startswith("takes \\num{1.10} times as long")
     assert values["mlp/gpu/float64/product"] == code("cublas")
@@ -41,14 +47,13 @@ def test_a_lower_precision_does_not_compete(measured):
     rows = gemm_tables.tables(measured)["gpu"]
     assert rows.count(code("tf32")) == 1
     only = [one for one in made_up.gpu_cases() if one[1].tuning.get("product") in ("cuda_mma", "cuda_naive")]
-    values = numbers_of(made_up.study(chosen=[*only, next(made_up.gpu_cases()), *square()]))
+    values = mlp_numbers.numbers(made_up.study(chosen=[*only, next(made_up.gpu_cases()), *square()]))
     assert values["mlp/gpu/float64/product"] == code("cuda_mma")
     assert values["mlp/gpu/float32/product"] == code("cuda_naive")
 
 
-def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured):
+def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, values):
     """The error is a tenth of each bound: of float16's some 8 times float32's, of a split operand's hardly more."""
-    values = numbers_of(measured)
     assert values["gemm/gpu/mixed/tf32/gain"].startswith(r"\num{6.0}")
     assert values["gemm/gpu/mixed/tf32x3/gain"].startswith(r"\num{2.0}")
     best = measured.samples("ceiling_gpu_half")
@@ -66,8 +71,7 @@ def square():
     return [one for one in made_up.gpu_cases() if one[0] == "gemm_gpu_float64"]
 
 
-def test_multiply_adds_are_the_ceiling_of_what_uses_no_tensor_cores(measured):
-    values = numbers_of(measured)
+def test_multiply_adds_are_the_ceiling_of_what_uses_no_tensor_cores(measured, values):
     rows = measured.samples("ceiling_gpu_fma", dtype="float64")
     best = (rows["flops"] / rows["seconds"]).max()
     assert values["fma/gpu/float64"] == rate(best, "flops")
@@ -75,12 +79,11 @@ def test_multiply_adds_are_the_ceiling_of_what_uses_no_tensor_cores(measured):
     share = tiled["flops"].iloc[0] / tiled["seconds"].median() / best
     assert values["gemm/gpu/float64/cuda_tiled/share-of-fma"] == percent(share)
     without = [one for one in made_up.gpu_cases() if one[0] != "ceiling_gpu_fma"]
-    assert numbers_of(made_up.study(chosen=without))["gemm/gpu/float64/cuda_tiled/share-of-fma"] is NOTHING
+    assert gemm_numbers.numbers(made_up.study(chosen=without))["gemm/gpu/float64/cuda_tiled/share-of-fma"] is None
 
 
-def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
+def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured, values):
     """Triad sends two arrays and brings back one; read brings back partial sums alone."""
-    values = numbers_of(measured)
     moved = {"to device": {"read": 1, "copy": 1, "triad": 2}, "to host": {"copy": 1, "triad": 1}}
     for name, phase in stream_numbers.LINK.items():
         found = measured.samples("ceiling_gpu_bandwidth", phase=phase).groupby("kernel")["seconds"].min()
@@ -91,25 +94,23 @@ def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
     assert "--" not in row
 
 
-def test_cases_on_a_throttled_card_are_counted_each_once(measured):
-    values = numbers_of(measured)
+def test_cases_on_a_throttled_card_are_counted_each_once(values):
     everything = list(made_up.gpu_cases())
     assert values["gemm/gpu/throttled/of"] == f"\\num{{{len({case.key for _, case, _ in everything})}}}"
     slow = {case.key for _, case, _ in everything if case.variant == "cublas"}
     assert values["gemm/gpu/throttled/cases"] == f"\\num{{{len(slow)}}}"
     for parts in (silent := made_up.study(chosen=everything)).tables.values():
         parts["samples"] = parts["samples"].drop(columns="throttled")
-    assert numbers_of(silent)["gemm/gpu/throttled/cases"] is NOTHING
+    assert gemm_numbers.numbers(silent)["gemm/gpu/throttled/cases"] is None
 
 
-def test_the_training_on_the_card_is_compared_with_that_on_the_best_threads():
-    values = numbers_of(made_up.study(chosen=[*made_up.cases(), *made_up.gpu_cases()]))
-    assert values["mlp/beside/product"] == code("cublas")
+def test_the_training_on_the_card_is_compared_with_that_on_the_best_threads(values):
+    assert "want of a measurement" in values["mlp/beside/against/blas"]
+    whole = mlp_numbers.numbers(made_up.study(chosen=[*made_up.cases(), *made_up.gpu_cases()]))
+    assert whole["mlp/beside/product"] == code("cublas")
     sentence = r"is \num{226} times as fast as \texttt{blas} on \num{12} threads"
-    assert values["mlp/beside/against/blas"].startswith(sentence)
-    assert values["mlp/beside/transfers"].startswith(r"\qty{9")
-    alone = numbers_of(made_up.study(chosen=list(made_up.gpu_cases())))
-    assert "want of a measurement" in alone["mlp/beside/against/blas"]
+    assert whole["mlp/beside/against/blas"].startswith(sentence)
+    assert whole["mlp/beside/transfers"].startswith(r"\qty{9")
 
 
 @pytest.mark.parametrize(
@@ -128,11 +129,11 @@ def test_copies_bring_the_card_near_the_host_or_do_not(alone, verdict):
     host = [one for one in made_up.cases() if one[1].tuning.get("product") == "blas" and one[0] == "mlp_threads"]
     name, case, _ = next(one for one in made_up.gpu_cases() if one[0] == "mlp_threads" and "cublas" in one[1].slug)
     card = [(name, case, alone * min(time for *_, time in host))]
-    values = numbers_of(made_up.study(chosen=[*square(), *host, *card]))
+    values = mlp_numbers.numbers(made_up.study(chosen=[*square(), *host, *card]))
     assert values["mlp/findings/transfers/verdict"] == verdict
     assert r"\texttt{blas} on \num{12} threads" in values["mlp/findings/transfers/evidence"]
     for part in (host, card):
-        values = numbers_of(made_up.study(chosen=[*square(), *part]))
+        values = mlp_numbers.numbers(made_up.study(chosen=[*square(), *part]))
         assert values["mlp/findings/transfers/verdict"] == "not tested"
         assert values["mlp/findings/transfers/evidence"] == "a measurement is missing"
 
