@@ -21,10 +21,20 @@ FORMS = ("nn", "tn", "nt")
 DTYPES = ("float64", "float32")
 SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
-VARIANTS = ["openmp", "interchanged", "tiled", "blas", pytest.param("c_openmp", marks=NEEDS_GCC)]
+VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
 # More products than `gemm.FULL_CHECK`: rows are sampled.
 BIG = {"m": 301, "n": 257, "k": 263}
+
+
+def every(variants, forms):
+    """Each variant in each form and dtype; one dtype of each, which takes turns, is left to the slow tests."""
+    found = []
+    for variant, form, dtype in itertools.product(variants, forms, DTYPES):
+        turn = VARIANTS.index(variant) + FORMS.index(form) + DTYPES.index(dtype)
+        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * (turn % 2)
+        found.append(pytest.param(variant, form, dtype, marks=marks))
+    return found
 
 
 def problem_of(round=0, dataset=None, **sizes):
@@ -55,9 +65,7 @@ def is_right(problem):
     return all(check.passed for check in checked(problem).values())
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS, FORMS))
 def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
     module = workloads.load_variant("gemm", variant)
     for m, n, k in SHAPES:
@@ -73,12 +81,11 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("variant", VARIANTS[:4])
-def test_a_product_of_the_form_nt_needs_no_addend(variant, dtype):
-    multiply = workloads.load_variant("gemm", variant).product("nt")
+@pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS[:4], ["nt"]))
+def test_a_product_of_the_form_nt_needs_no_addend(variant, form, dtype):
+    multiply = workloads.load_variant("gemm", variant).product(form)
     for m, n, k in SHAPES:
-        problem = problem_of(form="nt", m=m, n=n, k=k, dtype=dtype)
+        problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
         for addend in (None, problem.c):
             problem.inputs["c"] = addend
             problem.out[...] = np.nan

@@ -158,8 +158,14 @@ def test_one_step_is_the_reference_gradient(digits, product, activation):
         assert np.allclose((b - bias) / sizes["rate"], db, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize(
+    ("product", "dtype"),
+    [
+        *((product, "float64") for product in PRODUCTS),
+        *(pytest.param(product, "float32", marks=pytest.mark.slow) for product in PRODUCTS[:2]),
+        *((product, "float32") for product in PRODUCTS[2:]),
+    ],
+)
 def test_trajectories_are_within_the_bound(digits, exact, product, dtype):
     sizes = complete(dtype=dtype)
     assert sizes["images"] % sizes["batch"]
@@ -326,7 +332,7 @@ def test_a_loss_of_large_logits_is_a_number(dtype):
     assert np.allclose(z, [[0.5, -0.5, 0.0], [1 / 6, 1 / 6, -1 / 3]])
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_the_blas_works_on_the_threads_of_numba(threads):
     """In a process of its own, since a BLAS keeps the callback; odd shapes, two of them too small to be shared."""
     script = (
