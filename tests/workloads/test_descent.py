@@ -494,9 +494,16 @@ def compiled(tmp_path_factory):
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
-@pytest.mark.parametrize("product", ["gemv", "symv"])
-@pytest.mark.parametrize("batch", [0, 5])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("dtype", "batch", "product"),
+    [
+        *(("float64", 0, "gemv"), ("float64", 5, "symv"), ("float32", 0, "symv"), ("float32", 5, "gemv")),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [("float64", 5, "gemv"), ("float64", 0, "symv"), ("float32", 5, "symv"), ("float32", 0, "gemv")]
+        ),
+    ],
+)
 def test_what_cublas_is_asked_for_is_a_solve(monkeypatch, compiled, dtype, batch, product):
     from ladder.workloads.descent import cublas
 

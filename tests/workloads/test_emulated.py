@@ -36,8 +36,8 @@ TILINGS = [
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
 TILED, MMA, FLOAT32_MMA = 2, 4, 6
-# Another tiling of a source is left to the slow tests.
-SLOW = (3, 5)
+# Other tilings of a source are left to the slow tests.
+SLOW = (3, 4, 5)
 
 
 @pytest.fixture(scope="module", autouse=True)
