@@ -101,7 +101,13 @@ SOME = {
 }
 
 
-@pytest.mark.parametrize("what", SOME)
+# One of each device, and of both; `make test-slow` has the others.
+FIRST = ("the worker", "the flush of the host", "the flush of a card", "how kernels are compiled")
+
+
+@pytest.mark.parametrize(
+    "what", [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in SOME]
+)
 def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tree, cases, before, what):
     name, old, new, devices = SOME[what]
     edit(tree / name, old, new)

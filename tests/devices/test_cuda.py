@@ -191,7 +191,9 @@ def refused(tmp_path, case=NAIVE, **variables):
     return done.stderr
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [name if name in ("driver", "nothing") else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
+)
 def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
     cards(1)
     assert FAULTS[fault] in refused(tmp_path, FAULT=fault)
@@ -214,7 +216,14 @@ def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
     assert "the variant leaves work in a stream that the current one doesn't wait for" in refusal
 
 
-@pytest.mark.parametrize(("state", "asked"), [({"energy": 7, "watts": 100}, True), ({"energy": 7}, False), ({}, True)])
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        ({"energy": 7, "watts": 100}, True),
+        pytest.param({"energy": 7}, False, marks=pytest.mark.slow),
+        pytest.param({}, True, marks=pytest.mark.slow),
+    ],
+)
 def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked_and_counted(
     cards, tmp_path, state, asked
 ):

