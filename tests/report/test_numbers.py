@@ -166,6 +166,7 @@ def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
     assert differing == {"study/machines", "study/validation/checks"}
 
 
+@pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
     with_gpu = both(study(chosen=[*cases(), *gpu_cases()]), study("another (published)"))
