@@ -115,12 +115,8 @@ FAULTS = {
 }
 
 
-QUICK = ("momentum dropped",)
-
-
-@pytest.mark.parametrize(
-    "fault", [fault if fault in QUICK else pytest.param(fault, marks=pytest.mark.slow) for fault in FAULTS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
 @elementary.needs_compiler
 def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, fault):
     text, other = FAULTS[fault]

@@ -47,7 +47,7 @@ def test_it_is_found_beside_the_projects_own(own):
     assert sources.fingerprint(case("parallel")) == before[1]
 
 
-@pytest.mark.parametrize("variant", ["vectorised", "parallel"])
+@pytest.mark.parametrize("variant", ["vectorised", pytest.param("parallel", marks=pytest.mark.slow)])
 def test_it_is_measured(own, variant):
     measure(case(variant), "record.json", configuration.protocol(PROTOCOL), "here")
     found = record.read("record.json")
