@@ -152,6 +152,18 @@ def test_tiles_and_blocks_of_any_size_are_right(digits, exact, vector, block, fl
     assert trained(sizes, digits, exact, "tuned", vector=vector, block=block, flags=flags) == []
 
 
+@NEEDS_GCC
+def test_the_bits_are_the_same_whichever_thread_takes_a_part(digits):
+    sizes, ends = complete(images=1400, dtype="float32"), set()
+    problem = problem_of(sizes, "tuned")
+    run = Steps.of(workloads.load_variant("backprop", "tuned").setup(problem, threads=7, block=17)).timed()
+    for _ in range(20):
+        backprop.fill(problem.inputs, sizes, 0, digits)
+        run()
+        ends.add(b"".join(array.tobytes() for array in (problem.error, problem.w1, problem.dw3)))
+    assert len(ends) == 1
+
+
 @NEEDS_TORCH
 @pytest.mark.parametrize("gradients", ["autograd", "by_hand"])
 @pytest.mark.parametrize("block", [17, 65536])

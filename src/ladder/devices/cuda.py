@@ -135,8 +135,10 @@ def copy_out(array, values, stream):
 def captured(run, stream):
     """A function that launches as one CUDA graph what `run` puts into a stream, and into others that it waits for.
 
-    It is called once before, since nothing may be loaded while capturing.
+    It is called once before, since nothing may be loaded while capturing. What is under way ends before that: a stream
+    that is non-blocking doesn't wait for the default one, where tables and inputs are copied.
     """
+    synchronize()
     with stream:
         run()
         synchronize()

@@ -5,17 +5,53 @@
 #include "tile.h"
 #include "logistic.h"
 #include <omp.h>
+#include <string.h>
 
 /* Numbers of a line of the caches. */
 #define LINE (64 / (long)sizeof(REAL))
+/* The fewest blocks of a part, but the last: fewer would not pay for its sums. */
+#define FEWEST 4L
 
 /* A layer with weights, on rows of whole vectors. */
 typedef struct {
     long fan_in, fan_out, stride;  /* of a row of fan_out numbers */
     REAL *w, *back;                /* of all threads: the weights, and without the bias transposed, fan_out rows */
     REAL *out, *delta;             /* a thread's, of a block */
-    REAL *changes;                 /* a thread's sums over its patterns, as w */
+    REAL *changes;                 /* a part's sums over its patterns, as w */
 } Layer;
+
+static inline long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+static inline long most(long a, long b)
+{
+    return a > b ? a : b;
+}
+
+/* Where a part begins and ends, in blocks. */
+typedef struct {
+    long begin, end;
+} Part;
+
+/* Shares blocks of patterns out to parts, which threads take one after the other; returns how many. For each thread
+   there is a part of half of what is left, again and again, so that a thread that is slowed down takes fewer. Parts
+   depend on nothing else, and have sums of their own: the same bits follow whichever thread takes them. */
+static long share_out(const Network *net, long block, Part *parts)
+{
+    const long blocks = (net->count + block - 1) / block, halves = net->threads > 1 ? 2 : 1;
+    long count = 0;
+    for (long begin = 0, size = 0; begin < blocks; count++) {
+        if (count % net->threads == 0)
+            size = most(FEWEST, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
+        const long end = least(blocks, begin + size);
+        if (parts)
+            parts[count] = (Part){begin, end};
+        begin = end;
+    }
+    return count;
+}
 
 static long shared_size(const Network *net)
 {
@@ -31,14 +67,22 @@ static long own_size(const Network *net, long block)
 {
     long size = 0;
     for (long layer = 1; layer <= net->layers; layer++)
-        size += (net->widths[layer - 1] + 1 + 2 * block) * padded(net->widths[layer]);
+        size += 2 * block * padded(net->widths[layer]);
+    return size;
+}
+
+static long part_size(const Network *net)
+{
+    long size = 0;
+    for (long layer = 1; layer <= net->layers; layer++)
+        size += (net->widths[layer - 1] + 1) * padded(net->widths[layer]);
     return size;
 }
 
 /* How many numbers `sums` must hold. */
 long workspace(const Network *net, long block)
 {
-    return shared_size(net) + net->threads * own_size(net, block);
+    return shared_size(net) + net->threads * own_size(net, block) + share_out(net, block, NULL) * part_size(net);
 }
 
 static REAL *taken(REAL **free, long count)
@@ -61,9 +105,16 @@ static void lay_out(Layer *layers, const Network *net, long block, long thread)
             .back = taken(&shared, above * padded(below)),
             .out = taken(&own, block * stride),
             .delta = taken(&own, block * stride),
-            .changes = taken(&own, (below + 1) * stride),
         };
     }
+}
+
+/* The layers' `changes` are those of a part. */
+static void lay_out_part(Layer *layers, const Network *net, long block, long part)
+{
+    REAL *sums = net->sums + shared_size(net) + net->threads * own_size(net, block) + part * part_size(net);
+    for (long layer = 1; layer <= net->layers; layer++)
+        layers[layer].changes = taken(&sums, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
 
 /* Copy the weights to padded rows, the padding 0. */
@@ -79,11 +130,6 @@ static void pack(const Network *net, const Layer *layers)
             for (long i = 0; i < back; i++)
                 at->back[j * back + i] = i < at->fan_in ? at->w[(i + 1) * at->stride + j] : 0;
     }
-}
-
-static inline long least(long a, long b)
-{
-    return a < b ? a : b;
 }
 
 /* The output's deltas, padded with 0; twice the block's error. */
@@ -145,67 +191,81 @@ static void change(const Layer *at, const REAL *const *below, long count, const 
     }
 }
 
-/* Sums over all patterns: the error, and every thread's changes. The threads' errors are added up in their order, so
-   that the last bit is the same in every run. */
+/* The changes and twice the error of one block; `ahead` rows are to come next. */
+static REAL learn(const Network *net, const Layer *layers, const long *chosen, long count, long ahead)
+{
+    const REAL *rows[count], *next[most(ahead, 1)];
+    for (long layer = 1; layer <= net->layers; layer++) {
+        find_rows(rows, net, layers, layer - 1, chosen, count);
+        forward(layers + layer, rows, count);
+    }
+    const REAL error = output(net, layers + net->layers, chosen, count);
+    for (long layer = net->layers; layer > 1; layer--)
+        backward(layers + layer, layers + layer - 1, rows, count);
+    find_rows(next, net, layers, 0, chosen + count, ahead);
+    for (long layer = net->layers; layer > 0; layer--) {
+        find_rows(rows, net, layers, layer - 1, chosen, count);
+        change(layers + layer, rows, count, next, layer == 1 ? ahead : 0);
+    }
+    return error;
+}
+
+/* Sums over all patterns: the error, and the changes by part. The parts' errors are added up in their order, so that
+   the last bit is the same in every run. */
 void patterns(const Network *net, long block)
 {
-    REAL errors[net->threads];
+    const long count = share_out(net, block, NULL);
+    Part parts[count];
+    REAL errors[count];
+    share_out(net, block, parts);
 #pragma omp parallel num_threads(net->threads)
     {
-        REAL error = 0;
-        const REAL *rows[block], *next[block];
         Layer layers[net->layers + 1];
         lay_out(layers, net, block, omp_get_thread_num());
 #pragma omp single
         pack(net, layers);
-        for (long layer = 1; layer <= net->layers; layer++)
-            for (long i = 0; i < (layers[layer].fan_in + 1) * layers[layer].stride; i++)
-                layers[layer].changes[i] = 0;
-#pragma omp for schedule(static)
-        for (long first = 0; first < net->count; first += block) {
-            const long *chosen = net->ranpat + first;
-            const long count = least(block, net->count - first);
-            const long ahead = least(block, net->count - first - count);
-            for (long layer = 1; layer <= net->layers; layer++) {
-                find_rows(rows, net, layers, layer - 1, chosen, count);
-                forward(layers + layer, rows, count);
-            }
-            error += output(net, layers + net->layers, chosen, count);
-            for (long layer = net->layers; layer > 1; layer--)
-                backward(layers + layer, layers + layer - 1, rows, count);
-            find_rows(next, net, layers, 0, chosen + count, ahead);
-            for (long layer = net->layers; layer > 0; layer--) {
-                find_rows(rows, net, layers, layer - 1, chosen, count);
-                change(layers + layer, rows, count, next, layer == 1 ? ahead : 0);
+#pragma omp for schedule(dynamic)
+        for (long part = 0; part < count; part++) {
+            const long end = least(net->count, parts[part].end * block);
+            lay_out_part(layers, net, block, part);
+            memset(layers[1].changes, 0, part_size(net) * sizeof(REAL));
+            errors[part] = 0;
+            for (long first = parts[part].begin * block; first < end; first += block) {
+                const long here = least(block, end - first);
+                errors[part] += learn(net, layers, net->ranpat + first, here, least(block, end - first - here));
             }
         }
-        errors[omp_get_thread_num()] = error;
     }
     *net->error = 0;
-    for (long thread = 0; thread < net->threads; thread++)
-        *net->error += (REAL)0.5 * errors[thread];
+    for (long part = 0; part < count; part++)
+        *net->error += (REAL)0.5 * errors[part];
 }
 
-/* The threads' changes are added up, and become those of the weights. */
+/* The parts' changes are added up, and become those of the weights. */
 void update(const Network *net, long block)
 {
-    const long own = own_size(net, block);
+    const long count = share_out(net, block, NULL), apart = part_size(net);
 #pragma omp parallel num_threads(net->threads)
     {
         Layer layers[net->layers + 1];
         lay_out(layers, net, block, 0);
+        lay_out_part(layers, net, block, 0);
         for (long layer = 1; layer <= net->layers; layer++) {
             const Layer *at = layers + layer;
 #pragma omp for schedule(static) nowait
-            for (long i = 0; i <= at->fan_in; i++)
+            for (long i = 0; i <= at->fan_in; i++) {
+                REAL sums[at->stride];
+                for (long j = 0; j < at->stride; j++)
+                    sums[j] = 0;
+                for (long part = 0; part < count; part++)
+                    for (long j = 0; j < at->stride; j++)
+                        sums[j] += at->changes[part * apart + i * at->stride + j];
                 for (long j = 0; j < at->fan_out; j++) {
                     const long here = i * at->fan_out + j;
-                    REAL sum = 0;
-                    for (long thread = 0; thread < net->threads; thread++)
-                        sum += at->changes[thread * own + i * at->stride + j];
-                    net->dw[layer][here] = net->momentum * net->dw[layer][here] + net->rate * sum;
+                    net->dw[layer][here] = net->momentum * net->dw[layer][here] + net->rate * sums[j];
                     net->w[layer][here] += net->dw[layer][here];
                 }
+            }
         }
     }
 }

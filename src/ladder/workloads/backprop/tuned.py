@@ -2,7 +2,8 @@
 
 A block's activations, its deltas, the weights and their changes stay in the second cache, so that memory is read once
 for every image. Products are tiles of 4 patterns by up to 7 vectors, whose sums stay in registers; patterns are read
-where they lie, by `ranpat`. Every thread has a block at a time and sums of its own, which are added up at the end.
+where they lie, by `ranpat`. Threads take parts of the patterns, large ones first, so that one that is slowed down
+takes fewer; every part has sums of its own, which are added up in their order at the end.
 Threads are bound to cores that lie far from each other: two that share one core would share its multiply-adds.
 `vector` is the length of a vector in bytes: that of the machine's registers, or shorter where layers are ragged. Bound
 by the multiply-adds of the products.
