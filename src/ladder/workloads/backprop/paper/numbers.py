@@ -5,7 +5,7 @@ from ladder.report.latex import code, escape, number, percent, seconds
 from ladder.report.phrases import Missing
 from ladder.report.rungs import MOST
 from ladder.workloads.backprop import cost
-from ladder.workloads.backprop.paper import earlier, learning, model, query, rates, rungs, varied, verdicts
+from ladder.workloads.backprop.paper import earlier, learning, model, query, rates, rungs, scaling, varied, verdicts
 
 SIZES = {"rate": 1.0, "momentum": 0.8, **query.SIZE}
 
@@ -22,7 +22,9 @@ def numbers(found):
         "ladder": ladder(host) | ladder_of_the_card(card),
         "blocks": blocks(host),
         "flags": flags(host),
-        "threads": threads(host),
+        "threads": scaling.threads(host),
+        "cores": scaling.many_cores(found, host),
+        "reading": reading(host),
         "varied": variations(host, card),
         "learning": time_to_error(host, card),
         "verdicts": told(*groups),
@@ -203,20 +205,12 @@ def against_techniques(ratio):
     return ratios.compared(ratio.inverse(), f"{code('associativity')} at {code('O2')}")
 
 
-def threads(found):
-    """How far the rungs scale: the speed-up on most threads over one, and the parallel efficiency."""
-    frame, values = found.ladder, {}
-    for key, tuning in (("openmp", {"update": "accumulators"}), ("owner", {"update": "owner"}), ("tuned", {})):
-        rows = rungs.Line("tuned" if key == "tuned" else "openmp", tuning).rows(frame)
-        counts = study.values(rows, "threads")
-        ends = [study.where(rows, threads=count) for count in counts]
-        ratio = ratios.of(ends[0], ends[-1]) if len(counts) > 1 and counts[0] == 1 else None
-        values[f"{key}/speedup"] = ratios.prose(ratio)
-        values[f"{key}/efficiency"] = percent(ratio.value / counts[-1], 2) if ratio else None
-        values[f"{key}/most"] = f"\\num{{{counts[-1]}}}" if counts else None
-    by_tasks = verdicts.reading(found, MOST)
-    values["reading/time"] = timed(study.where(found.reading, variant="serial"))
-    return values | {"reading/tasks": ratios.compared(by_tasks, "one piece after the other")}
+def reading(found):
+    """The time to read all images, and what tasks gain."""
+    return {
+        "time": timed(study.where(found.reading, variant="serial")),
+        "tasks": ratios.compared(verdicts.reading(found, MOST), "one piece after the other"),
+    }
 
 
 def variations(host, card):

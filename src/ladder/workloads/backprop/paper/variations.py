@@ -46,8 +46,8 @@ def draw(tables):
 def changes(forms, rows):
     """What is drawn of some forms, a row per change; the panel has the name of the first, others theirs in a row."""
     found = [changed(form, *pair) for form in forms for pair in form.pairs(rows)]
-    first = found[0]["method"] if found else None
-    return pd.DataFrame([one if one["method"] == first else one | {"tuning": one["method"]} for one in found])
+    first = found[0]["form"] if found else None
+    return pd.DataFrame([one if one["form"] == first else one | {"tuning": one["form"]} for one in found])
 
 
 def fill(axes, found):
@@ -59,7 +59,7 @@ def fill(axes, found):
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(found) - 0.4, -0.6)
     low, high = scales.extent(found, reach=REACH)
-    scales.log_axis(axes.xaxis, (min(low, 1 / LEAST), max(high, LEAST)), most=4)
+    scales.log_axis(axes.xaxis, (min(low, 1 / LEAST), max(high, LEAST)), most=3)
     for row in found.itertuples():
         text = f"{formats.three(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
