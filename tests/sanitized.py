@@ -71,6 +71,9 @@ def cases(own=False):
 
     yield from of_descent(own)
     yield from of_backprop()
+    for name in on_gpu("tconv", own):
+        for dtype, (images, h, c, k) in itertools.product(DTYPES, ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))):
+            yield case("tconv", name, {}, images=images, h=h, c=c, k=k, dtype=dtype)
 
 
 def of_descent(own):

@@ -105,7 +105,7 @@ inline void run(Index block, const std::function<void()> &kernel) {
   static thread_local const std::function<void()> *work;
   static thread_local std::vector<char> stacks;
   constexpr size_t size = 1 << 16;
-  const unsigned count = block.x * block.y;
+  const unsigned count = block.x * block.y * block.z;
   std::vector<Thread> threads(count);
   std::vector<std::vector<Thread *>> waiting((count + 31) / 32);
   work = &kernel;
@@ -113,7 +113,7 @@ inline void run(Index block, const std::function<void()> &kernel) {
   warps = std::vector<Warp>(waiting.size());
   stacks.resize(count * size);
   for (unsigned i = 0; i < count; ++i) {
-    threads[i].index = {i % block.x, i / block.x, 0};
+    threads[i].index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
     ucontext_t &context = threads[i].context;
     getcontext(&context);
     context.uc_stack = {.ss_sp = &stacks[i * size], .ss_flags = 0, .ss_size = size};

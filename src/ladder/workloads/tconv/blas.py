@@ -1,0 +1,58 @@
+"""The transposed convolution by the BLAS of SciPy: a product with the whole filter, then sums where its results overlap.
+
+A pixel's channels times the filter's 25 k rows are what it adds to 25 pixels of the result, each of which adds up the
+4 to 9 that hit it (`col2im`). Threads take blocks of images, of about `block` pixels, so that a filter that is larger
+than the caches is read once for all of these; BLAS itself works on one thread. Bound by the products, which do 25 h^2
+where (5 h - 3)^2 would do, and, where channels are few, by the traffic of what they leave to be added up.
+"""
+
+import numba
+import numpy as np
+
+DEVICE = "host"
+RUNTIME = "numba"
+ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
+LIMITS = {"block": (1, 2**20)}
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def convolve(image, weights, bias, out, scratch, count):
+    """Blocks of `count` images; `weights` (25 k, c), `scratch` has room for a block's products on every thread."""
+    images, h, _, c = image.shape
+    for block in numba.prange(-(-images // count)):
+        first = block * count
+        last = min(images, first + count)
+        pixels = image[first:last].reshape((last - first) * h * h, c)
+        products = scratch[numba.get_thread_id(), : len(pixels)]
+        np.dot(pixels, weights.T, products)
+        for number in range(first, last):
+            own = products[(number - first) * h * h : (number - first + 1) * h * h]
+            add_up(own, bias, out[number])
+
+
+@numba.njit(cache=True, error_model="numpy")
+def add_up(products, bias, out):
+    """One image of the result (2 h, 2 h, k) from its pixels' products (h h, 25 k)."""
+    height, width, k = out.shape
+    h = height // 2
+    for y in range(height):
+        for x in range(width):
+            out[y, x] = bias
+            for r in range((y + 1) % 2, min(5, y + 2), 2):
+                p = (y + 1 - r) // 2
+                if p < h:
+                    for s in range((x + 1) % 2, min(5, x + 2), 2):
+                        q = (x + 1 - s) // 2
+                        if q < h:
+                            at = (r * 5 + s) * k
+                            for j in range(k):
+                                out[y, x, j] += products[p * h + q, at + j]
+
+
+def setup(problem, *, threads: int, block: int = 256):
+    """The timed convolution, on the threads that the harness has set."""
+    images, h, _, c = problem.image.shape
+    count = max(1, min(block // (h * h), -(-images // threads)))
+    weights = problem.filter.reshape(-1, c)
+    scratch = problem.device.empty((threads, count * h * h, len(weights)), problem.out.dtype.name)
+    return lambda: convolve(problem.image, weights, problem.bias, problem.out, scratch, count)

@@ -1,0 +1,21 @@
+"""The transposed convolution on the GPU, a thread per element of the result, over those pixels alone that hit it.
+
+Loops begin at the parity of the element, so that nothing is asked inside; threads of other parity still take other
+numbers of steps. Bound by its loads: each multiply-add asks for two elements, which the caches serve.
+"""
+
+from ladder.workloads.tconv import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_parity.cu"
+# A grid has at most so many images.
+LIMITS = {"images": (1, 65535), "channels": (1, 1024), "columns": (1, 1024), "rows": (1, 64)}
+
+geometry = launch.geometry
+
+
+def setup(problem, *, channels: int = 2, columns: int = 4, rows: int = 4):
+    """The timed convolution, in blocks of `channels` x `columns` x `rows` threads."""
+    return launch.thread_per_element(problem, "cuda_parity", channels=channels, columns=columns, rows=rows)

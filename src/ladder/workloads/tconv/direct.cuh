@@ -1,0 +1,32 @@
+// A transposed convolution with a thread for each element of the result: what its variants share. Blocks are CHANNELS x
+// COLUMNS x ROWS of one image; what lies beyond the image or its channels has no work.
+#pragma once
+
+constexpr int TAPS = 5;
+
+static_assert(CHANNELS * COLUMNS * ROWS <= 1024, "A block has at most 1024 threads: lower channels, columns or rows.");
+
+#define CONVOLVE_ARGUMENTS const REAL *__restrict__ image, const REAL *__restrict__ filter, \
+                           const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int c, int k
+
+// The element of this thread: blocks go through columns, rows and channels, and along y through images.
+struct Element {
+  int x, y, channel;
+  __device__ Element(int h) {
+    const unsigned across = (2 * h + COLUMNS - 1) / COLUMNS, tiles = across * ((2 * h + ROWS - 1) / ROWS);
+    channel = blockIdx.x / tiles * CHANNELS + threadIdx.x;
+    x = blockIdx.x % across * COLUMNS + threadIdx.y;
+    y = blockIdx.x % tiles / across * ROWS + threadIdx.z;
+  }
+  __device__ bool is_there(int h, int k) const { return x < 2 * h && y < 2 * h && channel < k; }
+  __device__ size_t place(int h, int k) const {
+    return ((size_t(blockIdx.y) * 2 * h + y) * 2 * h + x) * k + channel;
+  }
+};
+
+// The sum over channels of one pixel and one row of the filter.
+__device__ inline REAL along_channels(const REAL *pixel, const REAL *row, int c) {
+  REAL sum = 0;
+  for (int i = 0; i < c; ++i) sum += pixel[i] * row[i];
+  return sum;
+}

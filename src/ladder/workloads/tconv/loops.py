@@ -1,0 +1,36 @@
+"""The transposed convolution as the loops of its definition, on one thread or with its rows shared among several.
+
+Of the 25 rows and columns of the filter a branch lets those through that hit a pixel. Each element is one sum in plain
+order, so that a thread is bound by the latency of its additions.
+"""
+
+import numba
+
+DEVICE = "host"
+RUNTIME = "numba"
+
+
+@numba.njit(parallel=True, cache=True, error_model="numpy")
+def convolve(image, weights, bias, out):
+    images, height, width, k = out.shape
+    h, c = image.shape[1], image.shape[3]
+    for line in numba.prange(images * height):
+        number, y = line // height, line % height
+        for x in range(width):
+            for j in range(k):
+                total = bias[j]
+                for r in range(5):
+                    for s in range(5):
+                        if (y + 1 - r) % 2 or (x + 1 - s) % 2:
+                            continue
+                        p, q = (y + 1 - r) // 2, (x + 1 - s) // 2
+                        if p < 0 or p >= h or q < 0 or q >= h:
+                            continue
+                        for i in range(c):
+                            total += image[number, p, q, i] * weights[r, s, j, i]
+                out[number, y, x, j] = total
+
+
+def setup(problem, *, threads: int):
+    """The timed convolution, on the threads that the harness has set."""
+    return lambda: convolve(problem.image, problem.filter, problem.bias, problem.out)

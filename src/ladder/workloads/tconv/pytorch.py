@@ -1,0 +1,27 @@
+"""Peer: PyTorch's transposed convolution on the CPU, channels last.
+
+With a padding of 1 an output of one row and column more begins where ours does; these are cut off. The more usual
+padding of 2 with one row more behind is another operator. The filter's axes are put in PyTorch's order by a view.
+"""
+
+import torch
+
+DEVICE = "host"
+RUNTIME = "torch"
+PEER = True
+REQUIRES = ("torch",)
+
+
+def setup(problem, *, threads: int):
+    """The timed convolution, with the copy into the caller's array."""
+    torch.set_num_threads(threads)
+    image, weights, bias, out = map(torch.from_numpy, (problem.image, problem.filter, problem.bias, problem.out))
+    image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
+    rows = out.shape[-1]
+
+    @torch.inference_mode()
+    def run():
+        found = torch.nn.functional.conv_transpose2d(image, weights, bias, stride=2, padding=1)
+        out.copy_(found[:, :, :rows, :rows])
+
+    return run
