@@ -20,11 +20,6 @@ typedef struct {
     REAL *changes;                 /* a part's sums over its patterns, as w */
 } Layer;
 
-static inline long least(long a, long b)
-{
-    return a < b ? a : b;
-}
-
 static inline long most(long a, long b)
 {
     return a > b ? a : b;

@@ -26,6 +26,11 @@ typedef REAL Vector __attribute__((vector_size(VECTOR)));
 /* The terms whose rows of B, one below the other, take half of a first cache of 32 KiB. */
 #define HALF_CACHE (16384 / (long)sizeof(REAL))
 
+static inline long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
 /* Numbers rounded up to whole vectors. */
 static inline long padded(long count)
 {
@@ -101,7 +106,7 @@ static inline __attribute__((always_inline)) void product(REAL *c, const REAL *c
     for (long k = 0; k < terms; k += most)
         for (long s = 0; s < strips; s++) {
             const long left = vectors * s / strips, width = vectors * (s + 1) / strips - left;
-            const long count = most < terms - k ? most : terms - k;
+            const long count = least(most, terms - k);
             Vector *to = (Vector *)c + left;
             const Vector *from = (const Vector *)b + k * vectors + left;
             for (long r = 0; r < rows; r += ROWS)

@@ -7,11 +7,6 @@
 
 #define TAPS 5
 
-static inline long least(long a, long b)
-{
-    return a < b ? a : b;
-}
-
 /* How many numbers the packed filter has. */
 long packed_size(long c, long k)
 {
