@@ -47,7 +47,7 @@ def failed(problem):
 
 
 def defined(image, weights, bias, before=3, between=2, flip=True):
-    """The result by the definition: zeros between pixels and around them, and a correlation with the filter reversed."""
+    """The result by the definition: zeros between and around pixels, and a correlation with the filter reversed."""
     images, h, _, c = image.shape
     inserted = np.zeros((images, 2 * h + 4, 2 * h + 4, c))
     inside = slice(before, before + 2 * h - 1, between)

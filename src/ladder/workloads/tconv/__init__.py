@@ -1,4 +1,4 @@
-"""A transposed convolution with a 5 x 5 filter and stride 2, as a DCGAN's generator has four of; rows and columns double.
+"""A transposed convolution, 5 x 5 with stride 2, of which a DCGAN's generator has four; rows and columns double.
 
     out[y, x, j] = bias[j] + sum over r, s < 5 and i of image[(y + 1 - r) / 2, (x + 1 - s) / 2, i] filter[r, s, j, i]
 
@@ -87,9 +87,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     A projection is the result times a vector of random signs along its channels, against the same of the filter
     (Freivalds, 1977), so that every element of a large result takes part in a comparison.
     """
-    image, weights, bias, out = (
-        array.astype(np.float64, copy=False) for array in (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
-    )
+    given = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
+    image, weights, bias, out = (array.astype(np.float64, copy=False) for array in given)
     everything = products(sizes) <= FULL_CHECK
     chosen = np.arange(len(image)) if everything else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
@@ -99,7 +98,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
         due = spread(image, np.einsum("rsji,j->rsi", weights, signs)[:, :, None]) + bias @ signs
         # The errors of k elements, and of sums of these on both sides.
-        bounds = bound(image, *(each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True)), precision)
+        summed = (each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True))
+        bounds = bound(image, *summed, precision)
         bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out, axis=-1, keepdims=True)
         checks.append(compare("channels projected", (out @ signs)[..., None], due, bounds))
     return checks, None
@@ -112,7 +112,7 @@ def sampled_images(images, seed):
 
 
 def bound(image, squared_filter, squared_bias, precision):
-    """The bound of an element's error: a sum of up to 9 c products of random signs and of the bias, and the reference's."""
+    """The bound of an element's error: of a sum of up to 9 c products of random signs and a bias, here and there."""
     terms = 9 * image.shape[-1] + 1
     factor = random_sum_factor(terms, precision) + random_sum_factor(terms, np.float64)
     return factor * np.sqrt(spread(np.square(image), squared_filter) + squared_bias)
@@ -120,7 +120,7 @@ def bound(image, squared_filter, squared_bias, precision):
 
 def spread(image, weights):
     """The transposed convolution without a bias: each pixel times the filter, added where its rows and columns hit."""
-    images, h, _, c = image.shape
+    images, h = image.shape[:2]
     # A margin takes what falls outside: row and column 1 are the first of the result.
     found = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
     for r, s in np.ndindex(TAPS, TAPS):

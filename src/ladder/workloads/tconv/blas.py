@@ -1,4 +1,4 @@
-"""The transposed convolution by the BLAS of SciPy: a product with the whole filter, then sums where its results overlap.
+"""The transposed convolution by the BLAS of SciPy: a product with the whole filter, then sums where these overlap.
 
 A pixel's channels times the filter's 25 k rows are what it adds to 25 pixels of the result, each of which adds up the
 4 to 9 that hit it (`col2im`). Threads take blocks of images, of about `block` pixels, so that a filter that is larger
@@ -12,7 +12,7 @@ import numpy as np
 DEVICE = "host"
 RUNTIME = "numba"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
-LIMITS = {"block": (1, 2**20)}
+LIMITS = {"block": (1, 1048576)}
 
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
