@@ -76,10 +76,10 @@ def compiled(case):
     [
         product("openmp", 2, form="nt", dtype="float32"),
         product("interchanged", 2, form="nn"),
-        product("tiled", 2, form="tn"),
         triad(),
-        training("blas", activation="relu", dtype="float32"),
-        training("tiled", activation="sigmoid"),
+        pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.slow),
+        pytest.param(training("blas", activation="relu", dtype="float32"), marks=pytest.mark.slow),
+        pytest.param(training("tiled", activation="sigmoid"), marks=pytest.mark.slow),
     ],
     ids=lambda case: case.key,
 )
@@ -118,6 +118,7 @@ def test_needed_where_the_variant_or_what_it_imports_or_uses_works_with_numba():
         assert not compilation.is_needed(Case("mlp", name, workloads.complete("mlp", TRAINING), {}))
 
 
+@pytest.mark.slow
 def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     mine = Path("variants/gemm/mine.py")
     shutil.copy(workloads.HOME / "gemm/openmp.py", mine)
@@ -138,6 +139,7 @@ def test_what_another_numba_has_compiled_is_compiled_again(monkeypatch):
     assert compilation.state(product()) != before
 
 
+@pytest.mark.slow
 def test_kinds_that_are_compiled_side_by_side_are_all_kept():
     """Both write to the index of one function."""
     cases = [product(dtype=dtype) for dtype in ("float64", "float32")]

@@ -3,10 +3,11 @@
 import os
 import shutil
 import subprocess
+from fnmatch import fnmatch
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, TESTS
 
 # Prints as pytest does, after a line of its own.
 MAKE = """#!/bin/sh
@@ -35,3 +36,10 @@ def test_every_stage_runs_once_and_the_summaries_of_the_tests_come_last(tmp_path
         assert line.startswith(f"make {stage}: status {2 if fails == stage else 0}, ")
     assert tests == f"= {'1 failed' if fails == 'test' else '7 passed'} in test ="
     assert slow == f"= {'1 failed' if fails == 'test-slow' else '7 passed'} in test-slow ="
+
+
+def test_no_folder_of_tests_is_left_out(pytestconfig):
+    left_out = pytestconfig.getini("norecursedirs")
+    folders = {folder for path in TESTS.rglob("test_*.py") for folder in path.relative_to(TESTS).parent.parts}
+    assert "build" in folders
+    assert not [folder for folder in folders if any(fnmatch(folder, pattern) for pattern in left_out)]
