@@ -8,8 +8,11 @@
 typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define LANES ((long)(VECTOR / sizeof(REAL)))
 
-/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A have a register each. */
+/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A have a register each. Narrow tiles are taller:
+   additions take a while, and there must be others to begin meanwhile. */
 #define ROWS 3
+#define TALLEST 8
+#define ROWS_OF(width) ((width) == 1 ? TALLEST : (width) == 2 ? 4 : ROWS)
 #if __AVX512VL__
 #define MOST 7 /* of 32 */
 #else
@@ -41,7 +44,7 @@ static inline long padded(long count)
 static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                        long stride, long terms, int rows, int vectors, int transposed)
 {
-    Vector sums[ROWS][MOST];
+    Vector sums[TALLEST][MOST];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
@@ -69,19 +72,27 @@ static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *co
             c[r * stride + v] = sums[r][v];
 }
 
-/* `tile` for numbers that the compiler doesn't know: a copy of the code for each width; the last rows one by one. */
+/* `tile` down all rows, for a width that the compiler knows: tall tiles, then lower ones, the last rows one by one. */
+static inline __attribute__((always_inline)) void column(Vector *c, const REAL *const *a, long at, const Vector *b,
+                                                         long stride, long terms, long rows, int width, int transposed)
+{
+    const int heights[] = {ROWS_OF(width), ROWS, 1};
+    long r = 0;
+#pragma GCC unroll 3
+    for (int height = 0; height < 3; height++)
+        for (; r + heights[height] <= rows; r += heights[height])
+            tile(c + r * stride, transposed ? a : a + r, transposed ? at + r : at, b, stride, terms, heights[height],
+                 width, transposed);
+}
+
+/* `column` for any width: a copy of the code for each. */
 static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                         long stride, long terms, long rows, long vectors,
                                                         int transposed)
 {
-#define OF_WIDTH(width)                                                                              \
-    case width:                                                                                      \
-        if (rows >= ROWS)                                                                            \
-            tile(c, a, at, b, stride, terms, ROWS, width, transposed);                               \
-        else                                                                                         \
-            for (long r = 0; r < rows; r++)                                                          \
-                tile(c + r * stride, transposed ? a : a + r, transposed ? at + r : at, b, stride, terms, 1, width, \
-                     transposed);                                                                    \
+#define OF_WIDTH(width)                                                   \
+    case width:                                                           \
+        column(c, a, at, b, stride, terms, rows, width, transposed);      \
         break;
     switch (vectors) {
         OF_WIDTH(1)
@@ -109,9 +120,7 @@ static inline __attribute__((always_inline)) void product(REAL *c, const REAL *c
             const long count = least(most, terms - k);
             Vector *to = (Vector *)c + left;
             const Vector *from = (const Vector *)b + k * vectors + left;
-            for (long r = 0; r < rows; r += ROWS)
-                strip(to + r * vectors, transposed ? a + k : a + r, transposed ? at + r : k, from, vectors, count,
-                      rows - r, width, transposed);
+            strip(to, transposed ? a + k : a, transposed ? at : k, from, vectors, count, rows, width, transposed);
         }
 }
 

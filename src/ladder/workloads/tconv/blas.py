@@ -9,6 +9,8 @@ where (5 h - 3)^2 would do, and, where channels are few, by the traffic of what 
 import numba
 import numpy as np
 
+from ladder.workloads.tconv.layer import Layer, steps
+
 DEVICE = "host"
 RUNTIME = "numba"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
@@ -49,10 +51,15 @@ def add_up(products, bias, out):
                                 out[y, x, j] += products[p * h + q, at + j]
 
 
-def setup(problem, *, threads: int, block: int = 256):
-    """The timed convolution, on the threads that the harness has set."""
-    images, h, _, c = problem.image.shape
+def layer(problem, *, threads: int, block: int = 256):
+    """The Layer, on the threads that the harness has set."""
+    images, h, c, dtype = (problem.sizes[name] for name in ("images", "h", "c", "dtype"))
     count = max(1, min(block // (h * h), -(-images // threads)))
     weights = problem.filter.reshape(-1, c)
-    scratch = problem.device.empty((threads, count * h * h, len(weights)), problem.out.dtype.name)
-    return lambda: convolve(problem.image, weights, problem.bias, problem.out, scratch, count)
+    scratch = problem.device.empty((threads, count * h * h, len(weights)), dtype)
+    return Layer(lambda image, out: convolve(image, weights, problem.bias, out, scratch, count))
+
+
+def setup(problem, *, threads: int, block: int = 256):
+    """The timed convolution."""
+    return steps(problem, layer(problem, threads=threads, block=block))

@@ -6,6 +6,8 @@ reordered, for vectors; each of their multiply-adds loads two operands, which bo
 
 import numba
 
+from ladder.workloads.tconv.layer import Layer, steps
+
 DEVICE = "host"
 RUNTIME = "numba"
 
@@ -30,6 +32,11 @@ def convolve(image, weights, bias, out):
                 out[number, y, x, j] = total
 
 
+def layer(problem, *, threads: int):
+    """The Layer, on the threads that the harness has set."""
+    return Layer(lambda image, out: convolve(image, problem.filter, problem.bias, out))
+
+
 def setup(problem, *, threads: int):
-    """The timed convolution, on the threads that the harness has set."""
-    return lambda: convolve(problem.image, problem.filter, problem.bias, problem.out)
+    """The timed convolution."""
+    return steps(problem, layer(problem, threads=threads))

@@ -1,7 +1,7 @@
 /* A transposed convolution as products of exact size: of the elements of one parity, and of each row and column of the
    filter that belongs to it, every pixel's channels times the filter's. The order of the rows of a product is that of
    pixels first and images last, so that those that hit the image lie side by side. */
-#include "tile.h"
+#include "activation.h"
 #include <omp.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, 
 
 /* The elements of one parity of some images. */
 static void convolve_parity(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long count,
-                            long h, long c, long k, long odd_row, long odd_column)
+                            long h, long c, long k, long odd_row, long odd_column, enum activation activation)
 {
     const long stride = padded(k);
     for (long row = 0; row < h * h * count; row++)
@@ -56,6 +56,7 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
         for (long s = 1 - odd_column; s < TAPS; s += 2)
             add_tap(sums, image, packed + (r * TAPS + s) * c * stride, count, h, c, stride, (odd_row + 1 - r) / 2,
                     (odd_column + 1 - s) / 2);
+    activate(sums, h * h * count * stride, activation);
     for (long p = 0; p < h; p++)
         for (long q = 0; q < h; q++)
             for (long n = 0; n < count; n++)
@@ -65,7 +66,7 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
 
 /* Shapes as in __init__.py; `sums` has `workspace` numbers, and blocks of images are shared among threads by parity. */
 void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long images, long h,
-              long c, long k, long block, long threads)
+              long c, long k, long block, long threads, long activation)
 {
     const long stride = padded(k), blocks = (images + block - 1) / block;
     REAL *const widened = sums + threads * block * h * h * stride;
@@ -76,6 +77,6 @@ void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out
         const long first = part / 4 * block, odd = 3 - part % 4;
         convolve_parity(image + first * h * h * c, packed, widened, out + first * 4 * h * h * k,
                         sums + omp_get_thread_num() * block * h * h * stride, least(block, images - first), h, c, k,
-                        odd / 2, odd % 2);
+                        odd / 2, odd % 2, activation);
     }
 }

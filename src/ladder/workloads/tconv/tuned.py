@@ -11,7 +11,7 @@ from functools import partial
 from typing import Literal
 
 from ladder.build import libraries
-from ladder.harness.steps import Steps
+from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -20,7 +20,32 @@ SOURCE = "tuned.c"
 MACROS = ("vector",)
 LIMITS = {"block": (0, 4096), "vector": (16, 64)}
 ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}
+ACTIVATIONS = ("none", "relu", "tanh")
 PIXELS = 64  # of a row of a block's images
+
+
+def layer(
+    problem,
+    *,
+    threads: int,
+    activation="none",
+    block: int = 0,
+    vector: int = 32,
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+):
+    """The Layer with an activation; `block` 0 takes as many images as give a row of 64 pixels."""
+    images, h, c, k, dtype = (problem.sizes[name] for name in ("images", "h", "c", "k", "dtype"))
+    block = min(images, block or max(1, PIXELS // h))
+    library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)
+    packed = problem.device.empty((size(library.packed_size, c, k),), dtype)
+    sums = problem.device.empty((size(library.workspace, threads, block, h, k),), dtype)
+    pack = partial(call, library.pack, (problem.filter, packed), (c, k))
+
+    def run(image, out):
+        counts = len(image), h, c, k, block, threads, ACTIVATIONS.index(activation)
+        call(library.convolve, (image, packed, problem.bias, out, sums), counts)
+
+    return Layer(run, (("pack", pack),))
 
 
 def setup(
@@ -31,17 +56,8 @@ def setup(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The timed convolution, and the packing before it; `block` 0 takes as many images as give a row of 64 pixels."""
-    images, h, _, c = problem.image.shape
-    k, dtype = len(problem.bias), problem.out.dtype.name
-    block = min(images, block or max(1, PIXELS // h))
-    library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)
-    packed = problem.device.empty((size(library.packed_size, c, k),), dtype)
-    sums = problem.device.empty((size(library.workspace, threads, block, h, k),), dtype)
-    pack = partial(call, library.pack, (problem.filter, packed), (c, k))
-    arrays = problem.image, packed, problem.bias, problem.out, sums
-    run = partial(call, library.convolve, arrays, (images, h, c, k, block, threads))
-    return Steps([(None, run)], prepare=[("pack", pack)])
+    """The timed convolution, and the packing before it."""
+    return steps(problem, layer(problem, threads=threads, block=block, vector=vector, flags=flags))
 
 
 def size(function, *counts):

@@ -50,22 +50,27 @@ static const REAL TAYLOR[] = {1,
                               1. / 479001600,
                               1. / 6227020800};
 
-/* Of aligned values, whole vectors; arguments beyond normal numbers count as the nearest one within. */
-static void logistic(REAL *values, long count)
+/* Arguments beyond normal numbers count as the nearest one within. */
+static inline Vector logistic_of(Vector z)
 {
     const REAL most = MOST_EXPONENT, per_ln2 = 1.44269504088896340736;
-    for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++) {
-        Vector x = -*each;
-        x = chosen(x > most, all(most), x);
-        x = chosen(x < -most, all(-most), x);
-        /* Rounded to the nearest whole number, which is above 0 where the conversion cuts. */
-        const Whole n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Whole) - BIAS;
-        const Vector whole = __builtin_convertvector(n, Vector);
-        const Vector rest = (x - whole * (REAL)LN2_HIGH) - whole * (REAL)LN2_LOW;
-        Vector exponential = all(TAYLOR[DEGREE]);
+    Vector x = -z;
+    x = chosen(x > most, all(most), x);
+    x = chosen(x < -most, all(-most), x);
+    /* Rounded to the nearest whole number, which is above 0 where the conversion cuts. */
+    const Whole n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Whole) - BIAS;
+    const Vector whole = __builtin_convertvector(n, Vector);
+    const Vector rest = (x - whole * (REAL)LN2_HIGH) - whole * (REAL)LN2_LOW;
+    Vector exponential = all(TAYLOR[DEGREE]);
 #pragma GCC unroll 16
-        for (int k = DEGREE - 1; k >= 0; k--)
-            exponential = exponential * rest + TAYLOR[k];
-        *each = 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
-    }
+    for (int k = DEGREE - 1; k >= 0; k--)
+        exponential = exponential * rest + TAYLOR[k];
+    return 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
+}
+
+/* Of aligned values, whole vectors. */
+static inline void logistic(REAL *values, long count)
+{
+    for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++)
+        *each = logistic_of(*each);
 }

@@ -1,0 +1,101 @@
+"""The generator of a DCGAN: pictures from noise by a projection and four transposed convolutions, batches at a time.
+
+    latent (100) -> projection (4, 4, channels) -> (8, 8, channels / 2) -> (16, 16, channels / 4)
+    -> (32, 32, channels / 8) -> (64, 64, 3)
+
+The projection is a product, each arrow behind it a transposed convolution as in `tconv`. A batch norm with given
+statistics and a ReLU follow every layer but the last, tanh follows that (Radford, Metz and Chintala, Unsupervised
+Representation Learning with Deep Convolutional Generative Adversarial Networks, 2016).
+
+Shapes: latents float32 (images, 100), network float32 (`layout.count`,) as `layout` orders it, pictures (images, 64,
+64, 3), float32 in [-1, 1] or, for a screen, uint8: (v + 1) / 2 times 255, cut. A pool of latents has its pictures
+in the reference; each round draws images from it in another order, so that every image is checked.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.harness.validation import compare
+from ladder.workloads.dcgan import layout, network, reference
+
+RUNGS = {
+    "host": "on the CPU, its layers by any host variants of `tconv`, batch norms folded into the weights",
+    "pytorch": "peer: PyTorch on the CPU, batch norms folded, channels last",
+}
+SIZES = {
+    "images": int,
+    "channels": int,
+    "weights": ("random",),
+    "pictures": ("float32", "uint8"),
+    "dtype": ("float32",),
+    "seed": 1,
+}
+STATEFUL = False
+# Images that are compared at once: their float64 copies take memory.
+CHUNK = 256
+
+
+def refuse(sizes):
+    """Why these sizes make no sense, or None."""
+    if sizes["channels"] % 8:
+        return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
+    return None
+
+
+def data_set(sizes):
+    """None: random weights come from the seed."""
+    return None
+
+
+def reference_sizes(sizes):
+    """The sizes that the pool's pictures depend on."""
+    return {name: sizes[name] for name in ("channels", "weights", "seed")}
+
+
+def rounds(sizes):
+    """Two: the second draws others of the pool, so that a variant that answers from memory is caught."""
+    return 2
+
+
+def arrays(sizes):
+    """Inputs and outputs as {name: (shape, dtype)}."""
+    images, dtype = sizes["images"], sizes["dtype"]
+    inputs = {"latents": ((images, layout.LATENT), dtype), "network": ((layout.count(sizes["channels"]),), dtype)}
+    return inputs, {"pictures": ((images, layout.SIDE, layout.SIDE, layout.COLOURS), sizes["pictures"])}
+
+
+def fill(inputs, sizes, round, data):
+    """Write a round's latents in place, and the network in the first. The names of those written."""
+    chosen = network.order(sizes["images"], sizes["seed"], round)
+    inputs["latents"][...] = network.latents(sizes["seed"])[chosen]
+    if round:
+        return ["latents"]
+    inputs["network"][...] = network.random(sizes["channels"], sizes["seed"])
+    return ["latents", "network"]
+
+
+def cost(sizes):
+    """FLOPs without products by zero (an FMA is two) and the fewest bytes moved: each array once."""
+    channels = sizes["channels"]
+    products = layout.LATENT * layout.FIRST**2 * channels
+    products += sum((layout.TAPS * h - 3) ** 2 * c * k for h, c, k in layout.layers(channels))
+    kinds = [kind for group in arrays(sizes) for kind in group.values()]
+    return SimpleNamespace(
+        flops=2 * sizes["images"] * products,
+        bytes=sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in kinds),
+        precision=sizes["dtype"],
+    )
+
+
+def check(sizes, inputs, outputs, round, data, exact, precision):
+    """Compare every number of every picture with the pool's."""
+    chosen, allowed = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
+    expected = exact["pictures"]
+    if sizes["pictures"] == "uint8":  # a cut takes 0 to 1 away
+        expected, allowed = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * allowed + 0.5
+    checks = []
+    for start in range(0, len(chosen), CHUNK):
+        some = slice(start, start + CHUNK)
+        checks.append(compare("pictures", outputs["pictures"][some], expected[chosen[some]], allowed))
+    return checks, None

@@ -1,0 +1,38 @@
+/* What a generator does on the host beside its transposed convolutions: the projection, and what follows a layer. */
+#include "activation.h"
+#include <string.h>
+
+/* Rows of a product that a thread takes at once. */
+#define BLOCK 12
+
+/* out (images, count) = relu?(latents (images, terms) weights (terms, count) + bias); rows are whole vectors. */
+void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
+             long count, long activation, long threads)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (long first = 0; first < images; first += BLOCK) {
+        const long rows = least(BLOCK, images - first);
+        const REAL *given[BLOCK];
+        for (long row = 0; row < rows; row++) {
+            given[row] = latents + (first + row) * terms;
+            memcpy(out + (first + row) * count, bias, count * sizeof(REAL));
+        }
+        multiply_add(out + first * count, given, weights, rows, count, terms);
+        activate(out + first * count, rows * count, activation);
+    }
+}
+
+/* A batch norm of values (images, pixels, channels) in place, as a factor and a summand of each channel, and what
+   activates them; no factors, no batch norm. Images are whole vectors. */
+void finish(REAL *values, const REAL *scale, const REAL *shift, long images, long pixels, long channels,
+            long activation, long threads)
+{
+#pragma omp parallel for num_threads(threads)
+    for (long image = 0; image < images; image++) {
+        REAL *const own = values + image * pixels * channels;
+        for (long pixel = 0; scale && pixel < pixels; pixel++)
+            for (long j = 0; j < channels; j++)
+                own[pixel * channels + j] = own[pixel * channels + j] * scale[j] + shift[j];
+        activate(own, pixels * channels, activation);
+    }
+}

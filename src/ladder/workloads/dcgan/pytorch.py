@@ -1,0 +1,26 @@
+"""Peer: PyTorch's transposed convolutions on the CPU, batch by batch, batch norms folded, channels last."""
+
+import torch
+
+from ladder.harness.steps import Steps
+from ladder.workloads.dcgan.in_torch import Generator
+
+DEVICE = "host"
+RUNTIME = "torch"
+PEER = True
+REQUIRES = ("torch",)
+LIMITS = {"pictures": ("float32",)}
+
+
+def setup(problem, *, threads: int, batch: int = 16):
+    """The timed batches, each with a copy into the caller's array, and the network's loading."""
+    torch.set_num_threads(threads)
+    latents, network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
+    generator = Generator(network, problem.sizes["channels"])
+
+    @torch.inference_mode()
+    def run():
+        for some, out in zip(latents.split(batch), pictures.split(batch), strict=True):
+            out.copy_(generator(some).permute(0, 2, 3, 1))
+
+    return Steps([(None, run)], prepare=[("load", generator.load)])

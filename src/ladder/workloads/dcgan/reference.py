@@ -1,0 +1,27 @@
+"""The pictures of the pool in plain float64 NumPy, and how far rounding may carry them.
+
+The network runs as it is and with errors of a precision's size wherever a variant rounds. The largest distance between
+the two, times the confidence factor of `ladder.harness.validation`, is the bound of a picture's numbers.
+"""
+
+import numpy as np
+
+from ladder.harness.validation import CONFIDENCE
+from ladder.workloads.dcgan import exact, layout, network
+
+PRECISIONS = ("float32", "tf32x3", "tf32", "float16", "bfloat16")
+
+
+def compute(sizes, data):
+    """{"pictures": (64, 64, 64, 3), "drift_float32": (), ...}: float64 arrays for an .npz file."""
+    weights = data if sizes["weights"] == "trained" else network.random(sizes["channels"], sizes["seed"])
+    parts = layout.parts(weights.astype(np.float64), sizes["channels"])
+    latents = network.latents(sizes["seed"]).astype(np.float64)
+    pictures = exact.generate(parts, latents, exact.Exact())
+    drifts = {name: np.abs(exact.generate(parts, latents, exact.Noisy(name, 0)) - pictures) for name in PRECISIONS}
+    return {"pictures": pictures} | {f"drift_{name}": drift.max() for name, drift in drifts.items()}
+
+
+def bound(reference, precision):
+    """The bound of a picture's numbers in a precision."""
+    return CONFIDENCE * float(reference[f"drift_{precision}"])

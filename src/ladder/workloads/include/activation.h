@@ -1,0 +1,17 @@
+/* The activations of a generator's layers, in place, of aligned values in whole vectors. */
+#pragma once
+#include "logistic.h"
+
+enum activation { NONE, RELU, TANH };
+
+static inline void activate(REAL *values, long count, enum activation activation)
+{
+    Vector *const end = (Vector *)(values + count);
+    if (activation == RELU)
+        for (Vector *each = (Vector *)values; each < end; each++)
+            *each = chosen(*each > all(0), *each, all(0));
+    /* tanh(z) = 2 logistic(2 z) - 1, whose error is that of numbers near 1. */
+    if (activation == TANH)
+        for (Vector *each = (Vector *)values; each < end; each++)
+            *each = 2 * logistic_of(2 * *each) - 1;
+}

@@ -1,0 +1,24 @@
+"""A transposed convolution as a layer of a network: its filter is set up once, and many blocks of images go through it.
+
+A variant's `layer(problem, *, <tuning>)` gives it. `problem` has `device`, `filter`, `bias`, and `sizes` of which
+`images` is the most that come at once. A variant with the literal ACTIVATIONS takes one of these as `activation`, and
+applies it to what it writes.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from ladder.harness.steps import Steps
+
+
+class Layer(NamedTuple):
+    """`run(image, out)` of as many images as the arrays have; `prepare`, steps due whenever the filter is written."""
+
+    run: Callable
+    prepare: tuple = ()
+
+
+def steps(problem, layer):
+    """The Steps of a case that is this layer alone."""
+    return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=list(layer.prepare))

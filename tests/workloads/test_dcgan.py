@@ -1,0 +1,205 @@
+"""The generator: its definition, every variant with every batch and split, and wrong pictures that must be noticed."""
+
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from test_tconv import defined, rounded
+
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import validation
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import layout, network, reference
+
+pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
+IMAGES = (1, 2, 17, 101)
+ON_HOST = {
+    "one image at a time": {"batch": 1},
+    "batches that end within": {"batch": 16, "epilogue": "separate"},
+    "all at once": {"batch": 200, "epilogue": "folded"},
+    "2 + 2": {"first": "blas", "split": 2},
+    "3 + 1": {"first": "parity", "last": "blas", "split": 3, "epilogue": "separate"},
+    "0 + 4": {"first": "loops", "last": "blas", "split": 0},
+    "loops": {"first": "loops"},
+}
+
+
+def sizes_of(images, channels=8, **others):
+    return workloads.complete("dcgan", {"images": images, "channels": channels} | others)
+
+
+def problem_of(sizes, round=0):
+    """A filled and poisoned problem."""
+    problem = make_problem(dcgan, Case("dcgan", "host", sizes, {}), host)
+    dcgan.fill(problem.inputs, sizes, 0, None)
+    dcgan.fill(problem.inputs, sizes, round, None)
+    validation.poison(problem.outputs)
+    return problem
+
+
+@cache
+def exact(channels):
+    return reference.compute(sizes_of(1, channels), None)
+
+
+def failed(problem, round=0, precision="float32"):
+    """Whether a check fails."""
+    sizes = problem.sizes
+    checks, _ = dcgan.check(sizes, {}, problem.outputs, round, None, exact(sizes["channels"]), precision)
+    return not all(check.passed for check in checks)
+
+
+def run(problem, variant="host", **tuning):
+    steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, threads=2, **tuning))
+    in_order([*steps.prepare, *steps.run])()
+
+
+def drawn(values, latents, channels, layer=defined, swapped=()):
+    """Pictures by the definition alone: `values` is a network, read in the order in which its file has it."""
+    read = iter(values)
+
+    def take(*shape):
+        return np.fromiter(read, np.float64, int(np.prod(shape))).reshape(shape)
+
+    def normalised(values):
+        beta, gamma, mean, variance = (take(values.shape[-1]) for _ in range(4))
+        if swapped:
+            beta, gamma = gamma, beta
+        return np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
+
+    weights = take(100, 16 * channels)
+    values = normalised((latents.astype(np.float64) @ weights + take(16 * channels)).reshape(-1, 4, 4, channels))
+    for c, k in ((channels, channels // 2), (channels // 2, channels // 4), (channels // 4, channels // 8)):
+        values = normalised(layer(values, take(5, 5, k, c), take(k)))
+    pictures = np.tanh(layer(values, take(5, 5, 3, channels // 8), take(3)))
+    assert next(read, None) is None
+    return pictures
+
+
+@pytest.mark.parametrize("channels", [8, 16])
+def test_the_reference_follows_the_definition(channels):
+    due = drawn(network.random(channels, 1), network.latents(1), channels)
+    assert np.abs(exact(channels)["pictures"] - due).max() < 1e-12
+
+
+def test_a_network_of_the_earlier_study_has_as_many_numbers_as_its_file():
+    assert 4 * layout.count(512) == 20_549_132
+
+
+def test_operations_are_those_that_the_earlier_study_counts():
+    assert dcgan.cost(sizes_of(3, 512)).flops == 3 * 273_722_752
+
+
+@pytest.mark.parametrize("channels", [8, 64])
+def test_random_networks_hide_nothing(channels):
+    parts = layout.parts(network.random(channels, 1), channels)
+    for index in range(4):
+        beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
+        assert np.abs(beta).min() > 0.25 and gamma.min() > 1.3 and variance.min() > 0.1
+        assert np.median(np.abs(mean)) > 0.1
+        assert np.abs(beta[:, None] - gamma).min() > 0.5
+    pictures = exact(channels)["pictures"]
+    assert 0.2 < np.median(np.abs(np.arctanh(pictures))) < 0.8
+    assert np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0]).max(axis=(2, 3))[
+        ~np.eye(network.POOL, dtype=bool)
+    ].min() > 0.1, "two latents have the same picture"
+
+
+def test_channels_halve_three_times():
+    with pytest.raises(LadderError, match="multiple of 8"):
+        sizes_of(1, 12)
+
+
+@pytest.mark.parametrize("images", IMAGES)
+@pytest.mark.parametrize("way", ON_HOST)
+def test_every_way_is_right_on_the_host(way, images):
+    problem = problem_of(sizes_of(images), round=1)
+    run(problem, **ON_HOST[way])
+    assert not failed(problem, round=1)
+
+
+@pytest.mark.parametrize("channels", [64, pytest.param(512, marks=pytest.mark.slow)])
+def test_larger_networks_are_right_on_the_host(channels):
+    problem = problem_of(sizes_of(17, channels))
+    run(problem, last="blas", split=3)
+    assert not failed(problem)
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+@pytest.mark.parametrize("images", IMAGES)
+def test_pytorch_is_right(images):
+    problem = problem_of(sizes_of(images, 64))
+    run(problem, "pytorch", batch=16)
+    assert not failed(problem)
+
+
+def without_channel(image, weights, bias):
+    found = defined(image, weights, bias)
+    found[..., 2 % found.shape[-1]] = 0
+    return found
+
+
+FAULTS = {
+    "filter not reversed": {"layer": lambda *given: defined(*given, flip=False)},
+    "padding of 2 and 3": {"layer": lambda *given: defined(*given, before=2)},
+    "third channel dropped": {"layer": without_channel},
+    "beta and gamma swapped": {"swapped": ("beta", "gamma")},
+    "TF32": {"layer": lambda image, weights, bias: defined(tf32(image), tf32(weights), bias)},
+}
+
+
+def tf32(values):
+    return rounded(values.astype(np.float32)).astype(np.float64)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_wrong_network_is_noticed(fault):
+    problem = problem_of(sizes_of(17))
+    given = network.random(8, 1), problem.latents, 8
+    problem.pictures[...] = drawn(*given)
+    assert not failed(problem)
+    problem.pictures[...] = drawn(*given, **FAULTS[fault])
+    assert failed(problem)
+    assert (fault == "TF32") == (not failed(problem, precision="tf32"))
+
+
+def last_batch_left_out(pictures):
+    pictures[-1] = pictures[0]
+
+
+def other_order(pictures):
+    pictures[...] = pictures[::-1].copy()
+
+
+def previous_batch(pictures):
+    pictures[8:16] = pictures[:8]
+
+
+def one_pixel(pictures):
+    pictures[3, 5, 7, 1] -= 0.05
+
+
+@pytest.mark.parametrize("output", ["float32", "uint8"])
+@pytest.mark.parametrize("fault", [last_batch_left_out, other_order, previous_batch, one_pixel])
+def test_wrong_pictures_are_noticed(fault, output):
+    problem = problem_of(sizes_of(17, pictures=output))
+    run(drawing := problem_of(sizes_of(17)))
+    found = drawing.pictures.copy()
+    problem.pictures[...] = (found + 1) / 2 * 255 if output == "uint8" else found
+    assert not failed(problem)
+    fault(found)
+    problem.pictures[...] = (found + 1) / 2 * 255 if output == "uint8" else found
+    assert failed(problem)
+
+
+def test_another_rounds_pictures_are_noticed():
+    problem = problem_of(sizes_of(17))
+    run(problem)
+    assert not failed(problem, round=0)
+    assert failed(problem, round=1)
