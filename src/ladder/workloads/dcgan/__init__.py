@@ -25,7 +25,7 @@ RUNGS = {
 }
 SIZES = {
     "images": int,
-    "channels": int,
+    "channels": layout.FULL,
     "weights": ("random",),
     "pictures": ("float32", "uint8"),
     "dtype": ("float32",),
