@@ -19,6 +19,8 @@ SENTENCES = [
     (["data", "digits", "--out", "file/digits"], "can"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
+    (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name them with --data"),
+    (["reference", "dcgan", "channels=4", "--out", "x.npz"], "multiple of 8"),
     (["reference", "mlp", "images", "--data", "digits", "--out", "x.npz"], "isn't of the form key=value"),
     (["reference", "gemm", "m=1,n=1,k=1", "--data", "digits", "--out", "x.npz"], "gemm needs no reference beforehand"),
     (["reference", "x", "m=1", "--data", "digits", "--out", "x.npz"], "There is no workload 'x'"),

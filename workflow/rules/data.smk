@@ -68,9 +68,6 @@ rule reference:
     threads: PLACES["cpu"].cores
     params:
         sources=lambda wildcards: sources.reference_fingerprint(wildcards.workload),
-        data=lambda wildcards: datasets.name_of(wildcards.workload, reference_case(wildcards).sizes),
+        data=lambda wildcards: data_option(reference_case(wildcards)),
     shell:
-        ladder(
-            "reference {wildcards.workload} {wildcards.sizes:q}"
-            " --data results/data/{params.data} --out {output:q} 2> {log:q}"
-        )
+        ladder("reference {wildcards.workload} {wildcards.sizes:q} {params.data} --out {output:q} 2> {log:q}")

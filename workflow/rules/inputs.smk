@@ -195,6 +195,12 @@ def data_of(case):
     return datasets.files_of(case.workload, case.sizes)
 
 
+def data_option(case):
+    """The option that names the data that a case reads; empty where it reads none."""
+    name = datasets.name_of(case.workload, case.sizes)
+    return f"--data {datasets.FOLDER}/{name}" if name else ""
+
+
 def data_for(path, case):
     """The files of the data that a job reads to make a path. What is fetched stays the same, an artefact need not."""
     name = datasets.name_of(case.workload, case.sizes)

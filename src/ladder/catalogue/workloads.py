@@ -291,7 +291,7 @@ def default_of(kind):
     return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind
 
 
-def small_sizes(workload, words, count):
-    """Sizes with these words, and every count that has no default the same."""
+def small_sizes(workload, given, count):
+    """Sizes with these, and every other count that has no default the same."""
     counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
-    return complete(workload, words | counts)
+    return complete(workload, counts | given)

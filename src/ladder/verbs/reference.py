@@ -1,4 +1,4 @@
-"""Compute the reference of a training."""
+"""Compute a reference that cases of several sizes or variants are checked against."""
 
 from pathlib import Path
 
@@ -11,18 +11,23 @@ from ladder.records.case import Case
 
 def add_arguments(parser):
     parser.add_argument("workload")
-    parser.add_argument("sizes", help="the sizes as in a case, without dtype and tuning")
-    parser.add_argument("--data", required=True, help="the data of the training")
+    parser.add_argument("sizes", help="the sizes that it depends on, as in a case")
+    parser.add_argument("--data", help="the data that it is computed from")
     parser.add_argument("--out", required=True)
 
 
 def run(options):
     workload = workloads.load(options.workload)
     given = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
-    sizes = workload.reference_sizes(workloads.complete(options.workload, given))
+    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, given, 1))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference beforehand: its results are checked inside the job.")
-    found = workload.reference.compute(sizes, datasets.load(workload, options.data))
+    for name in sizes:
+        if name not in given and isinstance(workload.SIZES[name], type):
+            raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
+    if workload.data_set(sizes) and not options.data:
+        raise LadderError(f"The reference of {options.workload} is computed from data: name them with --data.")
+    found = workload.reference.compute(sizes, datasets.load(workload, options.data) if options.data else None)
     out = Path(options.out)
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_suffix(".part.npz")
