@@ -1,7 +1,8 @@
-// What the kernels with staged tiles share: vectors of 16 bytes, clusters of blocks.
+// What the products with staged tiles share: vectors of 16 bytes, clusters of blocks.
 #pragma once
 #include "operands.cuh"
 #include "ptx.cuh"
+#include "vector.cuh"
 
 #ifndef SPLITK
 #define SPLITK 1
@@ -16,8 +17,3 @@ constexpr int SHARERS = 1;
 #define CLUSTER __cluster_dims__(1, 1, SPLITK)
 constexpr int SHARERS = SPLITK;
 #endif
-
-constexpr int V = 16 / sizeof(REAL);  // elements in a vector of 16 bytes, the widest access
-struct alignas(16) Vector {
-  REAL of[V];
-};
