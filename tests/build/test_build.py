@@ -34,6 +34,13 @@ NAMES["fma"] = {"recurrence"}
 NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
 NAMES["gemv"] = {"gemv"}
 NAMES["tconv"] = {"convolve"}
+MATHS = ("tf32", "float16", "bfloat16")
+OPERANDS = {f"{math}_operands" for math in MATHS}
+NAMES["tconv", "cuda_implicit_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "operands")}
+NAMES["tconv", "cuda_implicit_wgmma"] = NAMES["tconv", "cuda_implicit_mma"]
+NAMES["tconv", "cuda_window"] = {"to1", "to2", "to3", "to4"}
+NAMES["tconv", "cuda_window_mma"] = OPERANDS | set(MATHS)
+NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", *MATHS)}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
 NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
@@ -65,7 +72,8 @@ NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 # Whole solves spill some bytes of what is needed once a step, beside registers full of what is needed all the time.
 SPILLED = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", "cuda_cluster", "cuda_symmetric")}
 # Tiles of registers that are as large as they may be: a few addresses are left over.
-SPILLED["backprop", "cuda_fused"] = 32
+SPILLED["backprop", "cuda_fused"] = 128
+SPILLED["backprop", "cuda_kernels"] = 16
 
 
 @pytest.fixture

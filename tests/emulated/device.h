@@ -25,6 +25,8 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#define __align__(...)
+#define __restrict__
 // A block's memory; dynamic memory is declared `extern`, and main.cpp defines its DYNAMIC bytes.
 #if DYNAMIC
 #define __shared__ __thread
@@ -32,6 +34,10 @@
 #define __shared__ static __thread
 #endif
 using std::min;
+
+struct float2 {
+  float x, y;
+};
 
 struct Index {
   unsigned x, y, z;
@@ -75,6 +81,8 @@ struct Barrier {
 struct Warp {
   Barrier barrier = {32};
   REAL a[32][4], b[32][2];  // each lane's operands of an instruction of the whole warp
+  unsigned words_of_a[32][4], words_of_b[32][2];
+  const char *rows[32];
 };
 
 inline thread_local Barrier block_barrier;

@@ -74,3 +74,55 @@ void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
   }
   warp.barrier.wait();  // nobody brings new operands while these are being read
 }
+
+// The bits of the nearest bfloat16, to the even one of two. Nothing is emulated in float16.
+inline unsigned short to_bfloat16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return bits + 0x7fff + (bits >> 16 & 1) >> 16;
+}
+
+inline unsigned short to_float16(float) {
+  require(false, "float16 isn't emulated.");
+  return 0;
+}
+
+enum class Math { tf32, float16, bfloat16 };
+
+inline float of_bits(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+// m16n8k8 for TF32, m16n8k16 for bfloat16, two to a word.
+template <Math math>
+void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
+  Warp &warp = warps[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
+  std::copy(a, a + 4, warp.words_of_a[lane]);
+  std::copy(b, b + 2, warp.words_of_b[lane]);
+  warp.barrier.wait();
+  for (int c = 0; c < 4; ++c) {
+    const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
+    for (int p = 0; p < 8; ++p) {
+      const uint32_t of_a = warp.words_of_a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8];
+      const uint32_t of_b = warp.words_of_b[column * 4 + p % 4][p / 4];
+      if (math == Math::tf32)
+        sums[c] += seen(of_bits(of_a)) * seen(of_bits(of_b));
+      else
+        sums[c] += of_bits(of_a << 16) * of_bits(of_b << 16) + of_bits(of_a >> 16 << 16) * of_bits(of_b >> 16 << 16);
+    }
+  }
+  warp.barrier.wait();
+}
+
+// By the figure of the PTX ISA's "ldmatrix".
+inline void load_matrices(unsigned (&to)[4], const void *row) {
+  Warp &warp = warps[threadIdx.x / 32];
+  const int lane = threadIdx.x % 32;
+  warp.rows[lane] = static_cast<const char *>(row);
+  warp.barrier.wait();
+  for (int i = 0; i < 4; ++i) std::memcpy(&to[i], warp.rows[8 * i + lane / 4] + lane % 4 * 4, 4);
+  warp.barrier.wait();
+}

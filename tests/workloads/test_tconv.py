@@ -10,6 +10,7 @@ import pytest
 
 import elementary
 import sanitized
+from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.devices import cuda, host
 from ladder.harness import validation
@@ -24,7 +25,27 @@ DTYPES = ("float32", "float64")
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
 LARGE = (7, 9, 80, 70)  # beyond what is checked element by element
 ON_HOST = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
-DIRECT = ("cuda_naive", "cuda_parity")
+SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
+TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
+NARROW = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
+WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
+NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
+# (variant, dtype, tuning) of kernels on the CPU.
+EMULATED = (
+    ("cuda_naive", "float32", SMALL_BLOCKS),
+    pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
+    ("cuda_parity", "float32", SMALL_BLOCKS),
+    pytest.param("cuda_parity", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
+    ("cuda_implicit", "float32", TILE),
+    ("cuda_implicit", "float32", NARROW),
+    pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
+    ("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}),
+    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.slow),
+    pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
+    ("cuda_window", "float32", {"rows": 4}),
+    ("cuda_window_mma", "float32", {"rows": 2, "math": "tf32"}),
+    pytest.param("cuda_window_mma", "float32", {"rows": 4, "math": "bfloat16"}, marks=pytest.mark.slow),
+)
 
 
 def sizes_of(shape, dtype="float32"):
@@ -40,9 +61,9 @@ def problem_of(shape, dtype="float32", device=host, round=0):
     return problem
 
 
-def failed(problem):
-    """The names of the checks that fail."""
-    arguments = problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"]
+def failed(problem, precision=None):
+    """The names of the checks that fail, in the precision of the arrays or in a lower one."""
+    arguments = problem.inputs, problem.outputs, 0, None, None, precision or problem.sizes["dtype"]
     return {check.name for check in tconv.check(problem.sizes, *arguments)[0] if not check.passed}
 
 
@@ -142,31 +163,74 @@ def test_every_element_of_a_large_result_takes_part():
         assert failed(problem), at
 
 
+KERNELS = {
+    "cuda_implicit_mma": ("tf32_to_float32", "tf32_operands", "bfloat16_to_float32", "bfloat16_operands"),
+    "cuda_window": ("to1", "to2", "to3", "to4"),
+    "cuda_window_mma": ("tf32", "tf32_operands", "bfloat16", "bfloat16_operands"),
+}
+
+
 @cache
-def kernels(variant, dtype, **block):
-    """The kernel of a variant, compiled for the CPU once."""
+def kernels(variant, dtype, dynamic, **tuning):
+    """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
-        defined = elementary.named(("convolve",))
-        return elementary.Kernels(Path(folder), "named.cpp", "tconv", variant, dtype, defined, **block)
+        defined = elementary.named(KERNELS.get(variant, ("convolve",)), dynamic)
+        return elementary.Kernels(Path(folder), "named.cpp", "tconv", variant, dtype, defined, **tuning)
 
 
 @elementary.needs_compiler
-@pytest.mark.parametrize("dtype", [DTYPES[0], pytest.param(DTYPES[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("variant", DIRECT)
-def test_direct_kernels_are_right_in_emulation(monkeypatch, variant, dtype):
-    block = {"channels": 2, "columns": 4, "rows": 4}
-    monkeypatch.setattr(cuda, "kernel", kernels(variant, dtype, **block).get)
+@pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATED)
+def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
+    module = workloads.load_variant("tconv", variant)
+    macros = {name: value for name, value in tuning.items() if name != "math"}
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     for shape in SHAPES:
         problem = problem_of(shape, dtype)
-        workloads.load_variant("tconv", variant).setup(problem, **block)()
-        assert failed(problem) == set(), shape
+        case = Case("tconv", variant, problem.sizes, tuning)
+        if workloads.beyond_limits(case):
+            continue
+        dynamic = module.geometry(problem.sizes, **macros)[2]
+        monkeypatch.setattr(cuda, "kernel", kernels(variant, dtype, dynamic, **macros).get)
+        steps = Steps.of(module.setup(problem, **tuning))
+        in_order([*steps.prepare, *steps.run])()
+        assert failed(problem, workloads.precision(case)) == set(), shape
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize("variant", DIRECT)
+@pytest.mark.parametrize("variant", ["cuda_naive", "cuda_parity"])
 def test_direct_kernels_are_right_on_a_gpu(variant, shape, dtype):
     for block in ({}, {"channels": 3, "columns": 8, "rows": 1}, {"channels": 32, "columns": 1, "rows": 4}):
-        case = Case("tconv", variant, sizes_of(shape, dtype), block)
-        assert all(check.passed for check in sanitized.judged(sanitized.solved(case), case)), case.key
+        is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), block))
+
+
+# Whole vectors of channels; many images; more rows and columns than a block has; three channels and one.
+ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", ON_GPU)
+@pytest.mark.parametrize(
+    "variant", ["cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_window", "cuda_window_mma"]
+)
+def test_implicit_products_are_right_on_a_gpu(variant, shape):
+    sizes = sizes_of(shape)
+    maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if variant.endswith("mma") else [{}]
+    for math in maths:
+        for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
+            if workloads.beyond_limits(case := Case("tconv", variant, sizes, math | tiling)) is None:
+                is_right_on_a_gpu(case)
+
+
+def is_right_on_a_gpu(case):
+    assert all(check.passed for check in sanitized.judged(sanitized.solved(case), case)), case.key
+
+
+@pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])
+def test_a_lower_precision_than_said_is_noticed(precision, bits):
+    problem = problem_of((4, 3, 33, 5))
+    cut = np.uint32(2**32 - 2 ** (24 - bits))
+    image, weights = ((array.view(np.uint32) & cut).view(np.float32) for array in (problem.image, problem.filter))
+    problem.out[...] = defined(image, weights, problem.bias)
+    assert failed(problem, precision)

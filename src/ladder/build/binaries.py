@@ -24,6 +24,8 @@ def kernels(case):
     for workload, variant, tuning in [*((*own, tuning) for tuning in tunings), *used(case)]:
         if is_in_cuda(workload, variant):
             found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
+        for name in workloads.constants(workload, variant).get("KERNELS", ()):  # of another variant
+            found.add((workload, name, slug(workload, name, case.sizes["dtype"], {})))
     return found
 
 

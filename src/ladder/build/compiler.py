@@ -19,6 +19,8 @@ from ladder.errors import LadderError
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
+# What an architecture's binaries are compiled for: with the instructions that later ones don't have.
+TARGETS = {"sm_90": "sm_90a"}
 
 
 def ensure(architecture, workload, variant, slug):
@@ -62,7 +64,7 @@ def by_nvrtc(source, macros, architecture):
     log = io.StringIO()
     options = ProgramOptions(
         name=source.name,
-        arch=architecture,
+        arch=TARGETS.get(architecture, architecture),
         std=STANDARD,
         define_macro=[(name, str(value)) for name, value in macros.items()],
         include_path=include_path(source),
@@ -80,7 +82,15 @@ def by_nvcc(source, macros, architecture):
     """Compile with nvcc."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "binary.cubin"
-        command = ["nvcc", "-cubin", f"-arch={architecture}", f"-std={STANDARD}", "-Xptxas=-v", "-o", str(out)]
+        command = [
+            "nvcc",
+            "-cubin",
+            f"-arch={TARGETS.get(architecture, architecture)}",
+            f"-std={STANDARD}",
+            "-Xptxas=-v",
+            "-o",
+            str(out),
+        ]
         command += [f"-I{folder}" for folder in include_path(source)]
         command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -88,3 +88,28 @@ __device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const
       : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
+
+// The operands' type of products on tensor cores whose sums are float32.
+enum class Math { tf32, float16, bfloat16 };
+
+// sums += A B for 16 x 32 bytes of A and 32 bytes x 8 of B, spread over a warp as in mma() above: 8 of k for TF32, of
+// which the hardware cuts off the last 13 bits, and 16 for the others, two to a register.
+template <Math math>
+__device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
+#define LADDER_MMA(shape_and_types)                                                                          \
+  asm("mma.sync.aligned." shape_and_types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                           \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+  if constexpr (math == Math::tf32) LADDER_MMA("m16n8k8.row.col.f32.tf32.tf32.f32");
+  if constexpr (math == Math::float16) LADDER_MMA("m16n8k16.row.col.f32.f16.f16.f32");
+  if constexpr (math == Math::bfloat16) LADDER_MMA("m16n8k16.row.col.f32.bf16.bf16.f32");
+#undef LADDER_MMA
+}
+
+// Four matrices of 8 rows of 16 bytes from shared memory: lane 8 i + r says where row r of matrix i is, and gets of
+// each matrix bytes 4 (lane % 4) on of row lane / 4.
+__device__ __forceinline__ void load_matrices(unsigned (&to)[4], const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(unsigned(__cvta_generic_to_shared(row))));
+}

@@ -23,6 +23,11 @@ RUNGS = {
     "tuned": "products of exact size in tiles of registers, pixels read where they lie",
     "cuda_naive": "a thread per element of the result, with the branch",
     "cuda_parity": "the same, with loops that start at the right parity",
+    "cuda_implicit": "products over images, place by place, whose gathered matrix is never written",
+    "cuda_implicit_mma": "the same on tensor cores",
+    "cuda_implicit_wgmma": "on tensor cores that read shared memory, while the next tiles are copied",
+    "cuda_window": "to few channels: a thread's pixels and all that lies around them in registers",
+    "cuda_window_mma": "the same on tensor cores",
     "pytorch": "peer: PyTorch on the CPU, channels last",
 }
 SIZES = {"images": int, "h": int, "c": int, "k": int, "dtype": ("float32", "float64"), "seed": 1}

@@ -5,6 +5,7 @@ numbers of steps. Bound by its loads: each multiply-add asks for two elements, w
 """
 
 from ladder.workloads.tconv import launch
+from ladder.workloads.tconv.layer import steps
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -16,6 +17,11 @@ LIMITS = {"images": (1, 65535), "channels": (1, 1024), "columns": (1, 1024), "ro
 geometry = launch.geometry
 
 
+def layer(problem, *, channels: int = 2, columns: int = 4, rows: int = 4):
+    """The Layer, in blocks of `channels` x `columns` x `rows` threads."""
+    return launch.thread_per_element(problem, "cuda_parity", channels=channels, columns=columns, rows=rows)
+
+
 def setup(problem, *, channels: int = 2, columns: int = 4, rows: int = 4):
     """The timed convolution, in blocks of `channels` x `columns` x `rows` threads."""
-    return launch.thread_per_element(problem, "cuda_parity", channels=channels, columns=columns, rows=rows)
+    return steps(problem, layer(problem, channels=channels, columns=columns, rows=rows))

@@ -1,18 +1,21 @@
 """What the launches of CUDA variants share."""
 
-from functools import partial
-
 import numpy as np
 
 from ladder.devices import cuda
+from ladder.workloads.tconv.layer import Layer
 
 
 def thread_per_element(problem, variant, **block):
-    """The timed launch of a kernel with a thread for each element of the result, in blocks of `block`."""
-    kernel = cuda.kernel("tconv", variant, "convolve", dtype=problem.out.dtype.name, **block)
-    grid, threads, _ = geometry(problem.sizes, **block)
-    counts = (np.int32(problem.sizes[name]) for name in ("h", "c", "k"))
-    return partial(kernel, grid, threads, (problem.image, problem.filter, problem.bias, problem.out, *counts))
+    """The Layer by a kernel with a thread for each element of the result, in blocks of `block`."""
+    kernel = cuda.kernel("tconv", variant, "convolve", dtype=problem.sizes["dtype"], **block)
+    counts = [np.int32(problem.sizes[name]) for name in ("h", "c", "k")]
+
+    def run(image, out):
+        grid, threads, _ = geometry(problem.sizes | {"images": len(image)}, **block)
+        kernel(grid, threads, (image, problem.filter, problem.bias, out, *counts))
+
+    return Layer(run, writes=problem.sizes["dtype"])
 
 
 def geometry(sizes, channels, columns, rows):

@@ -13,10 +13,14 @@ from ladder.harness.steps import Steps
 
 
 class Layer(NamedTuple):
-    """`run(image, out)` of as many images as the arrays have; `prepare`, steps due whenever the filter is written."""
+    """`run(image, out)` of as many images as the arrays have; `prepare`, steps due whenever the filter is written.
+
+    `writes` is the dtype of `out`.
+    """
 
     run: Callable
     prepare: tuple = ()
+    writes: str = "float32"
 
 
 def steps(problem, layer):

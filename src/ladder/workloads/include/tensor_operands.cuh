@@ -1,0 +1,43 @@
+// What tensor cores multiply: float32 rounded to TF32, or half precision as its bits. ptx.cuh comes before.
+#pragma once
+
+template <Math math>
+struct Operand {
+  using Type = unsigned short;
+  static __device__ __forceinline__ Type of(float x) { return math == Math::float16 ? to_float16(x) : to_bfloat16(x); }
+};
+
+template <>
+struct Operand<Math::tf32> {
+  using Type = float;
+  static __device__ __forceinline__ Type of(float x) { return rounded(x); }
+};
+
+// The same, or float32 as it is, for results.
+template <Math math, bool is_operand>
+struct Result : Operand<math> {};
+
+template <Math math>
+struct Result<math, false> {
+  using Type = float;
+  static __device__ __forceinline__ Type of(float x) { return x; }
+};
+
+// to (rows, width) = the operands of from (rows, c), and zeros.
+template <Math math>
+__device__ __forceinline__ void write_operands(const float *__restrict__ from, typename Operand<math>::Type *to,
+                                               long long rows, int c, int width) {
+  const long long all = rows * width, step = (long long)(gridDim.x) * blockDim.x;
+  for (long long at = (long long)(blockIdx.x) * blockDim.x + threadIdx.x; at < all; at += step) {
+    const int channel = at % width;
+    to[at] = Operand<math>::of(channel < c ? from[at / width * c + channel] : 0.0f);
+  }
+}
+
+// The kernels `<math>_operands` of a source, in blocks of 256 threads.
+#define OPERAND_KERNEL(math)                                                                                          \
+  extern "C" __global__ void __launch_bounds__(256)                                                                   \
+  math##_operands(const float *__restrict__ from, Operand<Math::math>::Type *to, long long rows, int c, int width) {  \
+    write_operands<Math::math>(from, to, rows, c, width);                                                             \
+  }
+#define OPERAND_KERNELS OPERAND_KERNEL(tf32) OPERAND_KERNEL(float16) OPERAND_KERNEL(bfloat16)

@@ -1,0 +1,63 @@
+// Products by warpgroups, four warps, whose operands tensor cores read from shared memory: compute capability 9.0 alone,
+// compiled for sm_90a. On other GPUs these functions do nothing. ptx.cuh comes before.
+#pragma once
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define WGMMA(text, ...) asm volatile(text __VA_ARGS__)
+#else
+#define WGMMA(text, ...)
+#endif
+
+// The descriptor of a tile of rows of 128 bytes whose vectors are exchanged as lines.cuh does it: the hardware's swizzle
+// of 128 bytes. The tile begins at a multiple of 1024 bytes; `from` may be 32, 64 or 96 bytes further.
+__device__ __forceinline__ unsigned long long tile_descriptor(const void *from) {
+  const unsigned address = __cvta_generic_to_shared(from);
+  // Eight rows are 1024 bytes; the second field isn't used.
+  return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+
+// What this thread's copies have written is visible to tensor cores after a barrier.
+__device__ __forceinline__ void publish_copies() { WGMMA("fence.proxy.async.shared::cta;", ::: "memory"); }
+
+__device__ __forceinline__ void begin_products() { WGMMA("wgmma.fence.sync.aligned;", ::: "memory"); }
+__device__ __forceinline__ void commit_products() { WGMMA("wgmma.commit_group.sync.aligned;", ::: "memory"); }
+
+// Wait until at most `left` of the committed groups of products are under way.
+template <int left>
+__device__ __forceinline__ void wait_for_products() {
+  WGMMA("wgmma.wait_group.sync.aligned %0;", ::"n"(left) : "memory");
+}
+
+#define SUMS_8(s, i)                                                                                            \
+  "+f"(s[i][0]), "+f"(s[i][1]), "+f"(s[i][2]), "+f"(s[i][3]), "+f"(s[i + 1][0]), "+f"(s[i + 1][1]), "+f"(s[i + 1][2]), \
+      "+f"(s[i + 1][3])
+#define SUMS_32(s, i) SUMS_8(s, i), SUMS_8(s, i + 2), SUMS_8(s, i + 4), SUMS_8(s, i + 6)
+#define NAMES_32                                                                                                  \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
+  "%24, %25, %26, %27, %28, %29, %30, %31"
+#define NAMES_64                                                                                                  \
+  NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
+           "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+// sums += A B for 64 rows of A and 8 `count` of B, 32 bytes of each, by a warpgroup. A lane's sums are those of
+// mma_of() for rows 16 warp on and every 8 rows of B; they may be used once they are waited for.
+template <Math math>
+__device__ __forceinline__ void multiply_group(float (&sums)[8][4], unsigned long long a, unsigned long long b) {
+#define PRODUCT(kind, end) \
+  WGMMA("wgmma.mma_async.sync.aligned.m64n64" kind " {" NAMES_32 "}, %32, %33, 1, 1, 1" end ";", : SUMS_32(sums, 0) : "l"(a), "l"(b))
+  if constexpr (math == Math::tf32) PRODUCT("k8.f32.tf32.tf32", "");
+  if constexpr (math == Math::float16) PRODUCT("k16.f32.f16.f16", ", 0, 0");
+  if constexpr (math == Math::bfloat16) PRODUCT("k16.f32.bf16.bf16", ", 0, 0");
+#undef PRODUCT
+}
+
+template <Math math>
+__device__ __forceinline__ void multiply_group(float (&sums)[16][4], unsigned long long a, unsigned long long b) {
+#define PRODUCT(kind, end)                                                                                      \
+  WGMMA("wgmma.mma_async.sync.aligned.m64n128" kind " {" NAMES_64 "}, %64, %65, 1, 1, 1" end ";",               \
+        : SUMS_32(sums, 0), SUMS_32(sums, 8) : "l"(a), "l"(b))
+  if constexpr (math == Math::tf32) PRODUCT("k8.f32.tf32.tf32", "");
+  if constexpr (math == Math::float16) PRODUCT("k16.f32.f16.f16", ", 0, 0");
+  if constexpr (math == Math::bfloat16) PRODUCT("k16.f32.bf16.bf16", ", 0, 0");
+#undef PRODUCT
+}

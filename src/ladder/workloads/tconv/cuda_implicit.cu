@@ -1,0 +1,68 @@
+// The transposed convolution on the ordinary floating-point units: tiles of images by output channels, BM x BN, summed
+// in steps of BK channels of one pixel after the other; see implicit.cuh. The filter is packed (rows, c, columns).
+//
+// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared memory.
+#include "implicit.cuh"
+#include "ptx.cuh"
+#include "tiled.cuh"
+
+static_assert(TILES <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
+
+extern "C" __global__ void __launch_bounds__(THREADS, FITTING)
+convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,
+         REAL *__restrict__ out, int images, int h, int c, int k, int activation) {
+  __shared__ Vector memory[TILES];
+  Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
+  const int columns = PARITIES == 4 ? 4 * k : k, across = (columns - 1) / BN + 1;
+  const int first = blockIdx.y * BM, column = blockIdx.x % across * BN;
+  const bool packed_wide = columns % V == 0 && aligned(packed);
+  const Site site(blockIdx.x / across, h);
+  Walk<BK> walk(site, c);
+
+  auto load_tiles = [&](int tile) {
+    load<BM, true>(a_tiles + tile % 2 * BK * A_ROW,
+                   image + ((size_t(first) * h + walk.row) * h + walk.column) * c + walk.channel, h * h * c,
+                   images - first, c - walk.channel, false);
+    load<BN, false>(b_tiles + tile % 2 * BK * B_ROW,
+                    packed + (size_t(site.tap(walk.row, walk.column)) * c + walk.channel) * columns + column, columns,
+                    columns - column, c - walk.channel, packed_wide);
+    walk.next();
+  };
+
+  const Place at;
+  const int tiles = walk.steps();
+  REAL sums[TM][TN] = {};
+  load_tiles(0);
+  for (int tile = 0; tile < tiles; ++tile) {
+    wait_for_copies();
+    // After this barrier the tile is whole, and nobody reads the other buffer any more.
+    __syncthreads();
+    if (tile + 1 < tiles) load_tiles(tile + 1);
+    multiply_add(sums, a_tiles, b_tiles, tile, at);
+  }
+
+  const bool out_wide = PARITIES != 4 && k % V == 0 && aligned(out);
+#pragma unroll
+  for (int j = 0; j < TN / V; ++j) {
+    const int begin = column + at.column(j);
+    REAL own_bias[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) own_bias[v] = begin + v < columns ? bias[channel_of(begin + v, k)] : 0;
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+      const int row = first + at.row(i);
+      if (row >= images) continue;
+      REAL *const to = out + site.pixel(row, h) * k;
+      Vector vector;
+#pragma unroll
+      for (int v = 0; v < V; ++v) vector.of[v] = activated(sums[i][j * V + v] + own_bias[v], activation);
+      if (out_wide) {
+        if (begin < columns) *reinterpret_cast<Vector *>(to + begin) = vector;
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          if (begin + v < columns) to[offset_of(begin + v, h, k, k)] = vector.of[v];
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+"""The transposed convolution on the GPU's ordinary units as products whose gathered matrix is never written.
+
+A block works on `bm` images by `bn` output channels at one place of the result, in steps of `bk` channels, a thread on
+`tm` x `tn` of them; only pixels and rows of the filter that meet are multiplied, so the count of FLOPs is exact. Where
+output channels are few, as in a picture, the four places around a pixel are columns of one product (`parities` = 4),
+and 25 of 36 products are due. Bound by the floating-point units.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+
+from ladder.build import binaries
+from ladder.devices import cuda
+from ladder.workloads.tconv import implicit
+from ladder.workloads.tconv.layer import Layer, steps
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_implicit.cu"
+ACTIVATIONS = ("none", "relu", "tanh")
+# For large results; for few images; for pictures. Fastest in their places on an H200.
+TILES = {
+    "float64": (
+        {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "parities": 1},
+        {"bm": 32, "bn": 32, "bk": 16, "tm": 4, "tn": 4, "parities": 1},
+        {"bm": 64, "bn": 12, "bk": 16, "tm": 4, "tn": 4, "parities": 4},
+    ),
+    "float32": (
+        {"bm": 128, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "parities": 1},
+        {"bm": 32, "bn": 64, "bk": 16, "tm": 4, "tn": 4, "parities": 1},
+        {"bm": 256, "bn": 12, "bk": 16, "tm": 8, "tn": 4, "parities": 4},
+        {"bm": 64, "bn": 12, "bk": 16, "tm": 4, "tn": 4, "parities": 4},
+    ),
+}
+
+
+def geometry(sizes, bm, bn, bk, tm, tn, parities):
+    """Grid, block, and bytes of dynamic shared memory."""
+    return implicit.grid(sizes, bm, bn, parities), (bm // tm * (bn // tn),), 0
+
+
+def layer(
+    problem,
+    *,
+    activation="none",
+    bm: int = 0,
+    bn: int = 0,
+    bk: int = 0,
+    tm: int = 0,
+    tn: int = 0,
+    parities: int = 0,
+):
+    """The Layer with these tiles, or, where none are named, with those of TILES that suit as many images as come."""
+    sizes = problem.sizes
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities)
+    tilings = tilings[sizes["dtype"]] if isinstance(tilings, dict) else tilings
+    h, c, k = (sizes[name] for name in ("h", "c", "k"))
+    parities = implicit.fastest(tilings, sizes)["parities"]
+    packed = problem.device.empty((implicit.rows(parities), c, parities * k), sizes["dtype"])
+    pack = partial(implicit.pack, problem.filter, packed.swapaxes(1, 2), parities)
+
+    @cache
+    def launch(images):
+        tiling = implicit.fastest([one for one in tilings if one["parities"] == parities], sizes | {"images": images})
+        kernel = cuda.kernel("tconv", "cuda_implicit", "convolve", sizes["dtype"], **tiling)
+        grid, block, _ = geometry(sizes | {"images": images}, **tiling)
+        return lambda *arguments: kernel(grid, block, arguments)
+
+    def run(image, out):
+        counts = map(np.int32, (len(image), h, c, k, ACTIVATIONS.index(activation)))
+        launch(len(image))(image, packed, problem.bias, out, *counts)
+
+    return Layer(run, (("pack", pack),))
+
+
+def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, parities: int = 0):
+    """The timed convolution, and the packing of the filter before it."""
+    return steps(problem, layer(problem, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities))

@@ -1,0 +1,65 @@
+// The transposed convolution on tensor cores, fed from registers: a warp computes WM x WN of a block's BM x BN elements.
+// STAGES - 1 buffers are being filled while one is in use.
+//
+// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 32 * BM / WM * (BN / WN), dynamic shared memory
+// STAGES * (BM + BN) * 128 bytes.
+constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along the columns
+#include "implicit_tensor.cuh"
+
+// Registers: a thread's sums, the fragments of both operands, and 64 more. Telling how many blocks then fit on a
+// multiprocessor keeps the compiler from using many more.
+constexpr int SUMS = WM * WN / 32;
+constexpr int REGISTERS = THREADS * (SUMS + WM / 4 + WN / 4 + 64);
+constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+
+static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
+static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16.");
+static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
+static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
+
+template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
+          class Out = typename Result<math, is_operand>::Type>
+__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
+  const Block block(images, h, k);
+  Copies<Type> copies(block, image, packed, width);
+  const int tiles = copies.walk.steps();
+  // Beyond the last tile an empty group, to keep count.
+  auto load = [&](int tile) {
+    if (tile < tiles) copies.start(tile);
+    commit_copies();
+  };
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int warp_row = warp / WARPS * WM, warp_column = warp % WARPS * WN;
+  float sums[WM / 16][WN / 8][4] = {};
+#pragma unroll
+  for (int tile = 0; tile < STAGES - 1; ++tile) load(tile);
+  for (int tile = 0; tile < tiles; ++tile) {
+    wait_for_groups<STAGES - 2>();
+    // After this barrier the tile is whole, and nobody reads the one before it, whose buffer is filled next.
+    __syncthreads();
+    load(tile + STAGES - 1);
+    const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
+#pragma unroll
+    for (int u = 0; u < LINE; u += 2) {
+      unsigned of_a[WM / 16][4], of_b[WN / 16][4];
+#pragma unroll
+      for (int i = 0; i < WM / 16; ++i)
+        load_matrices(of_a[i], a_tile + place(warp_row + i * 16 + lane % 16, u + lane / 16));
+#pragma unroll
+      for (int j = 0; j < WN / 16; ++j)
+        load_matrices(of_b[j], b_tile + place(warp_column + j * 16 + lane / 16 * 8 + lane % 8, u + lane / 8 % 2));
+#pragma unroll
+      for (int i = 0; i < WM / 16; ++i)
+#pragma unroll
+        for (int j = 0; j < WN / 8; ++j) mma_of<math>(sums[i][j], of_a[i], of_b[j / 2] + j % 2 * 2);
+    }
+  }
+  finish<math, is_operand, 16>(sums, block, warp_row, warp_column, bias, out, out_width, activation);
+}
+
+#define ATTRIBUTES __launch_bounds__(THREADS, FITTING)
+IMPLICIT_KERNELS(tf32, ATTRIBUTES)
+IMPLICIT_KERNELS(float16, ATTRIBUTES)
+IMPLICIT_KERNELS(bfloat16, ATTRIBUTES)
+OPERAND_KERNELS

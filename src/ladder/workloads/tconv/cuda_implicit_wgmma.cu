@@ -1,0 +1,63 @@
+// The transposed convolution on tensor cores that read both operands from shared memory, of compute capability 9.0: a
+// warpgroup, of GROUPS in a block, computes BM / GROUPS x BN of a block's elements. While the products of one buffer
+// are under way, those of the buffer before end, and the others are being filled.
+//
+// Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
+// STAGES * (BM + BN) * 128 bytes.
+#define PARITIES 1
+constexpr int THREADS = 128 * GROUPS;
+#include "implicit_tensor.cuh"
+#include "wgmma.cuh"
+
+constexpr int TALL = BM / (64 * GROUPS);
+// Registers: a thread's sums and 64 more.
+constexpr int REGISTERS = THREADS * (TALL * BN / 2 + 64);
+constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+
+static_assert(BM % (64 * GROUPS) == 0, "BM must be a multiple of 64 rows for each of the GROUPS.");
+static_assert(BN == 64 || BN == 128, "BN must be 64 or 128.");
+static_assert(TALL * BN <= 256, "A warpgroup's sums don't fit in its registers: lower BM, or raise GROUPS.");
+static_assert(STAGES >= 3, "STAGES must be at least 3: two buffers in use and one being filled.");
+
+template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
+          class Out = typename Result<math, is_operand>::Type>
+__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
+  const Block block(images, h, k);
+  Copies<Type> copies(block, image, packed, width);
+  const int tiles = copies.walk.steps();
+  auto load = [&](int tile) {
+    if (tile < tiles) copies.start(tile);
+    commit_copies();
+  };
+
+  const int group = threadIdx.x / 128, group_row = group * TALL * 64;
+  float sums[TALL][BN / 8][4] = {};
+#pragma unroll
+  for (int tile = 0; tile < STAGES - 2; ++tile) load(tile);
+  for (int tile = 0; tile < tiles; ++tile) {
+    wait_for_groups<STAGES - 3>();
+    publish_copies();
+    // After this barrier the tile is whole, and the products of the one before the last have ended in all warpgroups.
+    __syncthreads();
+    const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
+    begin_products();
+#pragma unroll
+    for (int u = 0; u < LINE; u += 2)
+#pragma unroll
+      for (int i = 0; i < TALL; ++i)
+        multiply_group<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
+                             tile_descriptor(b_tile + u));
+    commit_products();
+    load(tile + STAGES - 2);
+    wait_for_products<1>();
+  }
+  wait_for_products<0>();
+  const int warp = threadIdx.x / 32 % 4;
+  finish<math, is_operand, 64>(sums, block, group_row + warp * 16, 0, bias, out, out_width, activation);
+}
+
+#define ATTRIBUTES __launch_bounds__(THREADS, FITTING)
+IMPLICIT_KERNELS(tf32, ATTRIBUTES)
+IMPLICIT_KERNELS(float16, ATTRIBUTES)
+IMPLICIT_KERNELS(bfloat16, ATTRIBUTES)
+OPERAND_KERNELS

@@ -1,0 +1,70 @@
+"""The implicit products on tensor cores that read both operands from shared memory, of compute capability 9.0.
+
+As `cuda_implicit_mma`, but a warpgroup, of `groups` in a block of `bm` x `bn`, has its products done while it copies
+the next tiles, and no operand passes registers. Bound by the tensor cores, with few output channels by shared memory.
+"""
+
+from typing import Literal
+
+from ladder.build import binaries
+from ladder.devices import cuda
+from ladder.errors import LadderError
+from ladder.workloads.tconv import implicit, implicit_tensor
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_implicit_wgmma.cu"
+LIMITS = {"dtype": ("float32",)}
+PRECISION = {"float32": "tf32"}  # unless `math` is another
+ACTIVATIONS = ("none", "relu", "tanh")
+OPERANDS = True  # are what a layer reads
+# For large results; for fewer channels; for few images. Fastest in their places on an H200.
+TILES = (
+    {"bm": 256, "bn": 128, "groups": 2, "stages": 4},
+    {"bm": 128, "bn": 64, "groups": 1, "stages": 4},
+    {"bm": 64, "bn": 64, "groups": 1, "stages": 4},
+)
+
+
+def geometry(sizes, bm, bn, groups, stages):
+    """Grid, block, and bytes of dynamic shared memory."""
+    return implicit.grid(sizes, bm, bn), (128 * groups,), stages * (bm + bn) * 128
+
+
+def require_groups():
+    """Refuse a card whose tensor cores read operands from registers alone. Raises LadderError."""
+    if cuda.architecture() != "sm_90":
+        raise LadderError("tconv/cuda_implicit_wgmma needs a card of compute capability 9.0: take cuda_implicit_mma.")
+
+
+def layer(
+    problem,
+    *,
+    math="tf32",
+    activation="none",
+    result="float32",
+    bm: int = 0,
+    bn: int = 0,
+    groups: int = 0,
+    stages: int = 0,
+):
+    """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
+    require_groups()
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages)
+    return implicit_tensor.layer(problem, "cuda_implicit_wgmma", tilings, geometry, math, activation, result)
+
+
+def setup(
+    problem,
+    *,
+    math: Literal["tf32", "float16", "bfloat16"] = "tf32",
+    bm: int = 0,
+    bn: int = 0,
+    groups: int = 0,
+    stages: int = 0,
+):
+    """The timed convolution, the conversion of the image where it is due, and the packing of the filter before it."""
+    require_groups()
+    tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages)
+    return implicit_tensor.setup(problem, "cuda_implicit_wgmma", tilings, geometry, math)

@@ -1,0 +1,129 @@
+// The transposed convolution to few channels: a thread computes the four places around each of PIXELS neighbours of a
+// row, all their channels, and multiplies exactly those pixels and rows of the filter that meet.
+//
+// A block works on ROWS x COLUMNS pixels of one image. These and the ones around them come to shared memory in steps of
+// BK channels, into the one of two buffers that isn't computed from. An element there serves 25 k multiply-adds of up
+// to 9 pixels' threads; the filter's, packed (c, WEIGHTS) in the order of use, are the same for all threads.
+//
+// Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 32 * STAGE bytes.
+#include "activation.cuh"
+#include "ptx.cuh"
+#include "vector.cuh"
+
+constexpr int PIXELS = 4, COLUMNS = 32, ACROSS = COLUMNS / PIXELS;
+constexpr int THREADS = ROWS * ACROSS;
+constexpr int BK = 4 * V;
+constexpr int PITCH = COLUMNS + 4;  // pixels in a row of a tile: those on both sides too, and whole lines of 128 bytes
+
+static_assert(THREADS % 32 == 0 && THREADS <= 1024, "ROWS must be a multiple of 4, at most 128.");
+
+extern __shared__ Vector memory[];
+
+// Where vector `u` of a pixel lies in a row of a tile. Threads that read at once are PIXELS apart: two pixels share a
+// line, whose vectors are exchanged differently for each thread.
+__device__ __forceinline__ int place(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
+
+#define CONVOLVE_ARGUMENTS                                                                                           \
+  const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,                    \
+      REAL *__restrict__ out, int h, int c, int activation
+
+template <int CHANNELS>
+__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS) {
+  constexpr int WEIGHTS = (25 * CHANNELS + V - 1) / V;  // vectors for each channel of the image
+  constexpr int TILE = (ROWS + 2) * PITCH * BK / V, STAGE = TILE + BK * WEIGHTS;
+  const int across = (h - 1) / COLUMNS + 1;
+  const int top = blockIdx.x / across * ROWS, left = blockIdx.x % across * COLUMNS;
+  const REAL *const own = image + size_t(blockIdx.y) * h * h * c;
+  const bool wide = c % V == 0;
+
+  auto load = [&](int step) {
+    Vector *const pixels = memory + step % 2 * STAGE, *const weights = pixels + TILE;
+    const int channel = step * BK;
+    for (int e = threadIdx.x; e < (ROWS + 2) * (COLUMNS + 2) * 4; e += THREADS) {
+      const int row = e / ((COLUMNS + 2) * 4), x = e / 4 % (COLUMNS + 2), u = e % 4;
+      const int y = top + row - 1, at = left + x - 1, first = channel + u * V;
+      const bool inside = y >= 0 && y < h && at >= 0 && at < h;
+      Vector *const vector = &pixels[row * PITCH * 4 + place(x, u)];
+      const REAL *const from = own + (size_t(y) * h + at) * c + first;
+      if (wide) {
+        copy<16>(vector, from, inside && first < c);
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v) copy<sizeof(REAL)>(&vector->of[v], from + v, inside && first + v < c);
+      }
+    }
+    for (int e = threadIdx.x; e < BK * WEIGHTS; e += THREADS)
+      copy<16>(&weights[e], packed + (size_t(channel) * WEIGHTS + e) * V, channel + e / WEIGHTS < c);
+  };
+
+  const int x = threadIdx.x % ACROSS * PIXELS, y = threadIdx.x / ACROSS;
+  const int steps = (c - 1) / BK + 1;
+  REAL sums[2][PIXELS][2][CHANNELS] = {};
+  load(0);
+  for (int step = 0; step < steps; ++step) {
+    wait_for_copies();
+    // After this barrier the stage is whole, and nobody reads the other one any more.
+    __syncthreads();
+    if (step + 1 < steps) load(step + 1);
+    const Vector *const tile = memory + step % 2 * STAGE, *const filter = tile + TILE;
+#pragma unroll 1
+    for (int u = 0; u < 4; ++u) {
+      Vector pixels[3][PIXELS + 2];
+#pragma unroll
+      for (int row = 0; row < 3; ++row)
+#pragma unroll
+        for (int p = 0; p < PIXELS + 2; ++p) pixels[row][p] = tile[(y + row) * PITCH * 4 + place(x + p, u)];
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const Vector *const weights = &filter[(u * V + v) * WEIGHTS];
+        int next = 0;  // known to the compiler once the loops are unrolled
+#pragma unroll
+        for (int row = 0; row < 3; ++row)
+#pragma unroll
+          for (int column = 0; column < 3; ++column)
+#pragma unroll
+            for (int corner = 0; corner < 4; ++corner) {
+              if (row > 1 + corner / 2 || column > 1 + corner % 2) continue;
+#pragma unroll
+              for (int j = 0; j < CHANNELS; ++j, ++next)
+#pragma unroll
+                for (int p = 0; p < PIXELS; ++p)
+                  sums[corner / 2][p][corner % 2][j] += pixels[row][p + column].of[v] * weights[next / V].of[next % V];
+            }
+      }
+    }
+  }
+
+  if (top + y >= h) return;
+  constexpr int together = PIXELS * 2 * CHANNELS;
+  const bool out_wide = h * CHANNELS % 2 == 0 && left + x + PIXELS <= h;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const size_t row = size_t(blockIdx.y) * 2 * h + 2 * (top + y) + half;
+    REAL *const to = out + (row * 2 * h + 2 * (left + x)) * CHANNELS;
+    const REAL *const results = &sums[half][0][0][0];
+#pragma unroll
+    for (int e = 0; e < together; e += V) {
+      Vector vector;
+#pragma unroll
+      for (int v = 0; v < V; ++v) vector.of[v] = activated(results[e + v] + bias[(e + v) % CHANNELS], activation);
+      if (out_wide) {
+        *reinterpret_cast<Vector *>(to + e) = vector;
+      } else {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = vector.of[v];
+      }
+    }
+  }
+}
+
+#define KERNEL(channels)                                                              \
+  extern "C" __global__ void __launch_bounds__(THREADS) to##channels(CONVOLVE_ARGUMENTS) { \
+    convolution<channels>(image, packed, bias, out, h, c, activation);                \
+  }
+
+KERNEL(1)
+KERNEL(2)
+KERNEL(3)
+KERNEL(4)

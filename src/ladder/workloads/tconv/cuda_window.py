@@ -1,0 +1,64 @@
+"""The transposed convolution to few channels on the GPU's ordinary units: its own sums for every thread, in registers.
+
+A thread has 4 pixels of a row and computes all that lies around them, so that what it reads from shared memory serves
+25 multiply-adds for every output channel; blocks are `rows` x 32 pixels of an image. Products are of exact size.
+Bound by the floating-point units, and by the image's first reading where channels are few.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.tconv.layer import Layer, steps
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_window.cu"
+LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
+ACTIVATIONS = ("none", "relu", "tanh")
+COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source
+# The rows of the filter around a pixel in the order of use: those of each of its pixels, place by place.
+ORDER = [
+    (y + 3 - 2 * row, x + 3 - 2 * column)
+    for row, column, y, x in np.ndindex(3, 3, 2, 2)
+    if row <= 1 + y and column <= 1 + x
+]
+
+
+def geometry(sizes, rows):
+    """Grid, block, and bytes of dynamic shared memory."""
+    tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
+    weights = -(-25 * sizes["k"] // V)
+    shared = 2 * 16 * ((rows + 2) * (COLUMNS + 4) * BK // V + BK * weights)
+    return (tiles, sizes["images"]), (rows * COLUMNS // PIXELS,), shared
+
+
+def pack(weights, packed):
+    """Write a filter (5, 5, k, c) to an array (c, products of a pixel filled up to whole vectors)."""
+    k = weights.shape[2]
+    packed[...] = 0
+    for index, (r, s) in enumerate(ORDER):
+        packed[:, index * k : (index + 1) * k] = weights[r, s].T
+
+
+def layer(problem, *, activation="none", rows: int = 16):
+    """The Layer."""
+    sizes = problem.sizes
+    h, c, k = (sizes[name] for name in ("h", "c", "k"))
+    packed = problem.device.empty((c, -(-25 * k // V) * V), sizes["dtype"])
+    kernel = cuda.kernel("tconv", "cuda_window", f"to{k}", sizes["dtype"], rows=rows)
+
+    def run(image, out):
+        grid, block, shared = geometry(sizes | {"images": len(image)}, rows)
+        kernel.max_dynamic_shared_size_bytes = shared
+        arguments = (image, packed, problem.bias, out, *map(np.int32, (h, c, ACTIVATIONS.index(activation))))
+        kernel(grid, block, arguments, shared_mem=shared)
+
+    return Layer(run, (("pack", partial(pack, problem.filter, packed)),))
+
+
+def setup(problem, *, rows: int = 16):
+    """The timed convolution, and the packing of the filter before it."""
+    return steps(problem, layer(problem, rows=rows))

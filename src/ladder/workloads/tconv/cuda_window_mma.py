@@ -1,0 +1,60 @@
+"""The transposed convolution to few channels on the GPU's tensor cores: products of the pixels around a pixel.
+
+The four places around a pixel are columns of one product, of which 16 are computed: at 3 channels 75 of 144 products
+are due. Blocks are `rows` x 32 pixels of an image, read once; `math` and operands are as in `cuda_implicit_mma`. Bound
+by shared memory, from which each pixel is read nine times.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.tconv import implicit, operands
+from ladder.workloads.tconv.layer import Layer
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_window_mma.cu"
+LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (2, 32)}
+PRECISION = {"float32": "tf32"}  # unless `math` is another
+ACTIVATIONS = ("none", "relu", "tanh")
+OPERANDS = True  # are what a layer reads
+COLUMNS, LINE, COMPUTED = 32, 128, 16  # as in the source
+
+
+def geometry(sizes, rows):
+    """Grid, block, and bytes of dynamic shared memory."""
+    tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
+    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.rows(4) * COMPUTED)
+    return (tiles, sizes["images"]), (16 * rows,), shared
+
+
+def layer(problem, *, math="tf32", activation="none", rows: int = 16):
+    """The Layer from arrays of `operands` to float32."""
+    sizes, device = problem.sizes, problem.device
+    h, c, k = (sizes[name] for name in ("h", "c", "k"))
+    gathered = device.empty((implicit.rows(4), COMPUTED, c), "float32")
+    gathered[...] = 0
+    packed = operands.empty(device, gathered.shape, math)
+    kernel = cuda.kernel("tconv", "cuda_window_mma", math, "float32", rows=rows)
+    prepare = (
+        ("pack", partial(implicit.pack, problem.filter, gathered[:, : 4 * k], 4)),
+        ("pack", partial(operands.writer("cuda_window_mma", math, rows=rows), gathered, packed)),
+    )
+
+    def run(image, out):
+        grid, block, shared = geometry(sizes | {"images": len(image)}, rows)
+        kernel.max_dynamic_shared_size_bytes = shared
+        counts = map(np.int32, (h, image.shape[-1], k, ACTIVATIONS.index(activation)))
+        kernel(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
+
+    return Layer(run, prepare)
+
+
+def setup(problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16):
+    """The timed convolution, the writing of its operands where it is due, and the packing of the filter before it."""
+    done = layer(problem, math=math, rows=rows)
+    return operands.steps(problem, done, math, operands.writer("cuda_window_mma", math, rows=rows))

@@ -1,0 +1,110 @@
+// What the implicit products on tensor cores share: lines of both operands in a ring of STAGES buffers, and what is done
+// with the sums. A block of THREADS computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64
+// in half precision, of one pixel after the other (see implicit.cuh).
+//
+// A pixel's channels, and those of a row of the packed filter (rows, columns, width), are `width` operands: whole
+// vectors of 16 bytes, zeros behind the last channel. Operands are written by `<math>_operands` or by a layer before.
+#pragma once
+#include "implicit.cuh"
+#include "lines.cuh"
+
+constexpr int STAGE = (BM + BN) * LINE;
+
+static_assert(THREADS <= 1024 && THREADS % LINE == 0, "A block has at most 32 warps.");
+static_assert(STAGES * STAGE <= 227 * 64, "The tiles need more than 227 KiB of shared memory: lower BM, BN or STAGES.");
+
+extern __shared__ __align__(1024) Vector memory[];
+
+#define CONVOLVE_ARGUMENTS(Type, Out)                                                                               \
+  const Type *__restrict__ image, const Type *__restrict__ packed, const float *__restrict__ bias,                  \
+      Out *__restrict__ out, int images, int h, int width, int k, int out_width, int activation
+
+// What a block works on: images from `first` on, columns from `column` on, at one place of the result.
+struct Block {
+  const int images, h, k, columns, across, first, column;
+  const Site site;
+  __device__ __forceinline__ Block(int images, int h, int k)
+      : images(images), h(h), k(k), columns(PARITIES * k), across((columns - 1) / BN + 1), first(blockIdx.y * BM),
+        column(blockIdx.x % across * BN), site(blockIdx.x / across, h) {}
+};
+
+// The copies of a block's tiles, one after the other.
+template <class Type>
+struct Copies {
+  static constexpr int V = 16 / sizeof(Type), DEPTH = LINE * V;
+  const Block &block;
+  const Type *image, *packed;
+  const int width;
+  Walk<DEPTH> walk;
+  __device__ __forceinline__ Copies(const Block &block, const Type *image, const Type *packed, int width)
+      : block(block), image(image), packed(packed), width(width), walk(block.site, width) {}
+
+  // Start the copies of the next tile, to the buffer of its number.
+  __device__ __forceinline__ void start(int tile) {
+    Vector *const to = memory + tile % STAGES * STAGE;
+    const int h = block.h;
+    const size_t row = size_t(block.site.tap(walk.row, walk.column)) * block.columns + block.column;
+    load<BM>(to, image + ((size_t(block.first) * h + walk.row) * h + walk.column) * width + walk.channel,
+             h * h * width, block.images - block.first);
+    load<BN>(to + BM * LINE, packed + row * width + walk.channel, width, block.columns - block.column);
+    walk.next();
+  }
+
+  // Copy a line of each of `rows` rows, `stride` operands apart; zeros where there are none left.
+  template <int rows>
+  __device__ __forceinline__ void load(Vector *tile, const Type *corner, int stride, int rows_left) const {
+    constexpr int step = THREADS / LINE;
+    const int u = threadIdx.x % LINE, first = threadIdx.x / LINE;
+    const Type *from = corner + size_t(first) * stride + u * V;
+#pragma unroll
+    for (int done = 0; done < rows; done += step, from += size_t(step) * stride)
+      if (rows % step == 0 || first + done < rows)
+        copy_vector(&tile[place(first + done, u)], from, first + done < rows_left && u * V < width - walk.channel);
+  }
+};
+
+// Write a warp's sums with bias and activation: tiles of 16 rows by 8 columns as mma_of() leaves them, the first at
+// (row, column), the others every `step` rows and every 8 columns.
+template <Math math, bool is_operand, int step, int tall, int wide, class Out>
+__device__ __forceinline__ void finish(const float (&sums)[tall][wide][4], const Block &block, int row, int column,
+                                       const float *bias, Out *out, int out_width, int activation) {
+  using As = Result<math, is_operand>;
+  struct alignas(2 * sizeof(Out)) Pair {
+    Out x, y;
+  };
+  const int lane = threadIdx.x % 32, h = block.h, k = block.k;
+  const bool in_pairs = PARITIES != 4 && out_width % 2 == 0 && k % 2 == 0;
+#pragma unroll
+  for (int j = 0; j < wide; ++j) {
+    const int begin = block.column + column + j * 8 + lane % 4 * 2;
+    const bool has_first = begin < block.columns, has_both = begin + 1 < block.columns;
+    const float bias_x = has_first ? bias[channel_of(begin, k)] : 0;
+    const float bias_y = has_both ? bias[channel_of(begin + 1, k)] : 0;
+#pragma unroll
+    for (int i = 0; i < 2 * tall; ++i) {
+      const int at = block.first + row + i / 2 * step + i % 2 * 8 + lane / 4;
+      if (at >= block.images || !has_first) continue;
+      Out *const to = out + block.site.pixel(at, h) * out_width;
+      const float *const found = &sums[i / 2][j][i % 2 * 2];
+      const Pair pair = {As::of(activated(found[0] + bias_x, activation)),
+                         As::of(activated(found[1] + bias_y, activation))};
+      if (in_pairs) {
+        *reinterpret_cast<Pair *>(to + begin) = pair;
+      } else {
+        to[offset_of(begin, h, k, out_width)] = pair.x;
+        if (has_both) to[offset_of(begin + 1, h, k, out_width)] = pair.y;
+      }
+    }
+  }
+}
+
+// The kernels of an arithmetic, from its operands to float32 and to operands, by a template `convolution`.
+#define IMPLICIT_KERNELS(math, attributes)                                                                 \
+  extern "C" __global__ void attributes math##_to_float32(                                                 \
+      CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, float)) {                                              \
+    convolution<Math::math, false>(image, packed, bias, out, images, h, width, k, out_width, activation);  \
+  }                                                                                                        \
+  extern "C" __global__ void attributes math##_to_operands(                                                \
+      CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, Operand<Math::math>::Type)) {                          \
+    convolution<Math::math, true>(image, packed, bias, out, images, h, width, k, out_width, activation);   \
+  }

@@ -1,0 +1,42 @@
+"""The operands of tensor cores: arrays in half precision or rounded to TF32, whose rows are whole vectors."""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.harness.steps import Steps
+
+BLOCK = 256  # threads, as in `include/tensor_operands.cuh`
+BLOCKS_PER_MULTIPROCESSOR = 8
+PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}
+TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # CuPy has no bfloat16: half as its bits
+
+
+def empty(device, shape, math):
+    """An array for operands of arrays of this shape; behind the last channel of a row are zeros."""
+    width = -(-shape[-1] // PER_VECTOR[math]) * PER_VECTOR[math]
+    array = device.empty((*shape[:-1], width), TYPES[math])
+    array[...] = 0
+    return array
+
+
+def writer(variant, math, **tuning):
+    """`write(given, operands)` by a variant's kernel, which rounds float32."""
+    kernel = cuda.kernel("tconv", variant, f"{math}_operands", "float32", **tuning)
+
+    def write(given, written):
+        counts = np.int64(given.size // given.shape[-1]), np.int32(given.shape[-1]), np.int32(written.shape[-1])
+        kernel((BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),), (BLOCK,), (given, written, *counts))
+
+    return write
+
+
+def steps(problem, layer, math, write):
+    """The Steps of a case that is one layer, before it those of writing its image as operands where that is due."""
+    prepare = list(layer.prepare)
+    if math == "tf32" and problem.sizes["c"] % PER_VECTOR[math] == 0:
+        return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=prepare)
+    image = empty(problem.device, problem.image.shape, math)
+    timed = [("operands", partial(write, problem.image, image)), ("product", partial(layer.run, image, problem.out))]
+    return Steps(timed, prepare=prepare)
