@@ -227,7 +227,7 @@ def test_every_shipped_variant_says_what_it_takes(workload):
         if constants["DEVICE"] == "host":
             assert tunings.get("threads", ("int", True)) == ("int", True)  # serial ones have none
             continue
-        assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda")
+        assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda", "offload")
         if "mpi" in constants["DEVICE"]:
             assert tunings["ranks"] == ("int", True)
             assert "mpi4py" in constants["REQUIRES"]

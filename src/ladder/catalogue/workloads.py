@@ -19,9 +19,9 @@ from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that count something, of which there is at least one.
-COUNTS = ("threads", "ranks", "chunks")
+COUNTS = ("threads", "ranks", "chunks", "gpus")
 # A variant's constants that are read as text: a computed one would be overlooked.
-LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS")
+LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS", "KERNELS")
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
@@ -206,7 +206,8 @@ def beyond_limits(case):
 def used(case):
     """The variants of other workloads that a case's tuning names: {(workload, variant)}."""
     uses = constants(case.workload, case.variant).get("USES", {})
-    return {(workload, case.tuning[name]) for name, workload in uses.items()}
+    tuning = defaults(case.workload, case.variant) | case.tuning if uses else {}
+    return {(workload, tuning[name]) for name, workload in uses.items()}
 
 
 def device(case):
@@ -216,7 +217,7 @@ def device(case):
 
 def cards(case):
     """How many GPUs a case is timed on."""
-    return {"cuda": 1, "mpi_cuda": case.ranks}.get(device(case), 0)
+    return {"cuda": 1, "mpi_cuda": case.ranks, "offload": case.tuning.get("gpus", 1)}.get(device(case), 0)
 
 
 def runtime(case):

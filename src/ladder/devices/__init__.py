@@ -5,7 +5,7 @@ import importlib
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 
-NAMES = ("host", "cuda", "mpi", "mpi_cuda")
+NAMES = ("host", "cuda", "mpi", "mpi_cuda", "offload")
 
 
 def load(name):

@@ -37,9 +37,14 @@ def bound(name, *arguments):
     return run
 
 
-@functools.cache
 def handle(math="default"):
-    """A handle for this arithmetic; its factors are read from the host's memory, cuBLAS's default."""
+    """The current card's handle for this arithmetic; its factors are read from the host's memory, cuBLAS's default."""
+    return handle_on(cuda.load_cupy().cuda.Device().id, math)
+
+
+@functools.cache
+def handle_on(card, math):
+    """A handle of the card, which is current."""
     found = ctypes.c_void_p()
     cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
     call("cublasCreate_v2", ctypes.byref(found))

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -130,6 +131,13 @@ def copy_out(array, values, stream):
     runtime = load_cupy().cuda.runtime
     pointers = values.ctypes.data, array.data.ptr
     runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+
+
+def lock_pages(array):
+    """Page-lock an array of the host for all cards, as long as it lives, so that these read and write it."""
+    runtime, address = load_cupy().cuda.runtime, array.ctypes.data
+    runtime.hostRegister(address, array.nbytes, 1)  # cudaHostRegisterPortable
+    weakref.finalize(array, runtime.hostUnregister, address)
 
 
 def captured(run, stream):

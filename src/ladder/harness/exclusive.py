@@ -3,6 +3,7 @@
 import contextlib
 
 from ladder import devices
+from ladder.catalogue import workloads
 from ladder.records.locks import quiet_machine
 
 
@@ -17,7 +18,7 @@ def leased(*cases):
     counts = {}
     for case in cases:
         lease = devices.of(case).lease  # one for all devices that lease the same
-        counts[lease] = max(counts.get(lease, 1), case.ranks)
+        counts[lease] = max(counts.get(lease, 1), workloads.cards(case))
     with contextlib.ExitStack() as stack:
         found = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for variables in found for name, value in variables.items()}

@@ -111,7 +111,7 @@ def reason_left_out(case, peers, place):
         return reason
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
-        if constants["DEVICE"] in ("cuda", "mpi_cuda") and not place.gpus:
+        if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not place.gpus:
             return "needs a GPU, none to be had"
         if constants.get("PEER") and not peers:
             return "peers are switched off"
