@@ -13,6 +13,7 @@ import json
 import tempfile
 from pathlib import Path
 
+from ladder import devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.data import dataset
@@ -42,6 +43,7 @@ CHOICES_OF_BACKPROP = {
         {"tables": "readonly", "error": "emulated", "block": 32},
     ),
 }
+SHAPES_OF_IMAGES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
@@ -71,9 +73,30 @@ def cases(own=False):
 
     yield from of_descent(own)
     yield from of_backprop()
+    yield from of_tconv(own)
+    yield from of_dcgan()
+
+
+def of_tconv(own):
+    """Every arithmetic of every tiling."""
     for name in on_gpu("tconv", own):
-        for dtype, (images, h, c, k) in itertools.product(DTYPES, ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))):
-            yield case("tconv", name, {}, images=images, h=h, c=c, k=k, dtype=dtype)
+        maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if name.endswith("mma") else [{}]
+        for dtype, math, (images, h, c, k) in itertools.product(DTYPES, maths, SHAPES_OF_IMAGES):
+            for tiling in binaries.choices("tconv", name, dtype):
+                sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
+                yield from within_limits(case("tconv", name, math | tiling, **sizes))
+
+
+def of_dcgan():
+    """Batches that end within, by passes between the layers and without."""
+    for tuning in (
+        {"batch": 2},
+        {"batch": 2, "epilogue": "separate", "last": "cuda_parity"},
+        {"batch": 2, "first": "cuda_implicit_mma", "last": "cuda_window_mma", "math": "float16"},
+        {"batch": 2, "first": "cuda_implicit_wgmma", "last": "cuda_window", "math": "tf32", "epilogue": "folded"},
+    ):
+        for pictures in ("float32", "uint8"):
+            yield case("dcgan", "cuda", tuning, images=5, channels=8, pictures=pictures)
 
 
 def of_descent(own):
@@ -113,14 +136,14 @@ def on_gpu(workload, own):
 
 def solved(case, round=0, data=None):
     """The problem of a case after its variant has worked once on a round's inputs."""
-    workload = workloads.load(case.workload)
-    problem = worker.make_problem(workload, case, cuda)
+    workload, device = workloads.load(case.workload), devices.of(case)
+    problem = worker.make_problem(workload, case, device)
     generated = getattr(workload, "GENERATED", ())
-    staged = cuda.staging({name: array for name, array in problem.inputs.items() if name not in generated})
+    staged = device.staging({name: array for name, array in problem.inputs.items() if name not in generated})
 
     def begin(round):
         written = workload.fill(staged, case.sizes, round, data)
-        cuda.upload(staged, {name: problem.inputs[name] for name in written})
+        device.upload(staged, {name: problem.inputs[name] for name in written})
         if generated:
             workload.generate(problem, round)
 
@@ -135,9 +158,9 @@ def solved(case, round=0, data=None):
 
 def judged(problem, case, round=0, data=None, precision=None):
     """The checks of a problem that was solved, against the arithmetic of its case or another precision."""
-    workload = workloads.load(case.workload)
+    workload, device = workloads.load(case.workload), devices.of(case)
     inputs, outputs = (
-        {name: cuda.to_host(array) for name, array in arrays.items()} for arrays in (problem.inputs, problem.outputs)
+        {name: device.to_host(array) for name, array in arrays.items()} for arrays in (problem.inputs, problem.outputs)
     )
     sizes = workload.reference_sizes(case.sizes)
     reference = workload.reference.compute(sizes, data) if sizes else None

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from test_tconv import defined, rounded
 
+import sanitized
+from ladder import devices
 from ladder.catalogue import workloads
 from ladder.devices import host
 from ladder.errors import LadderError
@@ -15,7 +17,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import layout, network, reference
+from ladder.workloads.dcgan import home, layout, network, reference
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 IMAGES = (1, 2, 17, 101)
@@ -101,14 +103,19 @@ def test_random_networks_hide_nothing(channels):
     parts = layout.parts(network.random(channels, 1), channels)
     for index in range(4):
         beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
-        assert np.abs(beta).min() > 0.25 and gamma.min() > 1.3 and variance.min() > 0.1
+        assert np.abs(beta).min() > 0.25
+        assert gamma.min() > 1.3
+        assert variance.min() > 0.1
         assert np.median(np.abs(mean)) > 0.1
         assert np.abs(beta[:, None] - gamma).min() > 0.5
     pictures = exact(channels)["pictures"]
     assert 0.2 < np.median(np.abs(np.arctanh(pictures))) < 0.8
-    assert np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0]).max(axis=(2, 3))[
-        ~np.eye(network.POOL, dtype=bool)
-    ].min() > 0.1, "two latents have the same picture"
+    assert (
+        np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0])
+        .max(axis=(2, 3))[~np.eye(network.POOL, dtype=bool)]
+        .min()
+        > 0.1
+    ), "two latents have the same picture"
 
 
 def test_channels_halve_three_times():
@@ -203,3 +210,87 @@ def test_another_rounds_pictures_are_noticed():
     run(problem)
     assert not failed(problem, round=0)
     assert failed(problem, round=1)
+
+
+TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
+ON_CARD = {
+    "one image at a time": {"batch": 1},
+    "batches that end within": {"batch": 16, "epilogue": "separate"},
+    "all at once": {"batch": 200, "epilogue": "folded"},
+    "graph": {"batch": 16, "graph": "on"},
+    "naive": {"first": "cuda_naive", "split": 4, "batch": 16},
+    "2 + 2": {"last": "cuda_parity", "split": 2, "batch": 16},
+    "4 + 0": {"split": 4, "batch": 16},
+    "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
+    "TF32 by warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "tf32", "batch": 16},
+    "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
+    "float16": TENSOR_CORES | {"math": "float16", "batch": 16},
+    "bfloat16": TENSOR_CORES | {"math": "bfloat16", "batch": 16},
+    "float16, 4 + 0": {"first": "cuda_implicit_mma", "split": 4, "math": "float16", "batch": 16},
+    "passes between": TENSOR_CORES | {"math": "float16", "epilogue": "separate", "batch": 16},
+    "from tensor cores": {"first": "cuda_implicit_mma", "math": "float16", "batch": 16},
+    "to tensor cores": {"last": "cuda_window_mma", "math": "float16", "batch": 16},
+}
+HOME = [
+    {"memory": memory, "copies": copies, "batch": 16}
+    for memory in ("pinned", "staged", "pageable")
+    for copies in ("hidden", "after")
+]
+
+
+def drawn_on_a_card(variant, sizes, tuning):
+    """Whether a variant's pictures are right in two rounds."""
+    case = Case("dcgan", variant, sizes, tuning)
+    for round in range(2):
+        problem = sanitized.solved(case, round=round)
+        problem.outputs = {"pictures": devices.of(case).to_host(problem.pictures)}
+        if failed(problem, round, workloads.precision(case)):
+            return False
+    return True
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("channels", [8, 64])
+@pytest.mark.parametrize("images", IMAGES)
+@pytest.mark.parametrize("way", ON_CARD)
+def test_every_way_is_right_on_a_card(way, images, channels):
+    assert drawn_on_a_card("cuda", sizes_of(images, channels), ON_CARD[way])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", ["batches that end within", "2 + 2", "TF32", "float16"])
+def test_larger_networks_are_right_on_a_card(way):
+    assert drawn_on_a_card("cuda", sizes_of(101, 512), ON_CARD[way])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("images", IMAGES)
+@pytest.mark.parametrize("way", range(len(HOME)))
+def test_pictures_come_home(way, images):
+    assert drawn_on_a_card("home", sizes_of(images, 64), HOME[way])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("output", ["float32", "uint8"])
+@pytest.mark.parametrize("variant", ["cuda", "home"])
+def test_colours_are_converted_on_the_card(variant, output):
+    for tuning in ({}, {"epilogue": "separate"}, TENSOR_CORES | {"math": "tf32"}):
+        assert drawn_on_a_card(variant, sizes_of(17, 64, pictures=output), tuning | {"batch": 16})
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+@pytest.mark.parametrize("turned", ["off", "on"])
+@pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
+@pytest.mark.parametrize("variant", ["pytorch_cuda", "pytorch_home"])
+def test_pytorch_is_right_on_a_card(variant, math, turned):
+    assert drawn_on_a_card(variant, sizes_of(17, 64), {"batch": 16, "math": math, "turned": turned})
+
+
+@pytest.mark.parametrize(("images", "gpus"), [(1, 4), (5, 4), (8, 2), (5248, 3)])
+def test_cards_have_equal_shares_and_none_is_empty(images, gpus):
+    shares = home.shares_of(images, gpus)
+    assert [number for share in shares for number in range(images)[share]] == list(range(images))
+    lengths = [share.stop - share.start for share in shares]
+    assert len(shares) == min(images, gpus)
+    assert max(lengths) - min(lengths) <= 1

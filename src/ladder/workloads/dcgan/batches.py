@@ -17,51 +17,71 @@ LAYERS = (1, 2, 3, 4)
 class Generator:
     """The layers and buffers of a batch of at most `batch` images; `prepare` are the steps of a network's loading.
 
-    The first `split` of the transposed convolutions are done by the variant `first`, the others by `last`. The device
-    gives `project(latents, weights, bias, out, activation)` and `finish(values, norm, activation)`, where `norm` is an
-    array (2, channels) or None.
+    The first `split` of the transposed convolutions are done by the variant `first`, the others by `last`. `given` has
+    `network`, `sizes` and `device`. What works for it on that device, `works`, has
+
+    - `project(latents, weights, bias, out, activation)`;
+    - `finish(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
+    - `values(variant, shape)`, an array of what a variant's layer reads;
+    - `layer(variant, problem, following, fused)`, where `following` is the variant behind it or None and `fused` has an
+      activation or nothing: the Layer.
     """
 
-    def __init__(self, problem, project, finish, *, first, last, split, batch, epilogue, **tuning):
-        self.project, self.finish, self.epilogue = project, finish, epilogue
-        channels, dtype, make = problem.sizes["channels"], problem.sizes["dtype"], problem.device.empty
-        given = self.parts = layout.parts(problem.network, channels)
-        shapes = [(batch, layout.FIRST << at, layout.FIRST << at, width) for at, width in enumerate(widths(channels))]
-        self.values = [make(shape, dtype) for shape in shapes]
+    def __init__(self, given, works, *, first, last, split, batch, epilogue):
+        self.works, self.epilogue = works, epilogue
+        channels, dtype, make = given.sizes["channels"], given.sizes["dtype"], given.device.empty
+        parts = self.parts = layout.parts(given.network, channels)
         self.norms = [None] * 5
         if epilogue == "separate":
             self.norms = [*(make((2, width), dtype) for width in widths(channels)), None]
-            self.prepare = [("norms", partial(folding.write_norms, given, self.norms[:4]))]
+            self.prepare = [("norms", partial(folding.write_norms, parts, self.norms[:4]))]
         else:
             self.parts = {name: make(shape, dtype) for name, shape in layout.shapes(channels).items()}
-            self.prepare = [("fold", partial(folding.fold, given, self.parts))]
+            self.prepare = [("fold", partial(folding.fold, parts, self.parts))]
+        variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
+        shapes = [(batch, layout.FIRST << at, layout.FIRST << at, width) for at, width in enumerate(widths(channels))]
+        self.values = [works.values(*pair) for pair in zip(variants, shapes, strict=True)]
         self.layers = []
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
             weights, bias = (self.parts[name] for name in folding.names(index))
             own = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
-            its = SimpleNamespace(sizes=own, device=problem.device, filter=weights, bias=bias)
-            module = workloads.load_variant("tconv", first if index <= split else last)
-            fused = {"activation": activation(index)} if self.is_fused(module, index) else {}
-            layer = module.layer(its, **tuning, **fused)
-            self.layers.append((index, layer.run, bool(fused)))
+            its = SimpleNamespace(sizes=own, device=given.device, filter=weights, bias=bias)
+            variant, following = variants[index - 1], [*variants, None][index]
+            fused = {"activation": activation(index)} if self.is_fused(variant, index) else {}
+            layer = works.layer(variant, its, following, fused)
+            self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
+        # Where a layer can't write what is read next: float32 before it is rounded, or before the picture's bytes.
+        kinds = [array.dtype for array in self.values] + [given.pictures]
+        sides = [*shapes, (batch, layout.SIDE, layout.SIDE, layout.COLOURS)]
+        self.raw = [None if kind == dtype else make(shape, dtype) for kind, shape in zip(kinds, sides, strict=True)]
 
-    def is_fused(self, module, index):
+    def is_fused(self, variant, index):
         """Whether a variant applies the activation behind its layer."""
-        return self.epilogue == "fused" and activation(index) in getattr(module, "ACTIVATIONS", ())
+        return self.epilogue == "fused" and activation(index) in getattr(variant, "ACTIVATIONS", ())
 
     def steps(self, latents, pictures):
         """The steps of a batch, as (phase, function)."""
-        values = [*(array[: len(latents)] for array in self.values), pictures]
+        count = len(latents)
+        values = [*(array[:count] for array in self.values), pictures]
+        raw = [into if own is None else own[:count] for own, into in zip(self.raw, values, strict=True)]
         weights, bias = (self.parts[name] for name in folding.names(0))
         is_fused = self.epilogue == "fused"
-        yield "projection", partial(self.project, latents, weights, bias, values[0], "relu" if is_fused else "none")
+        out = values[0] if is_fused else raw[0]
+        yield "projection", partial(self.works.project, latents, weights, bias, out, "relu" if is_fused else "none")
         if not is_fused:
-            yield "epilogues", partial(self.finish, values[0], self.norms[0], "relu")
-        for index, run, is_done in self.layers:
-            yield f"layer {index}", partial(run, values[index - 1], values[index])
-            if not is_done:
-                yield "epilogues", partial(self.finish, values[index], self.norms[index], activation(index))
+            yield "epilogues", partial(self.works.finish, raw[0], self.norms[0], "relu", values[0])
+        for index, layer, is_done in self.layers:
+            into = values[index] if is_done and layer.writes == values[index].dtype else raw[index]
+            yield f"layer {index}", partial(layer.run, values[index - 1], into)
+            if not is_done or into is not values[index]:
+                left = "none" if is_done else activation(index)
+                yield "epilogues", partial(self.works.finish, into, self.norms[index], left, values[index])
+
+
+def parts(images, batch):
+    """Slices of all images, a batch each."""
+    return [slice(start, min(start + batch, images)) for start in range(0, images, batch)]
 
 
 def widths(channels):

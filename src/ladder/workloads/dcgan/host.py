@@ -5,12 +5,14 @@ A batch's values stay in buffers: a batch that fits the caches spares their traf
 """
 
 import ctypes
+from types import SimpleNamespace
 from typing import Literal
 
 from ladder.build import libraries
+from ladder.devices import host
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.batches import Generator
+from ladder.workloads.dcgan.batches import Generator, parts
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -39,19 +41,35 @@ def setup(
     images = problem.sizes["images"]
     batch = min(batch, images)
 
-    def project(latents, weights, bias, out, activation):
-        counts = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), threads
-        call(library.project, (latents, weights, bias, out), counts)
-
-    def finish(values, norm, activation):
-        counts = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), threads
-        call(library.finish, (values, *((None, None) if norm is None else norm)), counts)
-
-    how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue, "threads": threads}
-    generator = Generator(problem, project, finish, **how)
-    parts = [slice(start, start + batch) for start in range(0, images, batch)]
-    steps = [step for part in parts for step in generator.steps(problem.latents[part], problem.pictures[part])]
+    works = Works(library, threads)
+    given = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
+    generator = Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
+    steps = [
+        step for part in parts(images, batch) for step in generator.steps(problem.latents[part], problem.pictures[part])
+    ]
     return Steps(steps, prepare=generator.prepare)
+
+
+class Works:
+    """What works for a Generator on the host."""
+
+    def __init__(self, library, threads):
+        self.library, self.threads = library, threads
+
+    def project(self, latents, weights, bias, out, activation):
+        counts = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), self.threads
+        call(self.library.project, (latents, weights, bias, out), counts)
+
+    def finish(self, values, norm, activation, out):
+        """In place: `out` is `values`."""
+        counts = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), self.threads
+        call(self.library.finish, (values, *((None, None) if norm is None else norm)), counts)
+
+    def values(self, variant, shape):
+        return host.empty(shape, "float32")
+
+    def layer(self, variant, problem, following, fused):
+        return variant.layer(problem, threads=self.threads, **fused)
 
 
 def call(function, arrays, counts):

@@ -47,7 +47,7 @@ def random(channels, seed):
 
 
 def draw_weights(generator, weights, bias, terms, size):
-    """Weights whose sums over products of squares `terms` have a deviation of `size`, and biases of about half of it."""
+    """Weights whose sums over products of squares `terms` deviate by `size`, and biases of about half of that."""
     weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / terms) ** 0.5
     bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
 

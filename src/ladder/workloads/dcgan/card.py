@@ -1,0 +1,64 @@
+"""The generator on a card: what works for a Generator there, and the network in its memory."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.devices import cuda
+from ladder.workloads.dcgan import layout
+from ladder.workloads.dcgan.batches import Generator
+from ladder.workloads.tconv import operands
+
+ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+NO_ARRAY = np.uintp(0)
+BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
+
+
+class Works:
+    """What works for a Generator on the card that is current; `math` is that of layers which read operands."""
+
+    def __init__(self, channels, batch, math, product):
+        self.math = "tf32" if math == "default" else math
+        self.multiply = workloads.load_variant("gemm", product).product("nn")
+        self.products = cuda.empty((batch, layout.FIRST**2 * channels), "float32")
+
+    def project(self, latents, weights, bias, out, activation):
+        products = self.products[: len(latents)]
+        self.multiply(latents, weights, products)
+        self.launch(products, NO_ARRAY, bias, activation, out)
+
+    def finish(self, values, norm, activation, out):
+        factor, summand = (NO_ARRAY, NO_ARRAY) if norm is None else norm
+        self.launch(values, factor, summand, activation, out)
+
+    def launch(self, values, factor, summand, activation, out):
+        """`out` may have more channels than `values`, whose last axis factors and summands belong to."""
+        kind = {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
+        kernel = cuda.kernel("dcgan", "cuda", f"to_{kind}", "float32")
+        width = out.shape[-1]
+        c = values.size // (out.size // width)
+        counts = out.size // width, c, width, values.shape[-1], ACTIVATIONS.index(activation)
+        grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
+        kernel(grid, (BLOCK,), (values, out, factor, summand, *map(np.int32, counts)))
+
+    def values(self, variant, shape):
+        return operands.empty(cuda, shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
+
+    def layer(self, variant, problem, following, fused):
+        if not reads_operands(variant):
+            return variant.layer(problem, **fused)
+        result = {"result": "operands"} if fused and following is not None and reads_operands(following) else {}
+        return variant.layer(problem, math=self.math, **fused, **result)
+
+
+def reads_operands(variant):
+    """Whether a variant of `tconv` reads the operands of tensor cores."""
+    return getattr(variant, "OPERANDS", False)
+
+
+def generator(network, sizes, *, first, last, split, batch, epilogue, math, product):
+    """The Generator of a network in the card's memory."""
+    given = SimpleNamespace(network=network, sizes=sizes, device=cuda, pictures=sizes["pictures"])
+    works = Works(sizes["channels"], batch, math, product)
+    return Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)

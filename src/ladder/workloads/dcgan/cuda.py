@@ -1,0 +1,48 @@
+"""The generator on one card, latents and pictures in its memory; its layers are those of any CUDA variants of `tconv`.
+
+The projection is a product of `gemm`; what follows it, and what a layer doesn't do itself, is a pass of its own. Layers
+that read the operands of tensor cores get them from the pass or the layer before. With `graph` all batches are one CUDA
+graph. Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
+"""
+
+from typing import Literal
+
+from ladder.devices import cuda
+from ladder.harness.steps import Steps, in_order
+from ladder.workloads.dcgan import card
+from ladder.workloads.dcgan.batches import parts
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "card.cu"
+MACROS = ()
+USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
+LIMITS = {"split": (0, 4)}
+
+
+def setup(
+    problem,
+    *,
+    first: str = "cuda_implicit",
+    last: str = "cuda_window",
+    split: int = 3,
+    batch: int = 512,
+    epilogue: Literal["fused", "folded", "separate"] = "fused",
+    math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
+    product: str = "cublas",
+    graph: Literal["off", "on"] = "off",
+):
+    """The timed steps of all batches, by layer, and before them what a network's loading does once."""
+    images = problem.sizes["images"]
+    batch = min(batch, images)
+    how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue}
+    generator = card.generator(problem.network, problem.sizes, math=math, product=product, **how)
+    steps = [
+        step for part in parts(images, batch) for step in generator.steps(problem.latents[part], problem.pictures[part])
+    ]
+    if graph == "off":
+        return Steps(steps, prepare=generator.prepare)
+    in_order(generator.prepare)()
+    stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
+    return Steps(steps, prepare=generator.prepare, at_once=cuda.captured(in_order(steps), stream))

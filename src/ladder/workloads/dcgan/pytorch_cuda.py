@@ -1,0 +1,46 @@
+"""Peer: PyTorch's transposed convolutions on the card, by cuDNN's fastest algorithms, batch by batch.
+
+Batch norms are folded, images channels last. `math` is the arithmetic, `graph` makes all batches one CUDA graph,
+`compiled` is `torch.compile`, which fuses what lies between the convolutions, and `turned` spares the copies that cut
+off what ours hasn't (see `in_torch`).
+"""
+
+from typing import Literal
+
+import torch
+
+from ladder.harness.steps import Steps
+from ladder.workloads.dcgan import in_torch
+from ladder.workloads.mlp.pytorch_cuda import captured
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+PEER = True
+REQUIRES = ("torch", "cupy")
+LIMITS = {"pictures": ("float32",)}
+
+
+def setup(
+    problem,
+    *,
+    batch: int = 512,
+    math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
+    graph: Literal["off", "on"] = "off",
+    compiled: Literal["off", "on"] = "off",
+    turned: Literal["off", "on"] = "off",
+):
+    """The timed batches, and the network's loading."""
+    latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
+    generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
+    draw = torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
+
+    @torch.inference_mode()
+    def run():
+        for some, out in zip(latents.split(batch), pictures.split(batch), strict=True):
+            out.copy_(draw(some).permute(0, 2, 3, 1))
+
+    if graph == "off":
+        return Steps([(None, run)], prepare=[("load", generator.load)])
+    generator.load()
+    replay = captured(run)
+    return Steps([(None, replay)])

@@ -1,0 +1,53 @@
+"""Peer: PyTorch on the card, from latents to pictures in the caller's page-locked array on the host.
+
+As `pytorch_cuda`; a batch's pictures go home in a stream of their own while the next batch is drawn.
+"""
+
+from typing import Literal
+
+import torch
+
+from ladder.devices import cuda
+from ladder.harness.steps import Steps
+from ladder.workloads.dcgan import in_torch
+
+DEVICE = "offload"
+RUNTIME = "cuda"
+PEER = True
+REQUIRES = ("torch", "cupy")
+LIMITS = {"pictures": ("float32",)}
+
+
+def setup(
+    problem,
+    *,
+    batch: int = 512,
+    math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
+    turned: Literal["off", "on"] = "off",
+):
+    """The timed batches with their copies, and the network's loading."""
+    for array in (problem.latents, problem.pictures):
+        cuda.lock_pages(array)
+    latents, given, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
+    network = torch.empty_like(given, device="cuda")
+    generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
+    link = torch.cuda.Stream()
+
+    def load():
+        network.copy_(given)
+        generator.load()
+        torch.cuda.synchronize()
+
+    @torch.inference_mode()
+    def run():
+        there = latents.cuda(non_blocking=True)
+        kept = []  # until the end, so that no memory is given to a later batch while it is being copied
+        for some, out in zip(there.split(batch), pictures.split(batch), strict=True):
+            drawn = generator(some).permute(0, 2, 3, 1).float()
+            kept.append(drawn)
+            link.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(link):
+                out.copy_(drawn, non_blocking=True)
+        link.synchronize()
+
+    return Steps([(None, run)], prepare=[("load", load)])
