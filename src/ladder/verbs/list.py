@@ -41,7 +41,7 @@ def rungs(workload):
         values = workloads.defaults(workload, variant)
         kinds = {name: kind for name, (kind, _) in workloads.tunings(workload, variant).items()}
         tunings = ", ".join(tuning(name, kind, values.get(name)) for name, kind in kinds.items())
-        yield f"  {variant:<16}{device:<10}{idea}{f' ({tunings})' * bool(tunings)}"
+        yield f"  {variant:<20}{device:<10}{idea}{f' ({tunings})' * bool(tunings)}"
 
 
 def size(name, kind):
