@@ -56,6 +56,11 @@ class Generator:
         return conv_transpose2d(values, weights, bias, stride=2, padding=1)[:, :, :rows, :rows]
 
 
+def drawing(generator, compiled):
+    """The function that draws, compiled where that is "on", which fuses what lies between the layers."""
+    return torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
+
+
 def on_card(network, channels, math, turned):
     """A Generator on the current card, its arithmetic set and cuDNN's algorithms to be measured."""
     torch.backends.cudnn.benchmark = True

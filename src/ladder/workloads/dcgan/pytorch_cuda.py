@@ -32,7 +32,7 @@ def setup(
     """The timed batches, and the network's loading."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
-    draw = torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
+    draw = in_torch.drawing(generator, compiled)
 
     @torch.inference_mode()
     def run():

@@ -23,6 +23,7 @@ def setup(
     *,
     batch: int = 512,
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
+    compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
 ):
     """The timed batches with their copies, and the network's loading."""
@@ -31,7 +32,7 @@ def setup(
     latents, given, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     network = torch.empty_like(given, device="cuda")
     generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
-    link = torch.cuda.Stream()
+    draw, link = in_torch.drawing(generator, compiled), torch.cuda.Stream()
 
     def load():
         network.copy_(given)
@@ -43,7 +44,7 @@ def setup(
         there = latents.cuda(non_blocking=True)
         kept = []  # until the end, so that no memory is given to a later batch while it is being copied
         for some, out in zip(there.split(batch), pictures.split(batch), strict=True):
-            drawn = generator(some).permute(0, 2, 3, 1).float()
+            drawn = draw(some).permute(0, 2, 3, 1).float()
             kept.append(drawn)
             link.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(link):

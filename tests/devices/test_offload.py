@@ -1,0 +1,49 @@
+"""Arrays of the host, work on cards: a call ends when its results are there."""
+
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.devices import cuda_clock, offload
+from ladder.errors import LadderError
+from ladder.records.case import Case
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """A card whose work is seconds to wait for; `offload` asks it alone."""
+    left = []
+
+    def until_idle():
+        return left.pop() if left else 0.0
+
+    monkeypatch.setattr(cuda_clock, "until_idle", until_idle)
+    monkeypatch.setattr(cuda_clock, "idle_overhead", lambda: 0.0)
+    monkeypatch.setattr(offload, "synchronize", left.clear)
+    return left
+
+
+def test_a_copy_that_is_not_waited_for_is_refused(card):
+    with pytest.raises(LadderError, match="wait for the last copy"):
+        offload.require_finished(lambda: card.append(0.001))
+    offload.require_finished(lambda: None)
+
+
+def test_a_host_that_is_late_once_is_none(card):
+    seconds = [0.0, 0.001]
+    offload.require_finished(lambda: card.append(seconds.pop()))
+    assert seconds == []
+
+
+def test_a_call_begins_with_idle_cards(card):
+    card.append(1.0)
+    found = []
+    assert offload.stopwatch(lambda: found.append(list(card))) > 0
+    assert found == [[]]
+
+
+def test_a_case_leases_as_many_cards_as_it_works_on():
+    sizes = workloads.complete("dcgan", {"images": 5})
+    assert workloads.cards(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
+    assert workloads.cards(Case("dcgan", "home", sizes, {})) == 1
+    assert workloads.cards(Case("dcgan", "cuda", sizes, {})) == 1
+    assert workloads.cards(Case("dcgan", "host", sizes, {"threads": 1})) == 0
