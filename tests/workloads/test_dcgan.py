@@ -17,7 +17,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import home, layout, network, reference
+from ladder.workloads.dcgan import batches, home, layout, network, reference
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 IMAGES = (1, 2, 17, 101)
@@ -235,7 +235,7 @@ HOME = [
     {"memory": memory, "copies": copies, "batch": 16}
     for memory in ("pinned", "staged", "pageable")
     for copies in ("hidden", "after")
-]
+] + [{"batches": "even", "batch": 16}, {"batch": 64}]
 
 
 def drawn_on_a_card(variant, sizes, tuning):
@@ -264,6 +264,12 @@ def test_larger_networks_are_right_on_a_card(way):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("way", ["all at once", "naive", "TF32", "warpgroups"])
+def test_thousands_of_images_are_right_in_one_batch(way):
+    assert drawn_on_a_card("cuda", sizes_of(5248, 512), ON_CARD[way] | {"batch": 5248})
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("images", IMAGES)
 @pytest.mark.parametrize("way", range(len(HOME)))
 def test_pictures_come_home(way, images):
@@ -285,6 +291,15 @@ def test_colours_are_converted_on_the_card(variant, output):
 @pytest.mark.parametrize("variant", ["pytorch_cuda", "pytorch_home"])
 def test_pytorch_is_right_on_a_card(variant, math, turned):
     assert drawn_on_a_card(variant, sizes_of(17, 64), {"batch": 16, "math": math, "turned": turned})
+
+
+@pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])
+def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
+    parts = batches.tapered(images, batch)
+    assert [number for part in parts for number in range(images)[part]] == list(range(images))
+    lengths = [part.stop - part.start for part in parts]
+    assert max(lengths) <= batch
+    assert lengths[-1] <= max(batch // 4, 64)
 
 
 @pytest.mark.parametrize(("images", "gpus"), [(1, 4), (5, 4), (8, 2), (5248, 3)])

@@ -12,6 +12,9 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
+# The last of tapered batches is at least this part of a full one, in whole tiles of images.
+LEAST = 8
+TILE = 32
 
 
 class Generator:
@@ -82,6 +85,19 @@ class Generator:
 def parts(images, batch):
     """Slices of all images, a batch each."""
     return [slice(start, min(start + batch, images)) for start in range(0, images, batch)]
+
+
+def tapered(images, batch):
+    """Slices of all images of at most `batch` each, towards the end half of what is left, so that the last is small.
+
+    Nothing hides the copy of the last batch.
+    """
+    least, start, found = max(batch // LEAST, TILE), 0, []
+    while left := images - start:
+        size = left if left <= 2 * least else -(-left // 2 // TILE) * TILE
+        found.append(slice(start, start + min(size, left, batch)))
+        start = found[-1].stop
+    return found
 
 
 def widths(channels):

@@ -16,7 +16,7 @@ from ladder.devices import card as cards
 from ladder.devices import cuda
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import parts
+from ladder.workloads.dcgan.batches import parts, tapered
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -36,7 +36,8 @@ def setup(
     first: str = "cuda_implicit",
     last: str = "cuda_window",
     split: int = 3,
-    batch: int = 512,
+    batch: int = 1280,
+    batches: Literal["tapered", "even"] = "tapered",
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
@@ -47,6 +48,7 @@ def setup(
         cuda.lock_pages(latents)
         cuda.lock_pages(pictures)
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
+    cut = tapered if batches == "tapered" else parts
     shares = shares_of(problem.sizes["images"], gpus)
     pool = ThreadPoolExecutor(gpus)
 
@@ -57,7 +59,7 @@ def setup(
     def begin(number, share):
         with cuda.load_cupy().cuda.Device(number):
             count = share.stop - share.start
-            return Card(number, problem, memory, copies, min(batch, count), count, how)
+            return Card(number, problem, memory, copies, cut(count, batch), how)
 
     works = list(pool.map(begin, range(len(shares)), shares))
     load = on_all(lambda one, share: one.load(problem.network))
@@ -73,11 +75,13 @@ def shares_of(images, gpus):
 class Card:
     """One card's generator, buffers and streams; whoever calls its functions makes it current."""
 
-    def __init__(self, number, problem, memory, copies, batch, count, how):
+    def __init__(self, number, problem, memory, copies, batches, how):
+        """`batches` are slices of the card's share."""
         cupy, sizes = cuda.load_cupy(), problem.sizes
-        self.device, self.memory, self.batch = cupy.cuda.Device(number), memory, batch
+        self.device, self.memory, self.batches = cupy.cuda.Device(number), memory, batches
+        batch = max(part.stop - part.start for part in batches)
         self.network = cuda.empty(problem.network.shape, "float32")
-        self.latents = cuda.empty((count, problem.latents.shape[1]), "float32")
+        self.latents = cuda.empty((batches[-1].stop, problem.latents.shape[1]), "float32")
         self.generator = card.generator(self.network, sizes, batch=batch, **how)
         shape = (batch, *problem.pictures.shape[1:])
         self.pictures = [cuda.empty(shape, sizes["pictures"]) for _ in range(BUFFERS)]
@@ -103,7 +107,7 @@ class Card:
         with self.device:
             cuda.copy_in(self.latents, latents, self.compute)
             under_way = []  # batches whose pictures the host must see to
-            for number, part in enumerate(parts(len(latents), self.batch)):
+            for number, part in enumerate(self.batches):
                 buffer = number % BUFFERS
                 self.compute.wait_event(self.gone[buffer])
                 with self.compute:
