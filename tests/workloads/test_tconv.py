@@ -223,6 +223,15 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
                 is_right_on_a_gpu(case)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+@pytest.mark.parametrize("turned", ["off", "on"])
+@pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
+def test_pytorch_is_right_on_a_gpu(math, turned):
+    for shape in (*SHAPES, LARGE):
+        is_right_on_a_gpu(Case("tconv", "pytorch_cuda", sizes_of(shape), {"math": math, "turned": turned}))
+
+
 def is_right_on_a_gpu(case):
     assert all(check.passed for check in sanitized.judged(sanitized.solved(case), case)), case.key
 

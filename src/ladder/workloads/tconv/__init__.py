@@ -29,6 +29,7 @@ RUNGS = {
     "cuda_window": "to few channels: a thread's pixels and all that lies around them in registers",
     "cuda_window_mma": "the same on tensor cores",
     "pytorch": "peer: PyTorch on the CPU, channels last",
+    "pytorch_cuda": "peer: cuDNN's fastest algorithm through PyTorch, channels last",
 }
 SIZES = {"images": int, "h": int, "c": int, "k": int, "dtype": ("float32", "float64"), "seed": 1}
 STATEFUL = False

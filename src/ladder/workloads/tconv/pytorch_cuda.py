@@ -1,22 +1,60 @@
 """Peer: PyTorch's transposed convolution on a GPU by cuDNN, its algorithms measured, channels last.
 
 Two forms give our result: with a padding of 1 an output of one row and column more begins where ours does, and these
-are cut off; `turned`, with the filter turned round and a padding of 2 with one row and column more behind, it is ours
-upside down and back to front. The image is turned before and the result behind, outside the clock, as a network of such
-layers would: it turns its first layer's weights and its last layer's pictures. `math` is the arithmetic; what it rounds
-is rounded before.
+are cut off; where `turned`, with a filter turned round and a padding of 2 with one row and column more behind, it is
+ours upside down and back to front, of an image that is turned before the clock starts. `math` is the arithmetic.
+PyTorch writes to an array of its own: the phase `copy` brings that to the caller's, and isn't cuDNN's.
 """
 
-from functools import partial
 from typing import Literal
 
 import torch
 from torch.nn.functional import conv_transpose2d
 
 from ladder.harness.steps import Steps
-from ladder.workloads.dcgan.in_torch import TYPES
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
 PEER = True
 REQUIRES = ("torch", "cupy")
+TYPES = {"default": None, "tf32": None, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+def setup(
+    problem,
+    *,
+    math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
+    turned: Literal["off", "on"] = "off",
+):
+    """The timed convolution and the copy into the caller's array; before it, operands in half precision are written."""
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = math == "tf32"
+    given = (problem.image, problem.filter, problem.bias, problem.out)
+    image, weights, bias, out = map(torch.from_dlpack, given)
+    image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
+    rows, kept = out.shape[-1], {}
+    how = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
+
+    def operand(array):
+        array = array.flip(2, 3) if turned == "on" and array.dim() == 4 else array
+        return array.to(TYPES[math] or array.dtype).contiguous(memory_format=layout(array))
+
+    @torch.inference_mode()
+    def write():
+        kept.update(image=operand(image), weights=operand(weights), bias=operand(bias))
+
+    @torch.inference_mode()
+    def convolve():
+        kept["found"] = conv_transpose2d(kept["image"], kept["weights"], kept["bias"], stride=2, **how)
+
+    @torch.inference_mode()
+    def copy():
+        found = kept["found"]
+        out.copy_(found.flip(2, 3) if turned == "on" else found[:, :, :rows, :rows])
+
+    return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", write)])
+
+
+def layout(array):
+    """How an operand lies in memory: images and filters channels last."""
+    return torch.channels_last if array.dim() == 4 else torch.contiguous_format
