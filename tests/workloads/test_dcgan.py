@@ -235,7 +235,12 @@ HOME = [
     {"memory": memory, "copies": copies, "batch": 16}
     for memory in ("pinned", "staged", "pageable")
     for copies in ("hidden", "after")
-] + [{"batches": "even", "batch": 16}, {"batch": 64}]
+] + [
+    {"batches": "tapered", "batch": 64, "streams": 1},
+    {"streams": 3, "batch": 8},
+    {"graph": "on", "batch": 16},
+    {"graph": "on", "batch": 8, "streams": 1, "copies": "after"},
+]
 
 
 def drawn_on_a_card(variant, sizes, tuning):
@@ -291,6 +296,11 @@ def test_colours_are_converted_on_the_card(variant, output):
 @pytest.mark.parametrize("variant", ["pytorch_cuda", "pytorch_home"])
 def test_pytorch_is_right_on_a_card(variant, math, turned):
     assert drawn_on_a_card(variant, sizes_of(17, 64), {"batch": 16, "math": math, "turned": turned})
+
+
+def test_a_graph_without_pinned_memory_is_refused():
+    with pytest.raises(LadderError, match="graph=on needs memory=pinned"):
+        home.setup(None, graph="on", memory="staged")
 
 
 @pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])

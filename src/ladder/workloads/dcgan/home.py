@@ -3,20 +3,23 @@
 A batch's pictures go home while the next one is computed (`copies` = hidden), or before it (`after`). Where they go is
 `memory`: into the caller's array, which is page-locked when the network is loaded, as a caller might allocate it
 (pinned), so that the card writes to it by itself; into a page-locked buffer, from where the host copies (staged), where
-the caller's array can't be locked; or into that as it is, for which the driver has a buffer (pageable). `gpus` cards
-have equal shares of the images, and a thread of this process each. Bound by the multiply-adds of the layers or by the
-link, whichever takes longer.
+the caller's array can't be locked; or into that as it is, for which the driver has a buffer (pageable). Batches take
+turns in as many `streams`, where one's blocks fill what another leaves idle; with `batches` = tapered the last are ever
+smaller, so that little is left to copy in the end. With `graph` a card's whole call is one CUDA graph. The images are
+shared among `gpus` cards, and a thread of this process works for each. Bound by the multiply-adds of the layers or by
+the link, whichever takes longer.
 """
 
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple
 
-from ladder.devices import card as cards
 from ladder.devices import cuda
+from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import parts, tapered
+from ladder.workloads.dcgan.batches import Generator, parts, tapered
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -33,16 +36,23 @@ def setup(
     gpus: int = 1,
     memory: Literal["pinned", "staged", "pageable"] = "pinned",
     copies: Literal["hidden", "after"] = "hidden",
+    streams: int = 2,
+    graph: Literal["off", "on"] = "off",
     first: str = "cuda_implicit",
     last: str = "cuda_window",
     split: int = 3,
-    batch: int = 1280,
-    batches: Literal["tapered", "even"] = "tapered",
+    batch: int = 512,
+    batches: Literal["even", "tapered"] = "even",
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all cards, and before it the network's loading on each."""
+    """The timed run of all cards, and before it the network's loading on each.
+
+    Raises LadderError for a graph of which the host's own copies would be a part.
+    """
+    if graph == "on" and memory != "pinned":
+        raise LadderError(f"graph=on needs memory=pinned, but has memory={memory}.")
     latents, pictures = problem.latents, problem.pictures
     if memory == "pinned":
         cuda.lock_pages(latents)
@@ -50,20 +60,20 @@ def setup(
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
     cut = tapered if batches == "tapered" else parts
     shares = shares_of(problem.sizes["images"], gpus)
-    pool = ThreadPoolExecutor(gpus)
-
-    def on_all(work):
-        """A function that does `work(card, share)` on all cards that have images, side by side."""
-        return lambda: list(pool.map(work, works, shares))
 
     def begin(number, share):
         with cuda.load_cupy().cuda.Device(number):
-            count = share.stop - share.start
-            return Card(number, problem, memory, copies, cut(count, batch), how)
+            own = cut(share.stop - share.start, batch)
+            return Card(number, problem, share, own, memory, copies, min(streams, len(own)), how)
 
-    works = list(pool.map(begin, range(len(shares)), shares))
-    load = on_all(lambda one, share: one.load(problem.network))
-    return Steps([(None, on_all(lambda one, share: one.run(latents[share], pictures[share])))], [("load", load)])
+    pool = ThreadPoolExecutor(gpus)
+    cards = list(pool.map(begin, range(len(shares)), shares))
+
+    def load():
+        for one in cards:
+            one.load(problem.network, graph == "on")
+
+    return Steps([(None, lambda: list(pool.map(Card.run, cards)))], [("load", load)])
 
 
 def shares_of(images, gpus):
@@ -72,70 +82,105 @@ def shares_of(images, gpus):
     return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False) if end > start]
 
 
-class Card:
-    """One card's generator, buffers and streams; whoever calls its functions makes it current."""
+class Slot(NamedTuple):
+    """Where a batch is drawn, and how it leaves; `drawn` and `gone` are events."""
 
-    def __init__(self, number, problem, memory, copies, batches, how):
-        """`batches` are slices of the card's share."""
+    stream: Any
+    link: Any
+    generator: Generator
+    pictures: Any
+    staging: Any
+    drawn: Any
+    gone: Any
+
+
+class Card:
+    """One card's generators, buffers and streams, for a share of the images; see `setup`."""
+
+    def __init__(self, number, problem, share, batches, memory, copies, streams, how):
+        """`batches` are slices of the share."""
         cupy, sizes = cuda.load_cupy(), problem.sizes
-        self.device, self.memory, self.batches = cupy.cuda.Device(number), memory, batches
-        batch = max(part.stop - part.start for part in batches)
+        self.device, self.batches, self.memory = cupy.cuda.Device(number), batches, memory
+        self.home = SimpleNamespace(latents=problem.latents[share], pictures=problem.pictures[share])
         self.network = cuda.empty(problem.network.shape, "float32")
-        self.latents = cuda.empty((batches[-1].stop, problem.latents.shape[1]), "float32")
-        self.generator = card.generator(self.network, sizes, batch=batch, **how)
-        shape = (batch, *problem.pictures.shape[1:])
-        self.pictures = [cuda.empty(shape, sizes["pictures"]) for _ in range(BUFFERS)]
-        self.staging = [cuda.staging({0: array})[0] for array in self.pictures] if memory == "staged" else []
-        self.compute = cupy.cuda.Stream(non_blocking=True)
-        self.link = cupy.cuda.Stream(non_blocking=True) if copies == "hidden" else self.compute
-        self.drawn, self.gone = ([cupy.cuda.Event(disable_timing=True) for _ in range(BUFFERS)] for _ in range(2))
+        self.latents = cuda.empty(self.home.latents.shape, "float32")
+        batch = max(part.stop - part.start for part in batches)
+        self.generators = [card.generator(self.network, sizes, batch=batch, **how) for _ in range(streams)]
+        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(streams)]
+        self.arrived, self.call, link = self.event(), self.enqueue, cupy.cuda.Stream(non_blocking=True)
+        self.slots = []
+        for turn in range(BUFFERS * streams):
+            stream, generator = self.streams[turn % streams], self.generators[turn % streams]
+            drawn = cuda.empty((batch, *problem.pictures.shape[1:]), sizes["pictures"])
+            staging = cuda.staging({0: drawn})[0] if memory == "staged" else None
+            leaves = link if copies == "hidden" else stream
+            self.slots.append(Slot(stream, leaves, generator, drawn, staging, self.event(), self.event()))
         self.steps = functools.cache(self.steps_of)
 
-    def load(self, network):
-        """Bring the network to the card, and do what its layers ask for once."""
+    @staticmethod
+    def event():
+        return cuda.load_cupy().cuda.Event(disable_timing=True)
+
+    def load(self, network, graph):
+        """Bring the network to the card, do what its layers ask for once, and capture the call where `graph` is on."""
         with self.device:
             self.network.set(network)
-            in_order(self.generator.prepare)()
-            cards.synchronize()
+            for generator in self.generators:
+                in_order(generator.prepare)()
+            cuda.synchronize()
+            if graph and self.call == self.enqueue:
+                self.call = cuda.captured(self.enqueue, self.streams[0])
 
-    def steps_of(self, start, stop, buffer):
-        """One function that draws a batch into a buffer."""
-        return in_order(list(self.generator.steps(self.latents[start:stop], self.pictures[buffer][: stop - start])))
+    def steps_of(self, start, stop, turn):
+        """One function that draws a batch in a slot."""
+        slot = self.slots[turn]
+        return in_order(list(slot.generator.steps(self.latents[start:stop], slot.pictures[: stop - start])))
 
-    def run(self, latents, pictures):
-        """Draw all pictures of latents, batch by batch, and have them in the host's array `pictures` in the end."""
-        with self.device:
-            cuda.copy_in(self.latents, latents, self.compute)
-            under_way = []  # batches whose pictures the host must see to
-            for number, part in enumerate(self.batches):
-                buffer = number % BUFFERS
-                self.compute.wait_event(self.gone[buffer])
-                with self.compute:
-                    self.steps(part.start, part.stop, buffer)()
-                self.drawn[buffer].record(self.compute)
-                self.send(pictures[part], buffer)
-                under_way.append((pictures[part], buffer))
-                if len(under_way) == (1 if self.link is self.compute else BUFFERS):
-                    self.arrive(*under_way.pop(0))
-            for left in under_way:
-                self.arrive(*left)
-            self.link.synchronize()
+    def run(self):
+        """Draw all pictures and have them in the host's array in the end."""
+        with self.device, self.streams[0]:
+            self.call()
+            self.streams[0].synchronize()
 
-    def send(self, pictures, buffer):
-        """Have the card send a buffer once it is drawn, unless the host must wait for that."""
+    def enqueue(self):
+        """Put all work into the streams, of which the first begins before and ends after all others."""
+        cuda.copy_in(self.latents, self.home.latents, self.streams[0])
+        self.arrived.record(self.streams[0])
+        for stream in self.streams[1:]:
+            stream.wait_event(self.arrived)
+        under_way = []  # batches whose pictures the host must see to
+        for number, part in enumerate(self.batches):
+            turn = number % len(self.slots)
+            slot, pictures = self.slots[turn], self.home.pictures[part]
+            if number >= len(self.slots):
+                slot.stream.wait_event(slot.gone)
+            with slot.stream:
+                self.steps(part.start, part.stop, turn)()
+            slot.drawn.record(slot.stream)
+            self.send(slot, pictures)
+            under_way.append((slot, pictures))
+            if len(under_way) == (1 if slot.link is slot.stream else len(self.slots)):
+                self.arrive(*under_way.pop(0))
+        for left in under_way:
+            self.arrive(*left)
+        for slot in self.slots[: len(self.batches)]:
+            self.streams[0].wait_event(slot.gone)
+
+    def send(self, slot, pictures):
+        """Have the card send a slot's pictures once they are drawn, unless the host must wait for that."""
         if self.memory == "pageable":
             return
-        target = self.staging[buffer][: len(pictures)] if self.memory == "staged" else pictures
-        self.link.wait_event(self.drawn[buffer])
-        cuda.copy_out(self.pictures[buffer][: len(pictures)], target, self.link)
-        self.gone[buffer].record(self.link)
+        target = slot.staging[: len(pictures)] if self.memory == "staged" else pictures
+        slot.link.wait_event(slot.drawn)
+        cuda.copy_out(slot.pictures[: len(pictures)], target, slot.link)
+        slot.gone.record(slot.link)
 
-    def arrive(self, pictures, buffer):
+    def arrive(self, slot, pictures):
         """Do the host's part: copy what has arrived in staging, or have the driver copy."""
         if self.memory == "staged":
-            self.gone[buffer].synchronize()
-            pictures[...] = self.staging[buffer][: len(pictures)]
+            slot.gone.synchronize()
+            pictures[...] = slot.staging[: len(pictures)]
         elif self.memory == "pageable":
-            self.drawn[buffer].synchronize()
-            cuda.copy_out(self.pictures[buffer][: len(pictures)], pictures, self.link)
-            self.gone[buffer].record(self.link)
+            slot.drawn.synchronize()
+            cuda.copy_out(slot.pictures[: len(pictures)], pictures, slot.link)
+            slot.gone.record(slot.link)
