@@ -1,0 +1,113 @@
+"""Pictures on the ranks that a launcher has started, at many numbers of images, and one that ranks can't share evenly.
+
+    mpiexec -n 3 python tests/dcgan_on_ranks.py [--away RANK] [--drawn] [--fault FAULT]
+
+The ranks from RANK on are taken for those of another node. With `--drawn` pictures are drawn without a card: a look-up
+in the reference takes the generator's place, on stand-ins whose streams work as late as they may. A fault must be
+noticed. The first rank ends by saying how many runs were right.
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.devices import mpi_cuda
+from ladder.harness import validation, worker
+from ladder.harness.steps import Steps, in_order
+from ladder.machine import nvidia
+from ladder.records.case import Case
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import card, home, mpi_home, network, reference
+
+IMAGES = (1, 2, 17, 101)
+BATCHES = (1, 40, 1280)
+KINDS = ("float32", "uint8")
+CHANNELS = 8
+FAULTS = ("share left out", "other order", "no waiting")
+
+
+class Drawing:
+    """What takes a generator's place: pictures of the pool, if the network is the right one."""
+
+    exact = None
+    prepare = ((None, lambda: None),)
+
+    def __init__(self, weights, sizes, **how):
+        self.weights, self.sizes = weights, sizes
+
+    def steps(self, latents, pictures):
+        from cupy import current
+
+        yield None, lambda: current[-1].later(lambda: self.draw(latents, pictures))
+
+    def draw(self, latents, pictures):
+        pool = network.latents(self.sizes["seed"])
+        if np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"])):
+            chosen = [int(np.flatnonzero((pool == latent).all(axis=1))[0]) for latent in latents]
+            found = Drawing.exact["pictures"][chosen]
+            pictures[...] = (found + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else found
+
+
+def make_fault(fault, rank):
+    """Make the ranks work wrong; `rank` is one that has a share in every fault."""
+    shares = home.shares_of
+    if fault == "share left out" and devices.load("mpi").communicator().rank == rank:
+        mpi_home.Card.run = lambda self, latents, pictures: None
+    if fault == "other order":
+        home.shares_of = lambda images, ranks: shares(images, ranks)[::-1] if mpi_cuda.is_first() else shares(images, ranks)
+    if fault == "no waiting":
+        import cupy
+
+        cupy.Stream.synchronize = lambda self: None
+
+
+def solve(case):
+    """Two rounds of a case, checked by the first rank."""
+    problem = worker.make_problem(dcgan, case, mpi_cuda)
+    steps = None
+    for round in range(2):
+        if problem.inputs:
+            dcgan.fill(problem.inputs, case.sizes, 0, None)
+            dcgan.fill(problem.inputs, case.sizes, round, None)
+        steps = steps or Steps.of(mpi_home.setup(problem, **case.tuning))
+        in_order(steps.prepare)()
+        validation.poison(problem.outputs)
+        steps.timed()()
+        if problem.outputs:
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
+            validation.require(found, case.key)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--away", type=int)
+    parser.add_argument("--drawn", action="store_true")
+    parser.add_argument("--fault", choices=FAULTS)
+    options = parser.parse_args()
+    world = mpi_cuda.communicator()
+    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
+    if options.away:
+        node = world.Split(world.rank >= options.away)
+        mpi_cuda.neighbours = lambda: node
+    sizes = [
+        workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": kind})
+        for images, kind in itertools.product(IMAGES, KINDS)
+    ]
+    Drawing.exact = reference.compute(sizes[0], None)
+    if options.drawn:
+        card.generator = Drawing
+    if options.fault:
+        make_fault(options.fault, world.size - 1)
+        sizes = sizes[-2:]
+    for one, batch in itertools.product(sizes, BATCHES):
+        solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, "batch": batch}))
+    if mpi_cuda.is_first():
+        print(f"{len(sizes) * len(BATCHES)} runs were right on {world.size} ranks")
+
+
+if __name__ == "__main__":
+    main()
