@@ -1,4 +1,4 @@
-"""Pictures on the ranks that a launcher has started, at many numbers of images, and one that ranks can't share evenly.
+"""Pictures on the ranks that a launcher has started: many numbers of images, batches that end within, kinds of pixels.
 
     mpiexec -n 3 python tests/dcgan_on_ranks.py [--away RANK] [--drawn] [--fault FAULT]
 
@@ -12,7 +12,6 @@ import itertools
 
 import numpy as np
 
-from ladder import devices
 from ladder.catalogue import workloads
 from ladder.devices import mpi_cuda
 from ladder.harness import validation, worker
@@ -51,17 +50,21 @@ class Drawing:
             pictures[...] = (found + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else found
 
 
-def make_fault(fault, rank):
-    """Make the ranks work wrong; `rank` is one that has a share in every fault."""
-    shares = home.shares_of
-    if fault == "share left out" and devices.load("mpi").communicator().rank == rank:
-        mpi_home.Card.run = lambda self, latents, pictures: None
-    if fault == "other order":
-        home.shares_of = lambda images, ranks: shares(images, ranks)[::-1] if mpi_cuda.is_first() else shares(images, ranks)
+def make_fault(fault, is_last):
+    """Have the last rank, or all of them, work wrong."""
+
+    def left_out(self, latents, pictures):
+        pass
+
+    def backwards(self, latents, pictures):
+        home.Card.run(self, np.ascontiguousarray(latents[::-1]), pictures)
+
     if fault == "no waiting":
         import cupy
 
         cupy.Stream.synchronize = lambda self: None
+    elif is_last:
+        mpi_home.Card.run = {"share left out": left_out, "other order": backwards}[fault]
 
 
 def solve(case):
@@ -101,7 +104,7 @@ def main():
     if options.drawn:
         card.generator = Drawing
     if options.fault:
-        make_fault(options.fault, world.size - 1)
+        make_fault(options.fault, world.rank == world.size - 1)
         sizes = sizes[-2:]
     for one, batch in itertools.product(sizes, BATCHES):
         solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, "batch": batch}))
