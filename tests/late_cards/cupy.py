@@ -206,8 +206,8 @@ def product(matrix, x, y):
 
 
 def properties(number):
-    card = uuid.UUID(os.environ["CUDA_VISIBLE_DEVICES"].removeprefix("GPU-"))
-    return {"name": b"no card", "uuid": card.bytes, "l2CacheSize": CACHE_BYTES}
+    name = os.environ["CUDA_VISIBLE_DEVICES"]
+    return {"name": b"no card", "uuid": uuid.uuid5(uuid.NAMESPACE_OID, name).bytes, "l2CacheSize": CACHE_BYTES}
 
 
 nccl = ModuleType("cupy.cuda.nccl")
