@@ -63,7 +63,8 @@ class Event:
         self.place = len(self.line.work)
 
     def record(self, stream):
-        self.line, self.place = stream.line, len(stream.line.work)
+        self.line = stream.taken or stream.line
+        self.place = len(self.line.work)
 
     def synchronize(self):
         self.line.do(self.place)
@@ -135,7 +136,7 @@ class Graph:
         assert ended, "CUDA refuses a graph of streams that the first doesn't wait for"
 
     def launch(self):
-        default.later(self.do)
+        (current or [default])[-1].later(self.do)
 
 
 default = Stream(non_blocking=True)

@@ -21,7 +21,7 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
 )
-ALL = 24  # runs
+ALL = 32  # runs
 
 
 def case_of(ranks, **tuning):

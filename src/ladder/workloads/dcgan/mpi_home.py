@@ -2,7 +2,8 @@
 
 As `home`, pinned and with hidden copies, a rank in the place of a thread. Ranks beside the first one have these arrays
 in their own memory too, so that every card copies to its share by itself, and a barrier ends the call. What those of
-other nodes draw is sent by MPI, a batch while the next one is drawn. Bound as `home`, and there by the network too.
+other nodes draw is sent by MPI, a batch while the next ones are drawn, or behind a graph. Bound as `home`, and by the
+network between the nodes where there are several.
 """
 
 import functools
@@ -12,7 +13,7 @@ from typing import Literal
 from ladder.harness.steps import Steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import home
-from ladder.workloads.dcgan.batches import tapered
+from ladder.workloads.dcgan.batches import parts, tapered
 
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
@@ -26,17 +27,21 @@ def setup(
     problem,
     *,
     ranks: int,
+    streams: int = 2,
+    graph: Literal["off", "on"] = "off",
     first: str = "cuda_implicit",
     last: str = "cuda_window",
     split: int = 3,
-    batch: int = 1280,
+    batch: int = 512,
+    batches: Literal["even", "tapered"] = "even",
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
     """The timed run of all ranks' cards, and before it the network's loading on each."""
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
-    rank = Rank(problem, batch, how)
+    cut = functools.partial(tapered if batches == "tapered" else parts, batch=batch)
+    rank = Rank(problem, cut, streams, graph == "on", how)
     return Steps([(None, rank.run)], [("load", rank.load)])
 
 
@@ -46,32 +51,34 @@ class Rank:
     Where there are fewer images than ranks, the last ones have none: they take part in what all do together.
     """
 
-    def __init__(self, problem, batch, how):
+    def __init__(self, problem, cut, streams, graph, how):
+        """`cut` gives the slices of so many images in which they are drawn."""
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
-        inputs, outputs = dcgan.arrays(sizes)
+        self.world, self.whole, self.cut, self.graph = world, problem, cut, graph
+        self.requests, self.card = [], None  # what MPI was given to do
         shares = home.shares_of(sizes["images"], world.size)
-        own = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
-        self.world, self.card, self.requests = world, None, []
+        share = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
+        inputs, outputs = dcgan.arrays(sizes)
         self.network = problem.network if device.is_first() else device.empty(*inputs["network"])
         latents, pictures = device.shared(problem.latents), device.shared(problem.pictures)
         self.is_away = latents is None
         if self.is_away:
-            kinds = inputs["latents"], outputs["pictures"]
-            latents, pictures = (device.empty((own.stop - own.start, *shape[1:]), dtype) for shape, dtype in kinds)
-        else:
-            latents, pictures = latents[own], pictures[own]
-        self.latents, self.pictures = latents, pictures
+            kinds, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)
+            latents, pictures = (device.empty((share.stop, *shape[1:]), dtype) for shape, dtype in kinds)
+        self.latents, self.pictures = latents[share], pictures[share]
         away = world.allgather(self.is_away)
-        self.away = [(rank, share) for rank, share in enumerate(shares) if away[rank]] if device.is_first() else []
-        self.whole, self.batch = problem, batch
+        self.away = [(rank, one) for rank, one in enumerate(shares) if away[rank]] if device.is_first() else []
         if len(self.latents):
-            self.card = Card(self, sizes, tapered(len(self.latents), batch), how)
+            given = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
+            own = cut(len(self.latents))
+            self.card = Card(self, given, share, own, min(streams, len(own)), how)
 
     def load(self):
         """Have the first rank's network on every card."""
         self.world.Bcast(self.network)
         if self.card:
-            self.card.load(self.network)
+            self.card.load(self.network, self.graph)
+        self.world.Barrier()  # a graph's making has drawn pictures, in memory that the first rank writes to from now on
 
     def run(self):
         """Draw all pictures: when it ends on the first rank, they are in its array."""
@@ -82,10 +89,12 @@ class Rank:
         self.wait()
         for rank, share in self.away:
             pictures = self.whole.pictures[share]
-            for part in tapered(len(pictures), self.batch):
-                self.requests.append(self.world.Irecv(rows(pictures[part]), rank))
+            self.requests += [self.world.Irecv(rows(pictures[part]), rank) for part in self.cut(len(pictures))]
         if self.card:
-            self.card.run(self.latents, self.pictures)
+            self.card.run()
+            if self.is_away and self.graph:
+                for part in self.card.batches:
+                    self.send(self.pictures[part])
         self.wait()
         self.world.Barrier()
 
@@ -106,17 +115,18 @@ class Rank:
 
 
 class Card(home.Card):
-    """A rank's card, whose pictures are passed on batch by batch where the first rank is on another node."""
+    """A rank's card. Between batches, unless they are a graph, MPI sends home what was drawn on other nodes."""
 
-    def __init__(self, rank, sizes, batches, how):
-        given = SimpleNamespace(sizes=sizes, network=rank.network, latents=rank.latents, pictures=rank.pictures)
-        super().__init__(0, given, "pinned", "hidden", batches, how)
+    def __init__(self, rank, given, share, batches, streams, how):
+        super().__init__(0, given, share, batches, "pinned", "hidden", streams, how)
         self.rank = rank
 
-    def arrive(self, pictures, buffer):
+    def arrive(self, slot, pictures):
         """Do the host's part, as in `home`: here, MPI's."""
+        if self.rank.graph:
+            return
         if self.rank.is_away:
-            self.gone[buffer].synchronize()
+            slot.gone.synchronize()
             self.rank.send(pictures)
         self.rank.get_on()
 
