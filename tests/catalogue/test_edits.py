@@ -97,7 +97,12 @@ SOME = {
         "mpi.start(case)\n    cuda.start(case)",
         {"mpi_cuda"},
     ),
-    "how kernels are compiled": ("build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"', {"cuda", "home"}),
+    "how kernels are compiled": (
+        "build/compiler.py",
+        'STANDARD = "c++17"',
+        'STANDARD = "c++20"',
+        {"cuda", "home", "mpi_home"},
+    ),
 }
 
 
@@ -138,7 +143,7 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
         or case.tuning.get("product") in used
         or (case.workload == "backprop" and case.variant in ("blas", "cuda_fused"))
         or (case.workload == "tconv" and case.variant in layers)
-        or (case.workload == "dcgan" and case.variant in ("cuda", "home"))
+        or (case.workload == "dcgan" and case.variant in ("cuda", "home", "mpi_home"))
     }
 
 

@@ -161,6 +161,30 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
         assert seen == {(node, "0"), (node, f"GPU-{node}")}
 
 
+def test_ranks_have_a_card_each_on_as_many_nodes_as_it_takes(slurm, described, project):
+    """On stand-ins, whose products are those of NumPy."""
+    stand_ins = f"{ROOT}/tests/late_cards{os.pathsep}{ROOT}/tests/stand_in_nvml"
+    gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
+    described(gpu=gpu, prelude=f"export CARDS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
+    cards = {"ranks": [1, 2, 3], "mode": "ship"}
+    project.add("products", {"mpi_cublas": cards, "nccl_cublas": cards}, sizes={"n": 65, "m": 33}, workload="gemv")
+    line, environment = project.command("results/table.csv", *ON_CLUSTER)
+    environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
+    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    assert "needs 3 GPUs, 2 to be had" in said
+    jobs = {job.id: job for job in slurm.jobs()}
+    found = records(project.folder)
+    assert Counter(len(jobs[number].nodes) for number in found) == {1: 2, 2: 2}
+    for number, one in found.items():
+        job = jobs[number]
+        assert (job.state, job.partition) == ("COMPLETED", "gpu")
+        assert all(nodes == set(job.nodes) for nodes in nodes_of(one)), one["case"]
+        for process in one["processes"]:
+            assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == len(job.nodes)
+
+
 def test_jobs_that_are_ended_cost_their_cases_alone(slurm, described, project):
     described()
     run = Run(waits(project, 0, 60, 61))

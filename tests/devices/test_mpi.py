@@ -15,7 +15,7 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.devices import mpi
 from ladder.errors import LadderError
-from ladder.harness import measure
+from ladder.harness import exclusive, measure
 from ladder.harness import workers as starting
 from ladder.machine import nvidia, programs
 from ladder.planning import configuration, plan
@@ -402,6 +402,33 @@ def test_a_rank_sees_its_own_card_alone(monkeypatch, leased, own):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": leased})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+
+
+@pytest.mark.parametrize(
+    ("here", "number", "own"),
+    [("abc", 0, "b"), ("abc", 1, "c"), ("de", 0, "d"), ("de", 1, "e"), ("c", 1, "c")],
+)
+def test_a_rank_takes_a_leased_card_or_on_another_node_one_of_its_own(monkeypatch, here, number, own):
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in here])
+    monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(rank=number))
+    monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value]))
+    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == own
+    monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 2))
+    with pytest.raises(LadderError, match="2 ranks have 1 cards"):
+        mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
+
+
+@pytest.mark.parametrize(("nodes", "held"), [("1", 4), ("2", 2), ("3", 2), ("4", 1)])
+def test_of_cards_on_several_nodes_those_of_this_one_are_held(cards, monkeypatch, nodes, held):
+    cards(4)
+    monkeypatch.setenv("LADDER_NODES", nodes)
+    case = Case("gemv", "mpi_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), {"ranks": 4, "mode": "ship"})
+    with exclusive.leased(case) as variables:
+        assert len(variables["CUDA_VISIBLE_DEVICES"].split(",")) == held
 
 
 @pytest.mark.parametrize(

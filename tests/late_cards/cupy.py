@@ -5,6 +5,7 @@ sends by MPI, and NumPy multiplies in the place of cuBLAS. The card is the one t
 """
 
 import ctypes
+import functools
 import os
 import random
 import sys
@@ -23,7 +24,9 @@ class Array(np.ndarray):
     def data(self):
         return SimpleNamespace(ptr=self.ctypes.data)
 
-    def set(self, values, stream):
+    def set(self, values, stream=None):
+        if stream is None:
+            return np.copyto(self, values)
         assert not stream.taken, "CuPy refuses to copy from the host while capturing"
         stream.later(lambda: np.copyto(self, values))
 
@@ -53,8 +56,15 @@ class Line:
 
 
 class Event:
-    def __init__(self, line):
-        self.line, self.place = line, len(line.work)
+    """A place in a line; until it is recorded there is nothing to wait for."""
+
+    def __init__(self, line=None, disable_timing=True):
+        self.line = line or Line(kept=False)
+        self.place = len(self.line.work)
+
+    def record(self, stream):
+        self.line = stream.taken or stream.line
+        self.place = len(self.line.work)
 
     def synchronize(self):
         self.line.do(self.place)
@@ -99,7 +109,7 @@ class Stream:
         if event.line.kept and not self.taken:
             self.join()
         assert event.line.kept == bool(self.taken), "CUDA refuses a graph that waits for what isn't in it"
-        self.later(event.synchronize)
+        self.later(functools.partial(event.line.do, event.place))  # what was recorded so far
 
     def synchronize(self):
         assert not self.taken, "CUDA refuses to wait while capturing"
@@ -126,7 +136,7 @@ class Graph:
         assert ended, "CUDA refuses a graph of streams that the first doesn't wait for"
 
     def launch(self):
-        default.later(self.do)
+        (current or [default])[-1].later(self.do)
 
 
 default = Stream(non_blocking=True)
@@ -197,8 +207,8 @@ def product(matrix, x, y):
 
 
 def properties(number):
-    card = uuid.UUID(os.environ["CUDA_VISIBLE_DEVICES"].removeprefix("GPU-"))
-    return {"name": b"no card", "uuid": card.bytes, "l2CacheSize": CACHE_BYTES}
+    name = os.environ["CUDA_VISIBLE_DEVICES"]
+    return {"name": b"no card", "uuid": uuid.uuid5(uuid.NAMESPACE_OID, name).bytes, "l2CacheSize": CACHE_BYTES}
 
 
 nccl = ModuleType("cupy.cuda.nccl")
@@ -208,13 +218,39 @@ nccl.get_unique_id = lambda: "name"
 nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_start, group_end
 
 cuda = ModuleType("cupy.cuda")
-cuda.nccl, cuda.Stream = nccl, Stream
-device = SimpleNamespace(id=0, compute_capability="90", attributes={"L2CacheSize": CACHE_BYTES})
-device.use, device.synchronize = lambda: None, synchronize
-cuda.Device = lambda: device
+cuda.nccl, cuda.Stream, cuda.Event = nccl, Stream, Event
+
+
+class Device:
+    id, compute_capability, attributes = 0, "90", {"L2CacheSize": CACHE_BYTES}
+
+    def __init__(self, number=0):
+        assert number == 0, "a rank sees its own card alone"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def use(self):
+        pass
+
+    def synchronize(self):
+        synchronize()
+
+
+def lock(address, size, flags):
+    assert address not in locked, "CUDA refuses to lock pages twice"
+    locked.add(address)
+
+
+locked = set()
+cuda.Device = Device
 cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties = properties
+cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
 cards.product = product
 nccl_cublas.PART = 2**15  # bytes, so that small matrices travel in several parts too

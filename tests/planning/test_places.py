@@ -32,6 +32,57 @@ def case_of(variant, **tuning):
     return Case("gemv", variant, workloads.complete("gemv", {"n": 5, "m": 3}), tuning)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "nodes", "gres"),
+    [(1, 1, "gpu:1"), (3, 1, "gpu:3"), (4, 1, "gpu:4"), (5, 2, "gpu:3"), (8, 2, "gpu:4"), (9, 3, "gpu:3")],
+)
+def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, gres):
+    gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"}
+    place = places.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    case = case_of("mpi_cublas", ranks=ranks, mode="ship")
+    assert plan.reason_left_out(case, True, place) is None
+    assert (places.nodes_of(place, case), places.gres_of(place, case)) == (nodes, gres)
+
+
+@pytest.mark.parametrize(
+    ("changes", "case", "why"),
+    [
+        ({}, ("gemv", "mpi_cublas", {"ranks": 13, "mode": "ship"}), "needs 13 GPUs, 12 to be had"),
+        ({"count": 1}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 8 GPUs, 4 to be had"),
+        ({}, ("dcgan", "home", {"gpus": 5}), "needs 5 GPUs on one node, 4 to be had"),
+        ({}, ("dcgan", "home", {"gpus": 4}), None),
+        ({"cores": 3}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 4 cores on a node, 3 to be had"),
+        (
+            {"launcher": None},
+            ("gemv", "mpi_cublas", {"ranks": 2, "mode": "ship"}),
+            "needs a launcher of MPI, none to be had",
+        ),
+        (
+            {"cores": 3},
+            ("gemv", "mpi_openmp", {"ranks": 6, "mode": "ship", "threads": 2}),
+            "needs 4 cores on a node, 3 to be had",
+        ),
+    ],
+)
+def test_what_fits_no_nodes_is_left_out(site, changes, case, why):
+    gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"} | changes
+    place = places.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    workload, variant, tuning = case
+    sizes = {"images": 50} if workload == "dcgan" else {"n": 5, "m": 3}
+    case = Case(workload, variant, workloads.complete(workload, sizes), tuning)
+    assert plan.reason_left_out(case, True, place) == why
+
+
+def test_a_case_without_cards_asks_for_none_and_for_all_nodes_of_its_kind(site):
+    described = {"cpu": NODES, "mpi": NODES | {"count": 4, "launcher": "srun"}}
+    found = places.of_cluster(site(nodes=described))
+    for kind, case, nodes in [
+        ("cpu", case_of("blas", threads=2), 1),
+        ("mpi", case_of("mpi", ranks=2, mode="ship"), 4),
+    ]:
+        assert (places.nodes_of(found[kind], case), places.gres_of(found[kind], case)) == (nodes, "")
+
+
 def test_the_shipped_description_is_sound_and_has_all_kinds(monkeypatch):
     monkeypatch.delenv(places.SITE_VARIABLE, raising=False)
     found = places.of_cluster(places.site(ROOT / places.SITE))
@@ -50,15 +101,13 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         (case_of("mpi_cublas", ranks=2, mode="ship"), "lab"),
     ]:
         assert places.place_of(found, case).label == label
-    assert found["mpi"].cores == 4 * 8
+    assert (found["mpi"].cores, found["mpi"].nodes) == (8, 4)
     assert found["mpi"].asked == {
         "slurm_account": "a",
         "qos": None,
         "slurm_partition": "p",
         "mem_mb": 1000,
         "runtime": 30,
-        "nodes": 4,
-        "gpu_model": None,
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
@@ -68,7 +117,7 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
 def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
     found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
-    assert found["gpu"].asked["gpu_model"] == "h100"
+    assert places.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
     assert plan.reason_left_out(case_of("cublas"), True, found["gpu"]) is None
     assert plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1)) == "cupy is not installed"
 

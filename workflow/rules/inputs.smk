@@ -78,7 +78,8 @@ def on_node(verb):
         return ladder(verb)
     prelude = 'set +u; eval "$LADDER_PRELUDE"; set -u\n'
     binding = "export SLURM_CPU_BIND=cores SRUN_CPUS_PER_TASK={resources.cpus_per_task}\n"
-    return prelude + binding + ladder(verb, "$LADDER_WRAPPER")
+    nodes = "export LADDER_NODES={resources.nodes}\n"
+    return prelude + binding + nodes + ladder(verb, "$LADDER_WRAPPER")
 
 
 def place_of(wildcards):
@@ -143,7 +144,7 @@ def granted(wildcards, threads):
     return threads_of(wildcards) * ranks_of(wildcards) if SITE else threads
 
 
-def nodes_of(wildcards):
+def place_of_label(wildcards):
     """The first place of a label, which tells of all."""
     return next(place for place in PLACES.values() if place.label == wildcards.machine)
 
@@ -164,15 +165,18 @@ if SITE:
     RESOURCES |= asked(place_of) | {
         "tasks": ranks_of,
         "cpus_per_task": threads_of,
-        "tasks_per_gpu": 1,
-        "gpu": lambda wildcards: workloads.cards(case_of(wildcards)),
+        "nodes": lambda wildcards: places.nodes_of(place_of(wildcards), case_of(wildcards)),
+        # Of every node as many: of a number in all Slurm may take more on one of them than there are ranks.
+        "gres": lambda wildcards: places.gres_of(place_of(wildcards), case_of(wildcards)),
+        "tasks_per_gpu": 0,
     }
     # What describes a node sees all of it.
-    DESCRIBED = asked(nodes_of) | {
+    DESCRIBED = asked(place_of_label) | {
         "mpi": "",
         "nodes": 1,
-        "cpus_per_task": lambda wildcards: nodes_of(wildcards).cores // nodes_of(wildcards).asked["nodes"],
-        "gpu": lambda wildcards: nodes_of(wildcards).gpus,
+        "cpus_per_task": lambda wildcards: place_of_label(wildcards).cores,
+        "gres": lambda wildcards: places.gres(place_of_label(wildcards).model, place_of_label(wildcards).gpus),
+        "tasks_per_gpu": 0,
     }
 else:
     # On this machine one job is timed at a time, or as many as there are cards.

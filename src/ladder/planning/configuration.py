@@ -69,10 +69,10 @@ def checked_site(site, path):
     fill_defaults(site, schema)
     for kind, nodes in site["nodes"].items():
         fill_defaults(nodes, schema["$defs"]["kind"])
-        if nodes["count"] > 1 and kind != "mpi":
+        if nodes["count"] > 1 and kind == "cpu":
             raise LadderError(
-                f"The cluster's description {path} is wrong at nodes.{kind}.count: only ranks of MPI, nodes.mpi, work "
-                "on several nodes at once."
+                f"The cluster's description {path} is wrong at nodes.cpu.count: only ranks of MPI, of nodes.mpi and "
+                "nodes.gpu, work on several nodes at once."
             )
     return site
 

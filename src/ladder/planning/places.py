@@ -20,14 +20,17 @@ SITE_VARIABLE = "LADDER_SITE"
 class Place:
     """Machines of a kind: the label of their results, what one case may use there, and what a scheduler is asked for.
 
-    `launcher` starts ranks of MPI, None where nothing does. `asked` has the resources of Snakemake's Slurm executor,
-    None for what isn't asked for, and is empty for the machine that plans.
+    `cores` and `gpus` are those of a node, and a case's ranks may be on up to `nodes`. `launcher` starts ranks of MPI,
+    None where nothing does. `model` is the scheduler's name for the type of the GPUs, or None. `asked` has resources of
+    Snakemake's Slurm executor, None for what isn't asked for, and is empty for the machine that plans.
     """
 
     label: str
     cores: int
     gpus: int = 0
     launcher: str | None = None
+    nodes: int = 1
+    model: str | None = None
     asked: dict = field(default_factory=dict, hash=False)
 
 
@@ -41,6 +44,22 @@ def kind_of(case):
 def place_of(places, case):
     """Where a case runs: the place of its kind, else that of cores."""
     return places.get(kind_of(case), places["cpu"])
+
+
+def nodes_of(place, case):
+    """How many nodes a case gets in its place: as many as its cards are on, or without cards all there are."""
+    cards = workloads.cards(case)
+    return -(-cards // place.gpus) if cards and place.gpus else place.nodes
+
+
+def gres_of(place, case):
+    """The cards that a case gets on each of its nodes, as Slurm's option `--gres` has them; empty for none."""
+    return gres(place.model, -(-workloads.cards(case) // nodes_of(place, case)))
+
+
+def gres(model, cards):
+    """So many cards of a node, of a model or of any (None), as Slurm's option `--gres` has them; empty for none."""
+    return ":".join(["gpu", *filter(None, [model]), str(cards)]) if cards else ""
 
 
 def labels(places):
@@ -68,12 +87,11 @@ def of_nodes(nodes, shared):
         "slurm_partition": nodes["partition"],
         "mem_mb": nodes["memory"],
         "runtime": nodes["minutes"],
-        "nodes": nodes["count"],
-        "gpu_model": nodes["model"],
         "constraint": nodes["constraint"],
         "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
     }
-    return Place(nodes["machine"], nodes["cores"] * nodes["count"], nodes["gpus"], nodes["launcher"], asked)
+    own = (nodes[key] for key in ("machine", "cores", "gpus", "launcher", "count", "model"))
+    return Place(*own, asked)
 
 
 def site_path():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
-from ladder.planning.places import place_of
+from ladder.planning.places import nodes_of, place_of
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -101,12 +101,13 @@ def listed(value):
 
 def reason_left_out(case, peers, place):
     """Why a case doesn't run in its place, or None; `peers` says whether peers are wanted."""
-    if case.cores > place.cores:
-        return f"needs {case.cores} cores, {place.cores} to be had"
+    nodes, cards = min(nodes_of(place, case), place.nodes), workloads.cards(case)
+    if (cores := -(-case.ranks // nodes) * case.threads) > place.cores:
+        return f"needs {cores} cores{' on a node' * (nodes > 1)}, {place.cores} to be had"
     if case.ranks > 1 and not place.launcher:
         return "needs a launcher of MPI, none to be had"
-    if workloads.cards(case) > place.gpus > 0:
-        return f"needs {workloads.cards(case)} GPUs, {place.gpus} to be had"
+    if cards > (found := place.gpus * (place.nodes if case.ranks > 1 else 1)) > 0:
+        return f"needs {cards} GPUs{' on one node' * (found < place.gpus * place.nodes)}, {found} to be had"
     if reason := workloads.beyond_limits(case):
         return reason
     needs = [(case.workload, case.variant), *workloads.used(case)]

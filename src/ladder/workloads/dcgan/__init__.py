@@ -24,6 +24,7 @@ RUNGS = {
     "host": "on the CPU, its layers by any host variants of `tconv`, batch norms folded into the weights",
     "cuda": "on one card, its layers by any CUDA variants of `tconv`",
     "home": "pictures in the caller's array on the host, copies hidden behind the next batch, on one or more cards",
+    "mpi_home": "the same on ranks of MPI with a card each, over several nodes too",
     "pytorch": "peer: PyTorch on the CPU, batch norms folded, channels last",
     "pytorch_cuda": "peer: PyTorch on the card by cuDNN, tuned",
     "pytorch_home": "peer: the same, with the pictures' way to the host",

@@ -1,0 +1,125 @@
+"""Pictures on the ranks that a launcher has started: many numbers of images, batches that end within, kinds of pixels.
+
+    mpiexec -n 3 python tests/dcgan_on_ranks.py [--away RANK] [--drawn] [--fault FAULT]
+
+The ranks from RANK on are taken for those of another node. With `--drawn` pictures are drawn without a card: a look-up
+in the reference takes the generator's place, on stand-ins whose streams work as late as they may. A fault must be
+noticed. The first rank ends by saying how many runs were right.
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.devices import mpi_cuda
+from ladder.harness import validation, worker
+from ladder.harness.steps import Steps, in_order
+from ladder.machine import nvidia
+from ladder.records.case import Case
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import card, home, mpi_home, network, reference
+
+IMAGES = (1, 2, 17, 101)
+WAYS = (
+    {"batch": 1},
+    {"batch": 7, "streams": 3},
+    {"batch": 40, "batches": "tapered", "streams": 1},
+    {"batch": 16, "graph": "on"},
+)
+KINDS = ("float32", "uint8")
+CHANNELS = 8
+FAULTS = ("share left out", "other order", "no waiting")
+
+
+class Drawing:
+    """What takes a generator's place: pictures of the pool, if the network is the right one."""
+
+    exact = None
+    prepare = ((None, lambda: None),)
+
+    def __init__(self, weights, sizes, **how):
+        self.weights, self.sizes = weights, sizes
+
+    def steps(self, latents, pictures):
+        from cupy import current
+
+        yield None, lambda: current[-1].later(lambda: self.draw(latents, pictures))
+
+    def draw(self, latents, pictures):
+        pool = network.latents(self.sizes["seed"])
+        chosen = [place for latent in latents for place in np.flatnonzero((pool == latent).all(axis=1))]
+        is_right = np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"]))
+        if is_right and len(chosen) == len(latents):  # a graph is made before latents have come from another node
+            found = Drawing.exact["pictures"][chosen]
+            pictures[...] = (found + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else found
+
+
+def make_fault(fault, is_last):
+    """Have the last rank, or all of them, work wrong."""
+
+    def left_out(self):
+        pass
+
+    def backwards(self):
+        latents = self.home.latents
+        self.home.latents = np.ascontiguousarray(latents[::-1])
+        home.Card.run(self)
+        self.home.latents = latents
+
+    if fault == "no waiting":
+        import cupy
+
+        cupy.Stream.synchronize = lambda self: None
+    elif is_last:
+        mpi_home.Card.run = {"share left out": left_out, "other order": backwards}[fault]
+
+
+def solve(case):
+    """Two rounds of a case, checked by the first rank."""
+    problem = worker.make_problem(dcgan, case, mpi_cuda)
+    steps = None
+    for round in range(2):
+        if problem.inputs:
+            dcgan.fill(problem.inputs, case.sizes, 0, None)
+            dcgan.fill(problem.inputs, case.sizes, round, None)
+        steps = steps or Steps.of(mpi_home.setup(problem, **case.tuning))
+        in_order(steps.prepare)()
+        validation.poison(problem.outputs)
+        steps.timed()()
+        if problem.outputs:
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
+            validation.require(found, case.key)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--away", type=int)
+    parser.add_argument("--drawn", action="store_true")
+    parser.add_argument("--fault", choices=FAULTS)
+    options = parser.parse_args()
+    world = mpi_cuda.communicator()
+    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
+    if options.away:
+        node = world.Split(world.rank >= options.away)
+        mpi_cuda.neighbours = lambda: node
+    sizes = [
+        workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": kind})
+        for images, kind in itertools.product(IMAGES, KINDS)
+    ]
+    Drawing.exact = reference.compute(sizes[0], None)
+    if options.drawn:
+        card.generator = Drawing
+    if options.fault:
+        make_fault(options.fault, world.rank == world.size - 1)
+        sizes = sizes[-2:]
+    for one, way in itertools.product(sizes, WAYS):
+        solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}))
+    if mpi_cuda.is_first():
+        print(f"{len(sizes) * len(WAYS)} runs were right on {world.size} ranks")
+
+
+if __name__ == "__main__":
+    main()
