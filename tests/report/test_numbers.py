@@ -22,6 +22,7 @@ PROTOCOL = configuration.protocol({})
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
+KNOWN_WITHOUT += ("dcgan/problem/", "dcgan/earlier/")
 
 
 def said(found):
@@ -43,7 +44,7 @@ def on_cores(values):
     return [
         key
         for key in values
-        if not re.search(r"gemv/|descent/|backprop/|/gpu/|/beside/|findings/(shared|transfers)", key)
+        if not re.search(r"gemv/|descent/|backprop/|dcgan/|/gpu/|/beside/|findings/(shared|transfers)", key)
     ]
 
 

@@ -14,6 +14,7 @@ import pytest
 import drawings
 import made_up
 import made_up_backprop
+import made_up_dcgan
 import made_up_descent
 from conftest import ROOT
 from ladder.errors import LadderError
@@ -107,6 +108,7 @@ def everything():
     cases = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
     own = made_up.study(chosen=cases)
     others = made_up_descent.tables(made_up.MACHINE) | made_up_backprop.tables(made_up.MACHINE)
+    others |= made_up_dcgan.tables(made_up.MACHINE)
     own = replace(own, tables=own.tables | others)
     return made_up.both(own, made_up.study("another (published)", most_threads=1))
 
@@ -151,7 +153,10 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize(("chapter", "made"), [("backprop", made_up_backprop), ("descent", made_up_descent)])
+@pytest.mark.parametrize(
+    ("chapter", "made"),
+    [("backprop", made_up_backprop), ("descent", made_up_descent), ("dcgan", made_up_dcgan)],
+)
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, made):
     """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
     host = [one for one in made.cases() if "cu" not in one[1].variant]

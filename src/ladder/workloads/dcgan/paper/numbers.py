@@ -1,0 +1,128 @@
+"""The numbers of the chapter, about the machine or the two that it speaks of."""
+
+from ladder.report import ratios, verdict_table
+from ladder.report.latex import code, escape, number, percent, seconds
+from ladder.workloads.dcgan import cost
+from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, verdicts
+
+AGAINST = (
+    ("parity", "loops"),
+    ("tuned", "blas"),
+    ("card-parity", "naive"),
+    ("three", "two"),
+    ("window", "four"),
+    ("window", "peer"),
+    ("tf32", "window"),
+    ("tf32", "peer-tf32"),
+    ("float16", "tf32"),
+    ("float16", "peer-float16"),
+    ("home", "peer-home"),
+    ("home-tf32", "peer-home-tf32"),
+    ("home-float16", "peer-home-float16"),
+)
+NAMES = {
+    "blas": "products by BLAS",
+    "naive": "the naive kernel",
+    "two": "2 + 2",
+    "four": "the same with all four layers so",
+    "window": "float32",
+    "tf32": "TF32",
+    "peer": "PyTorch, turned and compiled",
+    "loops": "the loops",
+}
+BATCHES = (1, 16, 100, 256, 1280, 5248)
+
+
+def numbers(found):
+    """Every key's value."""
+    host, card = query.chosen(found)
+    groups = verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)
+    parts = {
+        "machine": machine(host, card),
+        "problem": problem(),
+        "earlier": of_the_earlier_study(),
+        "ladder": ladder(host, card),
+        "batch": {f"{batch}/time": timed(rungs.batches(batch).rows(card.ladder)) for batch in BATCHES},
+        "parts": layers(card),
+        "verdicts": told(*groups),
+    }
+    return {f"dcgan/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
+
+
+def told(earlier, rungs):
+    """Each claim's verdict, and how many of either group have which."""
+    tallies = {name: verdict_table.tally(claims) for name, claims in (("earlier", earlier), ("rungs", rungs))}
+    return verdict_table.numbers([*earlier, *rungs]) | {f"tally/{name}": tally for name, tally in tallies.items()}
+
+
+def machine(host, card):
+    """Where the chapter's numbers were measured; `apart` names the card's machine if it isn't the host's."""
+    here, there = host.found.subject, card.found.subject
+    cards = card.found.descriptions.get(there, {}).get("gpus") or [{}]
+    name = cards[0].get("name")
+    return {
+        "host": code(here) if here else None,
+        "apart": code(there) if there and there != here else None,
+        "gpu": escape(name) if name else None,
+    }
+
+
+def problem():
+    """Work and size of a picture, and of all."""
+    every = cost({"images": query.IMAGES, **query.SIZE, "seed": 1})
+    return {
+        "images": number(query.IMAGES),
+        "flops": f"\\qty{{{every.flops / query.IMAGES / 1e6:.0f}}}{{MFLOP}}",
+        "bytes": f"\\qty{{{query.IMAGES * 64 * 64 * 3 * 4 / 1e6:.0f}}}{{MB}}",
+    }
+
+
+def of_the_earlier_study():
+    """Its times."""
+    return {
+        "parity": ratios.times(earlier.PARITY_GAIN),
+        "batch": number(earlier.BATCH),
+        "small": seconds(earlier.ONE_EACH[10], 2),
+        "all": seconds(earlier.ONE_EACH[5248], 3),
+        "copy": seconds(earlier.COPY_OF_1000, 2),
+    }
+
+
+def timed(rows):
+    """The seconds of a picture, or None."""
+    found = query.middle(tables.one_case(rows))
+    return None if found is None else seconds(found, 3)
+
+
+def ladder(host, card):
+    """The time of a picture and of a call by each line, pictures a second, and what one is of another."""
+    cases = {}
+    for key, (line, _) in rungs.LINES.items():
+        found = host if line.variant in ("host", "pytorch") else card
+        cases[key] = tables.one_case(line.rows(found.ladder))
+    values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
+    for key, rows in cases.items():
+        middle = query.middle(rows)
+        values[f"{key}/rate"] = number(1 / middle, 2) if middle else None
+        values[f"{key}/call"] = seconds(middle * int(rows["images"].iloc[0]), 3) if middle else None
+    for one, other in AGAINST:
+        name = NAMES.get(other, "PyTorch, tuned in the same way")
+        values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)
+    for key in ("tuned", "window", "tf32", "float16"):
+        rows = cases[key]
+        found = host if key == "tuned" else card
+        least = model.floor(rows.iloc[0], model.rate_of_study(found.found, rows.iloc[0])) if len(rows) else None
+        values[f"{key}/share"] = percent(least / query.middle(rows), 2) if least else None
+    return values
+
+
+def layers(card):
+    """The shares of the layers on the card, in float32 and on tensor cores."""
+    values = {}
+    for key in ("window", "float16"):
+        rows = tables.one_case(rungs.line(key).rows(card.ladder))
+        times = query.parts(rows, card.phases)
+        whole = sum(times.values())
+        for part in query.PARTS:
+            values[f"{key}/{part.replace(' ', '-')}"] = percent(times[part] / whole, 2) if part in times else None
+    return values

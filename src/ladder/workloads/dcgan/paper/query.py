@@ -1,0 +1,77 @@
+"""What the chapter asks of a study: whose measurements, which cases, and the time of a picture."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ladder.report import collect, study
+from ladder.statistics import claims
+
+HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
+LADDER = (HOST, CARD, HOME)
+# Of the claims: the network of the earlier study; on a card, as many images as there at most.
+SIZE = {"channels": 512, "weights": "random", "pictures": "float32", "dtype": "float32"}
+IMAGES = 5248
+PARTS = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
+NEAR = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The study about one machine, with the frames that the chapter asks for, each made once."""
+
+    found: study.Study
+
+    @cached_property
+    def ladder(self):
+        """The timed calls of the full network, with the seconds of a picture."""
+        rows = collect.concatenated([self.found.samples(one, **SIZE) for one in LADDER])
+        return of_pictures(of_most(rows))
+
+    @cached_property
+    def phases(self):
+        """Their phases, with the seconds of a picture."""
+        return of_pictures(of_most(collect.concatenated([self.found.rows("samples", one, **SIZE) for one in LADDER])))
+
+
+def chosen(found):
+    """The host and the card of the chapter: those of one machine if any has both at full size.
+
+    Else each is of the first machine that has it. Toy sizes decide nothing: without the full size it is about none.
+    """
+    there = [found.of(name) for name in found.machines()]
+    hosts = [one for one in there if len(one.samples(HOST, **SIZE))]
+    cards = [one for one in there if len(one.samples(CARD, **SIZE, images=IMAGES))]
+    names = {one.subject for one in cards}
+    both, nobody = [one for one in hosts if one.subject in names], [found.of(None)]
+    host, card = (Machine((both or some or nobody)[0]) for some in (hosts, cards))
+    return (host, host) if both else (host, card)
+
+
+def of_most(rows):
+    """The rows of the most images on each device, so that sizes never mix."""
+    if rows.empty:
+        return rows
+    on_host = rows["device"] == "host"
+    parts = [part[part["images"] == part["images"].max()] for part in (rows[on_host], rows[~on_host]) if len(part)]
+    return collect.concatenated(parts)
+
+
+def of_pictures(rows):
+    """Timed calls with the seconds of one of their pictures."""
+    return rows.assign(seconds=rows["seconds"] / rows["images"]) if len(rows) else rows
+
+
+def middle(rows):
+    """Seconds of a case, the median over processes of the processes' medians; None without one."""
+    return claims.middle(study.processes(rows)) if len(rows) else None
+
+
+def parts(rows, phases):
+    """The median seconds of each part of a case's time, {part: seconds}; none where they don't add up to the call."""
+    if rows.empty or phases.empty:
+        return {}
+    own = study.where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
+    own = own[own["phase"].isin(PARTS)]
+    times = own.groupby(["process", "sample", "phase"])["seconds"].sum().groupby("phase").median()
+    times = {part: times[part] for part in PARTS if part in times}
+    return times if times and 1 / NEAR < sum(times.values()) / middle(rows) < NEAR else {}

@@ -1,0 +1,110 @@
+"""The lines of the ladder's figure and table: variants at tunings that are fixed beforehand, so that none is picked."""
+
+from functools import partial
+
+from ladder.report import rungs
+from ladder.report.rungs import MOST
+
+TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
+ONLY = {"graph": None, "epilogue": None}  # not stated: the defaults
+WARPGROUPS = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
+HOME = {"streams": 2, "graph": "on"}
+TUNED = {"turned": "on", "compiled": "on"}
+RELIEVES = {
+    "loops": "",
+    "parity": "a branch",
+    "blas": "instructions",
+    "tuned": "instructions, caches",
+    "naive": "cores",
+    "card-parity": "a branch",
+    "two": "products, by tiles",
+    "three": "loads",
+    "four": "loads",
+    "window": "idle columns",
+    "tf32": "multiply-adds",
+    "float16": "multiply-adds, memory",
+    "home": "the link",
+    "home-tf32": "",
+    "home-float16": "",
+}
+
+
+class Line(rungs.Line):
+    """A line whose tuning may say None of what a case doesn't state."""
+
+    def rows(self, frame):
+        stated = {name: value for name, value in self.tuning.items() if value is not None}
+        rows = rungs.Line(self.workload, self.variant, stated).rows(frame)
+        for name, value in self.tuning.items():
+            if value is None and name in rows.columns:
+                rows = rows[rows[name].isna()]
+        return rows
+
+
+Line = partial(Line, "dcgan")
+# {key: (line, its idea)}
+LINES = {
+    "loops": (
+        Line("host", {"threads": 1, "first": "loops", "last": "loops"}, "loops"),
+        "a branch for every zero",
+    ),
+    "parity": (
+        Line("host", {"threads": 1, "first": "parity", "last": "parity"}, "parity"),
+        "loops at the right parity, vectors of channels",
+    ),
+    "blas": (
+        Line("host", {"threads": MOST, "first": "blas", "last": "parity"}, "BLAS"),
+        "products of all rows of the filter, added up",
+    ),
+    "tuned": (
+        Line("host", {"threads": MOST, "first": "tuned", "last": "tuned", "batch": 16, "epilogue": "fused"}, "tuned"),
+        "products of exact size in registers",
+    ),
+    "naive": (Line("cuda", {"first": "cuda_naive"}, "naive"), "a thread per element of a layer"),
+    "card-parity": (Line("cuda", {"first": "cuda_parity"}, "parity"), "the same at the right parity"),
+    "two": (
+        Line("cuda", {"first": "cuda_implicit", "last": "cuda_parity", "split": 2}, "2 + 2"),
+        "two layers as implicit products",
+    ),
+    "three": (
+        Line("cuda", {"first": "cuda_implicit", "last": "cuda_parity", "split": 3}, "3 + 1"),
+        "three layers as implicit products",
+    ),
+    "four": (Line("cuda", {"first": "cuda_implicit", "split": 4}, "4 + 0"), "all layers as implicit products"),
+    "window": (Line("cuda", TILES | ONLY, "3 + 1, window"), "the last by threads that keep a window"),
+    "tf32": (Line("cuda", WARPGROUPS | {"math": "tf32"}, "TF32"), "tensor cores"),
+    "float16": (Line("cuda", WARPGROUPS | {"math": "float16"}, "half"), "operands half as large"),
+    "home": (Line("home", HOME | {"math": None, "batch": 512}, "float32"), "copies hidden, two streams, one graph"),
+    "home-tf32": (Line("home", HOME | {"math": "tf32", "batch": 256}, "TF32"), "the same"),
+    "home-float16": (Line("home", HOME | {"math": "float16", "batch": 256}, "half"), "the same"),
+    "pytorch": (Line("pytorch", {"threads": MOST, "batch": 16}), "PyTorch on the CPU"),
+    "peer": (Line("pytorch_cuda", TUNED | {"math": "default"}, "float32"), "cuDNN, tuned and compiled"),
+    "peer-tf32": (Line("pytorch_cuda", TUNED | {"math": "tf32"}, "TF32"), "the same"),
+    "peer-float16": (Line("pytorch_cuda", TUNED | {"math": "float16"}, "half"), "the same"),
+    "peer-home": (Line("pytorch_home", TUNED | {"math": "default"}, "float32"), "the same, copies hidden"),
+    "peer-home-tf32": (Line("pytorch_home", TUNED | {"math": "tf32"}, "TF32"), "the same"),
+    "peer-home-float16": (Line("pytorch_home", TUNED | {"math": "float16"}, "half"), "the same"),
+}
+# A card's array on the host, by where it lies and whether copies are hidden; one stream, no graph.
+APART = {"streams": 1, "batches": None}
+MEMORIES = ("pinned", "staged", "pageable")
+COPIES = ("hidden", "after")
+
+
+def line(key):
+    """The line of a key."""
+    return LINES[key][0]
+
+
+def home(memory, copies, math):
+    """The line of a way home, in float32 or in half precision."""
+    own = {"math": None, "batch": 1280} if math == "float32" else {"math": math, "batch": 512, "graph": "off"}
+    stated = {"memory": memory, "copies": copies}
+    if math != "float32" and memory == "pinned":  # of which some cases don't state the defaults
+        stated = {"memory": None, "copies": None if copies == "hidden" else copies}
+    return Line("home", APART | own | stated)
+
+
+def batches(batch):
+    """The line of a batch on the card."""
+    return Line("cuda", TILES | ONLY | {"batch": batch})

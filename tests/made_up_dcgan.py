@@ -1,0 +1,109 @@
+"""A study of the generator with times made up by rule: of rungs on host and card, batches and ways home."""
+
+import pandas as pd
+
+import made_up
+from ladder.catalogue.workloads import complete
+from ladder.records.case import Case
+from ladder.report import collect
+from ladder.report.study import Study
+from ladder.workloads.dcgan.paper import query, rungs
+
+MACHINE = "nvidia-h200"
+THREADS = (1, 2)
+# Seconds of a picture, by the key of a line; on the host on one thread.
+PICTURE = {
+    "loops": 100e-3,
+    "parity": 20e-3,
+    "blas": 8e-3,
+    "tuned": 4e-3,
+    "pytorch": 6e-3,
+    "naive": 400e-6,
+    "card-parity": 200e-6,
+    "two": 100e-6,
+    "three": 20e-6,
+    "four": 7e-6,
+    "window": 6e-6,
+    "tf32": 1.5e-6,
+    "float16": 0.75e-6,
+    "home": 6e-6,
+    "home-tf32": 1.5e-6,
+    "home-float16": 1.5e-6,
+    "peer": 12e-6,
+    "peer-tf32": 3e-6,
+    "peer-float16": 1.5e-6,
+    "peer-home": 12e-6,
+    "peer-home-tf32": 3e-6,
+    "peer-home-float16": 3e-6,
+}
+# Times as long as the least of a way home, by memory and copies.
+WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
+SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
+EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "pytorch_home": query.HOME}
+
+
+def dcgan(images):
+    """The sizes of a call."""
+    return complete("dcgan", {"images": images, "channels": 512})
+
+
+def case_of(line, images, **others):
+    """The case of a line, with what it doesn't state left out."""
+    tuning = {name: value for name, value in (line.tuning | others).items() if value is not None}
+    return Case("dcgan", line.variant, dcgan(images), tuning, "cold" if images == 64 else "warm")
+
+
+def cases():
+    """(experiment, case, seconds) of all experiments."""
+    for key, seconds in PICTURE.items():
+        line = rungs.line(key)
+        experiment, on_host = EXPERIMENTS.get(line.variant, query.CARD), line.variant in ("host", "pytorch")
+        images = 64 if on_host else query.IMAGES
+        for threads in THREADS if line.tuning.get("threads") == rungs.MOST else (None,):
+            own = {"threads": threads} if threads else {}
+            yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
+    for batch in (1, 100):
+        yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
+    for memory, longer in WAYS.items():
+        for copies in rungs.COPIES:
+            for math, seconds in (("float32", 6e-6), ("float16", 1e-6)):
+                after = 2 if copies == "after" else 1
+                case = case_of(rungs.home(memory, copies, math), query.IMAGES)
+                yield query.HOME, case, query.IMAGES * seconds * longer * after
+
+
+def tables(machine=MACHINE, processes=6, chosen=None):
+    """The tables of all experiments, or of the chosen (experiment, case, seconds)."""
+    found = {}
+    for experiment, case, seconds in chosen if chosen is not None else cases():
+        parts = found.setdefault(experiment, {name: [] for name in collect.TABLES})
+        rows = made_up.case_rows(machine, experiment, case, seconds, processes, 2)
+        parts["samples"] += rows
+        if case.variant in ("host", "cuda"):
+            shares = SHARES.items()
+            parts["samples"] += [
+                row | {"phase": name, "seconds": row["seconds"] * share} for row in rows for name, share in shares
+            ]
+    return {
+        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        for name, parts in found.items()
+    }
+
+
+def ceilings(machine=MACHINE):
+    """The tables of ceilings, by seconds: products on threads and on the card, by precision."""
+    products = complete("gemm", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"})
+    flops = 2 * 4096**3
+    chosen = [
+        ("ceiling_gpu_arithmetic", Case("gemm", "cublas", products, {"math": "default"}, "warm"), flops / 50e12),
+        ("ceiling_gpu_tf32", Case("gemm", "cublas", products, {"math": "tf32"}, "warm"), flops / 400e12),
+    ]
+    for threads in THREADS:
+        case = Case("gemm", "blas", products, {"threads": threads}, "warm")
+        chosen.append(("ceiling_arithmetic", case, flops / 1e11 / threads))
+    return made_up.tables(machine, chosen=chosen)
+
+
+def study(machine=MACHINE, **choices):
+    """A study of one machine with its card."""
+    return Study(tables(machine, **choices) | ceilings(machine), machine, {machine: made_up.description()})
