@@ -22,7 +22,11 @@ PROTOCOL = configuration.protocol({})
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
-KNOWN_WITHOUT += ("dcgan/problem/", "dcgan/earlier/")
+KNOWN_WITHOUT += (
+    "dcgan/problem/",
+    "dcgan/earlier/",
+    *(f"dcgan/batch/{n}/images" for n in (1, 16, 100, 256, 1280, 5248)),
+)
 
 
 def said(found):

@@ -17,7 +17,8 @@ CEILINGS = {"tf32": "ceiling_gpu_tf32", "float16": "ceiling_gpu_half", "bfloat16
 
 def seconds(row, rate):
     """Seconds of a picture of a case at so many FLOP/s; None without a model or a rate."""
-    if not rate or row.get("first") not in MODELLED or row.get("last") == "cuda_parity":
+    first = row["first"] if isinstance(row.get("first"), str) else "cuda_implicit"  # unless it states another
+    if not rate or first not in MODELLED or row.get("last") == "cuda_parity" or row["variant"].startswith("pytorch"):
         return None
     return floor(row, rate)
 

@@ -2,7 +2,7 @@
 
 from ladder.report import ratios, verdict_table
 from ladder.report.latex import code, escape, number, percent, seconds
-from ladder.workloads.dcgan import cost
+from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, verdicts
 
 AGAINST = (
@@ -21,14 +21,14 @@ AGAINST = (
     ("home-float16", "peer-home-float16"),
 )
 NAMES = {
-    "blas": "products by BLAS",
-    "naive": "the naive kernel",
-    "two": "2 + 2",
-    "four": "the same with all four layers so",
-    "window": "float32",
-    "tf32": "TF32",
+    "blas": "with BLAS and loops at the right parity",
+    "naive": "with the naive kernel",
+    "two": "with two",
+    "four": "with tiles for all four layers",
+    "window": "in float32",
+    "tf32": "in TF32",
     "peer": "PyTorch, turned and compiled",
-    "loops": "the loops",
+    "loops": "with the branch",
 }
 BATCHES = (1, 16, 100, 256, 1280, 5248)
 
@@ -42,7 +42,7 @@ def numbers(found):
         "problem": problem(),
         "earlier": of_the_earlier_study(),
         "ladder": ladder(host, card),
-        "batch": {f"{batch}/time": timed(rungs.batches(batch).rows(card.ladder)) for batch in BATCHES},
+        "batch": batches(card),
         "parts": layers(card),
         "verdicts": told(*groups),
     }
@@ -71,10 +71,18 @@ def problem():
     """Work and size of a picture, and of all."""
     every = cost({"images": query.IMAGES, **query.SIZE, "seed": 1})
     return {
-        "images": number(query.IMAGES),
+        "images": f"\\num{{{query.IMAGES}}}",
+        "channels": number(query.SIZE["channels"]),
+        "pixels": square(layout.SIDE),
+        "filter": square(layout.TAPS),
         "flops": f"\\qty{{{every.flops / query.IMAGES / 1e6:.0f}}}{{MFLOP}}",
-        "bytes": f"\\qty{{{query.IMAGES * 64 * 64 * 3 * 4 / 1e6:.0f}}}{{MB}}",
+        "bytes": f"\\qty{{{4 * query.IMAGES * layout.SIDE**2 * layout.COLOURS / 1e6:.0f}}}{{MB}}",
     }
+
+
+def square(side):
+    """Rows and columns in text."""
+    return f"${side} \\times {side}$"
 
 
 def of_the_earlier_study():
@@ -114,6 +122,12 @@ def ladder(host, card):
         least = model.floor(rows.iloc[0], model.rate_of_study(found.found, rows.iloc[0])) if len(rows) else None
         values[f"{key}/share"] = percent(least / query.middle(rows), 2) if least else None
     return values
+
+
+def batches(card):
+    """The time of a picture by images in a batch."""
+    values = {f"{batch}/images": f"\\num{{{batch}}}" for batch in BATCHES}
+    return values | {f"{batch}/time": timed(rungs.batches(batch).rows(card.ladder)) for batch in BATCHES}
 
 
 def layers(card):
