@@ -9,11 +9,15 @@ link, whichever takes longer.
 """
 
 import functools
+import itertools
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from ladder.devices import card as cards
-from ladder.devices import cuda
+from ladder.devices import cuda, cuda_trace
+from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
 from ladder.workloads.dcgan.batches import parts
@@ -41,7 +45,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all cards, and before it the network's loading on each."""
+    """The timed run of all cards, before it the network's loading on each, and a trace where its rows aren't many."""
     latents, pictures = problem.latents, problem.pictures
     if memory == "pinned":
         cuda.lock_pages(latents)
@@ -61,7 +65,17 @@ def setup(
 
     works = list(pool.map(begin, range(len(shares)), shares))
     load = on_all(lambda one, share: one.load(problem.network))
-    return Steps([(None, on_all(lambda one, share: one.run(latents[share], pictures[share])))], [("load", load)])
+
+    def trace():
+        cards.synchronize()
+        began = time.perf_counter()
+        rows = on_all(lambda one, share: Traced(one, began, len(shares) > 1).rows(latents[share], pictures[share]))()
+        return [*itertools.chain(*rows)]
+
+    lanes = 3 if memory == "staged" else 2
+    is_short = lanes * sum(len(parts(share.stop - share.start, batch)) for share in shares) <= traces.MOST
+    timed = [(None, on_all(lambda one, share: one.run(latents[share], pictures[share])))]
+    return Steps(timed, [("load", load)], trace=trace if is_short else None)
 
 
 def shares_of(images, gpus):
@@ -106,8 +120,7 @@ class Card:
             for number, part in enumerate(parts(len(latents), self.batch)):
                 buffer = number % BUFFERS
                 self.compute.wait_event(self.gone[buffer])
-                with self.compute:
-                    self.steps(part.start, part.stop, buffer)()
+                self.draw(part, buffer)
                 self.drawn[buffer].record(self.compute)
                 self.send(pictures[part], buffer)
                 under_way.append((pictures[part], buffer))
@@ -123,15 +136,62 @@ class Card:
             return
         target = self.staging[buffer][: len(pictures)] if self.memory == "staged" else pictures
         self.link.wait_event(self.drawn[buffer])
-        cuda.copy_out(self.pictures[buffer][: len(pictures)], target, self.link)
+        self.copy(buffer, target)
         self.gone[buffer].record(self.link)
 
     def arrive(self, pictures, buffer):
         """Do the host's part: copy what has arrived in staging, or have the driver copy."""
         if self.memory == "staged":
             self.gone[buffer].synchronize()
-            pictures[...] = self.staging[buffer][: len(pictures)]
+            self.fetch(buffer, pictures)
         elif self.memory == "pageable":
             self.drawn[buffer].synchronize()
-            cuda.copy_out(self.pictures[buffer][: len(pictures)], pictures, self.link)
+            self.copy(buffer, pictures)
             self.gone[buffer].record(self.link)
+
+    def draw(self, part, buffer):
+        """Have the card draw a batch into a buffer."""
+        with self.compute:
+            self.steps(part.start, part.stop, buffer)()
+
+    def copy(self, buffer, target):
+        """Have the card copy what a buffer has for the host's array."""
+        cuda.copy_out(self.pictures[buffer][: len(target)], target, self.link)
+
+    def fetch(self, buffer, pictures):
+        """Copy what has arrived in staging."""
+        pictures[...] = self.staging[buffer][: len(pictures)]
+
+
+class Traced(Card):
+    """A card that records when it draws and copies each batch, with all else that the given one has.
+
+    Batches are named by their numbers. Times count from `began`; of several cards each names its lanes.
+    """
+
+    def __init__(self, card, began, is_one_of_several):
+        vars(self).update(vars(card))
+        with self.device:
+            self.recorder = cuda_trace.Recorder(began, f"card {self.device.id} " if is_one_of_several else "")
+        self.numbers = defaultdict(lambda: itertools.count(1))
+
+    def rows(self, latents, pictures):
+        """The rows of a run."""
+        with self.device:
+            self.run(latents, pictures)
+            return self.recorder.rows()
+
+    def number(self, lane):
+        """The name of a lane's next batch."""
+        return str(next(self.numbers[lane]))
+
+    def draw(self, *batch):
+        draw = functools.partial(super().draw, *batch)
+        self.recorder.around("compute", self.number("compute"), self.compute, draw)
+
+    def copy(self, *batch):
+        copy = functools.partial(super().copy, *batch)
+        self.recorder.around("copy", self.number("copy"), self.link, copy)
+
+    def fetch(self, *batch):
+        self.recorder.around_host("host", self.number("host"), functools.partial(super().fetch, *batch))
