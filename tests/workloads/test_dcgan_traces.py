@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import test_dcgan
 
 from ladder.devices import cuda, cuda_trace
 from ladder.harness import traces
@@ -117,3 +118,15 @@ def test_on_one_card_each_step_follows_the_one_before(cards):
     ]
     in_order(steps.run)()
     assert on_card.setup(problem_of(201), batch=1).trace is None
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("way", range(len(test_dcgan.HOME)))
+def test_on_a_real_card_a_copy_follows_its_batch_and_all_pictures_are_right(way):
+    problem = test_dcgan.problem_of(test_dcgan.sizes_of(101, 64))
+    steps = home.setup(problem, **test_dcgan.HOME[way])
+    in_order(steps.prepare)()
+    found = rows_of(steps.trace)
+    assert not test_dcgan.failed(problem)
+    assert len(found["compute"]) == len(found["copy"]) == 7
+    assert all(copy[0] >= drawn[1] for drawn, copy in zip(found["compute"], found["copy"], strict=True))
