@@ -225,7 +225,7 @@ def test_published_rows_are_labelled_and_beside_the_own(here, there):
 
 
 def test_publishing_and_collecting_gives_the_same_tables(here):
-    trace = [["compute", "01", 0.0, 0.1 + 0.2], ["copy", "NA", 0.1 + 0.2, 1.0]]
+    trace = [["compute", "01", 0.0, 0.1 + 0.2], ["null", "02", 0.1 + 0.2, 1.0]]
     here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
     before = tables(here.plan())
     folder = here.publish("other", "small")
@@ -235,6 +235,7 @@ def test_publishing_and_collecting_gives_the_same_tables(here):
     for name, frame in before.items():
         expected = frame.assign(machine="here (published)") if len(frame) else frame
         pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
+    assert after["traces"][["lane", "name"]].values.tolist() == [["compute", "01"], ["null", "02"]]
     assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
 
 

@@ -146,7 +146,8 @@ def concatenated(frames):
 def read_csv(path):
     """A table as written by `write_table`; an empty file is an empty table."""
     try:
-        return with_integers(pd.read_csv(path, low_memory=False, converters=TEXTS))
+        missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
+        return with_integers(pd.read_csv(path, low_memory=False, converters=TEXTS, **missing))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
