@@ -223,7 +223,7 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
     """The tables of a whole study, or of the chosen (experiment, case, seconds)."""
     found = {}
     for experiment, case, seconds in chosen or cases():
-        parts = found.setdefault(experiment, {"samples": [], "checks": [], "curves": [], "missing": []})
+        parts = found.setdefault(experiment, {name: [] for name in collect.TABLES})
         rows = case_rows(machine, experiment, case, seconds)
         if case.threads > most_threads:
             why = {"why": f"needs {case.threads} cores, {most_threads} to be had"}

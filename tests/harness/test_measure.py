@@ -294,7 +294,8 @@ def setup(problem, *, binding: str, threads: int):
     turned = np.zeros(problem.a.shape[::-1])
     def turn():
         {turn}
-    return Steps(prepare=[("turn", turn)], run=[("product", lambda: np.matmul(turned.T, problem.b, out=problem.out))])
+    product = "product", lambda: np.matmul(turned.T, problem.b, out=problem.out)
+    return Steps(prepare=[("turn", turn)], run=[product], trace=lambda: [("lane", "1", 0.25, 0.5)])
 """
 
 
@@ -304,8 +305,12 @@ def offering(name, turn):
 
 
 def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():
-    found = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json")
-    assert all(set(phases) == {"turn", "product"} for phases in found["processes"][0]["phases"])
+    """And the record keeps the trace of the first process."""
+    two = {"processes": 2, "most_processes": 2}
+    first, second = measured(offering("prepared", "turned[...] = problem.a.T"), "prepared.json", two)["processes"]
+    assert all(set(phases) == {"turn", "product"} for phases in first["phases"])
+    assert first["trace"] == [["lane", "1", 0.25, 0.5]]
+    assert "trace" not in second
 
 
 @pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
@@ -414,6 +419,9 @@ def test_torn_and_foreign_files_are_refused(sound):
         lambda one: one["processes"][0].update(samples=["1"]),
         lambda one: one["processes"][0].update(checks=[]),
         lambda one: one["processes"][0].pop("threads"),
+        lambda one: one["processes"][0].update(trace=[["lane", "1", 0.5]]),
+        lambda one: one["processes"][0].update(trace=[["lane", 1, 0.25, 0.5]]),
+        lambda one: one["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),
     ],
 )
 def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound, change):

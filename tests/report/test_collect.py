@@ -11,12 +11,12 @@ import pytest
 from conftest import PROTOCOL
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness import measure
+from ladder.harness import measure, traces
 from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import ceilings, collect, publish
+from ladder.report import ceilings, collect, publish, study
 
 OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
@@ -114,7 +114,8 @@ def lines(name):
 def test_the_columns_of_the_tables(here, one):
     samples = [0.25, 0.1 + 0.2, 1e-7]
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
-    here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve)
+    trace = [["copy", "2", 0.25, 0.5]]
+    here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
     here.add(case_of(64), left_out="needs 64 cores, 2 to be had")
     here.add(case_of(2), recorded=False)
     found = tables(here.plan())
@@ -122,6 +123,8 @@ def test_the_columns_of_the_tables(here, one):
     assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds"]
     assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
     assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
+    assert list(found["traces"]) == [*OWN, *SIZES, "process", "lane", "name", "start", "end"]
+    assert found["traces"][["lane", "name", "start", "end"]].values.tolist() == trace
     assert list(found["missing"]) == [*OWN, *SIZES, "why"]
     assert found["samples"].query("phase == 'total'")["seconds"].tolist() == samples
     assert found["samples"].query("phase != 'total'")[["phase", "seconds"]].values.tolist() == [
@@ -204,7 +207,7 @@ def test_the_same_records_give_the_same_bytes(here, there):
         one.add(case_of(1)).add(case_of(2), recorded=False).publish()
     tables(here.plan(), "published/there")
     once = contents() | {path: path.read_bytes() for path in Path("tables").iterdir()}
-    assert len(once) == 4 + 2 * 4
+    assert len(once) == 3 * len(collect.TABLES)
     there.publish()
     here.publish()
     tables(here.plan(), "published/there")
@@ -222,7 +225,8 @@ def test_published_rows_are_labelled_and_beside_the_own(here, there):
 
 
 def test_publishing_and_collecting_gives_the_same_tables(here):
-    here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7]).add(case_of(4), recorded=False)
+    trace = [["compute", "01", 0.0, 0.1 + 0.2], ["null", "02", 0.1 + 0.2, 1.0]]
+    here.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
     before = tables(here.plan())
     folder = here.publish("other", "small")
     here.forget()
@@ -231,7 +235,32 @@ def test_publishing_and_collecting_gives_the_same_tables(here):
     for name, frame in before.items():
         expected = frame.assign(machine="here (published)") if len(frame) else frame
         pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
+    assert after["traces"][["lane", "name"]].values.tolist() == [["compute", "01"], ["null", "02"]]
     assert set(tables({**nothing, "experiment": "third"}, folder)["samples"]) == set()
+
+
+def test_what_was_published_without_traces_is_shown_and_kept(here):
+    trace = [["compute", "1", 0.0, 0.5]]
+    here.add(case_of(1), trace=trace).publish()
+    Path("published/here/traces.csv.gz").unlink()
+    found = tables({"experiment": "small", "cases": []}, "published/here")
+    assert found["samples"]["threads"].unique().tolist() == [1]
+    assert found["traces"].empty
+    here.forget().add(case_of(2), trace=trace).publish(keep=True)
+    assert published("traces")["threads"].tolist() == [2]
+    assert published("samples")["threads"].unique().tolist() == [1, 2]
+    here.forget().add(case_of(4)).publish(keep=True)
+    assert published("traces")["threads"].tolist() == [2]
+
+
+def test_the_traces_of_a_case_are_asked_of_the_study(here):
+    rows = [["compute", "1", 0.0, 0.5], ["copy", "1", 0.5, 0.75]]
+    here.add(case_of(1), trace=rows).add(case_of(2), trace=rows[:1]).add(case_of(4))
+    collect.collect(here.plan(), "tables/small")
+    found = study.load(["tables/small"], "here")
+    assert found.rows("traces", "small", threads=1)[[*traces.COLUMNS]].values.tolist() == rows
+    assert [len(found.rows("traces", "small", threads=count)) for count in (2, 4)] == [1, 0]
+    assert found.rows("traces", "other").empty
 
 
 def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):

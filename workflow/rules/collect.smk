@@ -1,6 +1,10 @@
 # Records and published measurements become tidy tables.
 from ladder.report import TABLES
 
+PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=PUBLISHED, table=TABLES)
+# What was published early has no traces.
+PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
+
 
 rule plan:
     output:
@@ -19,7 +23,7 @@ rule collect:
     input:
         plan="results/plans/{experiment}.json",
         records=lambda wildcards: records_of([wildcards.experiment]),
-        published=expand("results/published/{machine}/{table}.csv.gz", machine=PUBLISHED, table=TABLES),
+        published=PUBLISHED_TABLES,
     output:
         expand("results/tables/{{experiment}}/{table}.csv", table=TABLES),
     log:

@@ -92,7 +92,8 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             results = results_of(workers, protocol, variables, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
     for result in results[1:]:
-        result["curve"] = []  # the record keeps the first process's; the checks of all
+        result["curve"] = []  # the record keeps the first process's, as it does its trace; the checks of all
+        result.pop("trace", None)
     cost = cost_of(case, [result["facts"] for result in results])
     if ceilings is not None:
         require_possible(case, results, cost, ceilings)

@@ -11,11 +11,15 @@ class Steps:
     `run` is what is timed, in one call and by phase. Where there is a function `at_once`, such as a graph's launch,
     it is that one call. `prepare` is done whenever the inputs have been written, outside the timed call, for example
     a transposition or the first distribution of a matrix; it is timed among the phases.
+
+    `trace` makes one run that isn't timed, and returns what ran when: rows (lane, name, start, end) in seconds since
+    that run's start, see `traces.py`.
     """
 
     run: list
     prepare: list = field(default_factory=list)
     at_once: Callable | None = None
+    trace: Callable | None = None
 
     @classmethod
     def of(cls, found):

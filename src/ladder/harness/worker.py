@@ -17,7 +17,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
-from ladder.harness import curves, validation
+from ladder.harness import curves, traces, validation
 from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
@@ -140,6 +140,7 @@ def work(case, workload, variant, job):
         "curve": curves.thinned(curves.checked(curve, case, getattr(workload, "CURVE", ()))),
         "threads": found,
         "state": state,
+        **({"trace": traced(steps.trace, reset, flush, case)} if steps.trace else {}),
     }
 
 
@@ -224,6 +225,13 @@ def phases(device, parts, reset, flush, job):
         passes.append(spent)
         by_rank.append(ranks)
     return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
+
+
+def traced(trace, reset, flush, case):
+    """What runs beside what, in a run apart from those that are timed, which finds what a timed call does."""
+    reset()
+    flush()
+    return traces.checked(trace(), case)
 
 
 def worst(checks):

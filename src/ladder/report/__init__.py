@@ -1,4 +1,4 @@
 """From records to tables, figures and the paper."""
 
 # The tidy tables of an experiment; `collect` says what each of them holds.
-TABLES = ("samples", "checks", "curves", "missing")
+TABLES = ("samples", "checks", "curves", "traces", "missing")

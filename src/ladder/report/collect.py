@@ -5,6 +5,7 @@
 | samples.csv | one timed call, or one phase of one pass | process, sample, phase (`total` is the headline), seconds |
 | checks.csv | one comparison with the reference | check, error, bound |
 | curves.csv | one point of a curve | process, and what the workload's CURVE names, such as epoch and loss |
+| traces.csv | what ran in one lane, from when to when | process, lane, name, start, end (seconds) |
 | missing.csv | a case of the plan without a record | why |
 
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
@@ -22,6 +23,7 @@ from pathlib import Path
 import pandas as pd
 
 from ladder.errors import LadderError
+from ladder.harness import traces
 from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import record
@@ -29,6 +31,8 @@ from ladder.records.case import Case
 from ladder.report import TABLES
 
 KEY = ["machine", "workload", "variant", "case"]
+# Columns of text that may look like numbers, such as the names of batches.
+TEXTS = {"lane": str, "name": str}
 
 
 def collect(plan, folder, published=()):
@@ -70,7 +74,7 @@ def rows_of(found, own):
     """The rows that a record adds to each table."""
     facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
     facts["commit"] = revision.format(found["source"])
-    rows = {"samples": [], "checks": [], "curves": []}
+    rows = {"samples": [], "checks": [], "curves": [], "traces": []}
     for number, process in enumerate(found["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
         common = facts | process.get("facts", {}) | {"process": number, "threads_found": threads}
@@ -94,6 +98,9 @@ def rows_of(found, own):
             for check in process["checks"]
         ]
         rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
+        rows["traces"] += [
+            own | {"process": number} | dict(zip(traces.COLUMNS, row, strict=True)) for row in process.get("trace", [])
+        ]
     return rows
 
 
@@ -139,7 +146,8 @@ def concatenated(frames):
 def read_csv(path):
     """A table as written by `write_table`; an empty file is an empty table."""
     try:
-        return with_integers(pd.read_csv(path, low_memory=False))
+        missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
+        return with_integers(pd.read_csv(path, low_memory=False, converters=TEXTS, **missing))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them

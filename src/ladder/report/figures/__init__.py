@@ -14,7 +14,8 @@ The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its consta
 `draw` returns a matplotlib Figure. Planning reads the constants as text, without importing a module; a module without a
 TITLE supports others. All else in this package is the kit, which names no workload: `theme` is how figures look,
 `methods` and `looks` how methods do, `layout` is the frame of panels, `scales` and `formats` the axes; `medians` makes
-of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, `ends` names lines.
+of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, `ends` names lines;
+`timeline` draws traces.
 """
 
 import functools

@@ -5,9 +5,11 @@ that read the operands of tensor cores get them from the pass or the layer befor
 graph. Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
 """
 
+from functools import partial
 from typing import Literal
 
-from ladder.devices import cuda
+from ladder.devices import cuda, cuda_trace
+from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
 from ladder.workloads.dcgan.batches import parts
@@ -33,7 +35,7 @@ def setup(
     product: str = "cublas",
     graph: Literal["off", "on"] = "off",
 ):
-    """The timed steps of all batches, by layer, and before them what a network's loading does once."""
+    """The timed steps of all batches, by layer, before them what a network's loading does once, and their trace."""
     images = problem.sizes["images"]
     batch = min(batch, images)
     how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue}
@@ -42,7 +44,16 @@ def setup(
         step for part in parts(images, batch) for step in generator.steps(problem.latents[part], problem.pictures[part])
     ]
     if graph == "off":
-        return Steps(steps, prepare=generator.prepare)
+        is_short = len(steps) <= traces.MOST
+        return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if is_short else None)
     in_order(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
     return Steps(steps, prepare=generator.prepare, at_once=cuda.captured(in_order(steps), stream))
+
+
+def trace(steps):
+    """The rows of a run step by step."""
+    recorder = cuda_trace.Recorder()
+    for name, step in steps:
+        recorder.around("card", name, None, step)
+    return recorder.rows()

@@ -11,12 +11,16 @@ the link, whichever takes longer.
 """
 
 import functools
+import itertools
+import time
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from ladder.devices import cuda
+from ladder.devices import cuda, cuda_trace
 from ladder.errors import LadderError
+from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
 from ladder.workloads.dcgan.batches import Generator, parts, tapered
@@ -47,7 +51,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all cards, and before it the network's loading on each.
+    """The timed run of all cards, before it the network's loading on each, and a trace where its rows aren't many.
 
     Raises LadderError for a graph of which the host's own copies would be a part.
     """
@@ -73,7 +77,16 @@ def setup(
         for one in cards:
             one.load(problem.network, graph == "on")
 
-    return Steps([(None, lambda: list(pool.map(Card.run, cards)))], [("load", load)])
+    def trace():
+        cuda.synchronize()
+        began = time.perf_counter()
+        rows = pool.map(lambda one: Traced(one, began, len(cards) > 1).rows(), cards)
+        return [*itertools.chain(*rows)]
+
+    lanes = 3 if memory == "staged" else 2
+    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MOST
+    timed = [(None, lambda: list(pool.map(Card.run, cards)))]
+    return Steps(timed, [("load", load)], trace=trace if is_short else None)
 
 
 def shares_of(images, gpus):
@@ -154,8 +167,7 @@ class Card:
             slot, pictures = self.slots[turn], self.home.pictures[part]
             if number >= len(self.slots):
                 slot.stream.wait_event(slot.gone)
-            with slot.stream:
-                self.steps(part.start, part.stop, turn)()
+            self.draw(slot, part, turn)
             slot.drawn.record(slot.stream)
             self.send(slot, pictures)
             under_way.append((slot, pictures))
@@ -172,15 +184,65 @@ class Card:
             return
         target = slot.staging[: len(pictures)] if self.memory == "staged" else pictures
         slot.link.wait_event(slot.drawn)
-        cuda.copy_out(slot.pictures[: len(pictures)], target, slot.link)
+        self.copy(slot, target)
         slot.gone.record(slot.link)
 
     def arrive(self, slot, pictures):
         """Do the host's part: copy what has arrived in staging, or have the driver copy."""
         if self.memory == "staged":
             slot.gone.synchronize()
-            pictures[...] = slot.staging[: len(pictures)]
+            self.fetch(slot, pictures)
         elif self.memory == "pageable":
             slot.drawn.synchronize()
-            cuda.copy_out(slot.pictures[: len(pictures)], pictures, slot.link)
+            self.copy(slot, pictures)
             slot.gone.record(slot.link)
+
+    def draw(self, slot, part, turn):
+        """Have the card draw a batch in a slot."""
+        with slot.stream:
+            self.steps(part.start, part.stop, turn)()
+
+    def copy(self, slot, target):
+        """Have the card copy a slot's pictures for the host's array."""
+        cuda.copy_out(slot.pictures[: len(target)], target, slot.link)
+
+    def fetch(self, slot, pictures):
+        """Copy what has arrived in staging."""
+        pictures[...] = slot.staging[: len(pictures)]
+
+
+class Traced(Card):
+    """A card that records when it draws and copies each batch, with all else that the given one has.
+
+    Batches are named by their numbers. Times count from `began`; of several cards each names its lanes, and so does
+    each of several streams.
+    """
+
+    def __init__(self, card, began, is_one_of_several):
+        vars(self).update(vars(card))
+        with self.device:
+            self.recorder = cuda_trace.Recorder(began, f"card {self.device.id} " if is_one_of_several else "")
+        self.numbers = defaultdict(lambda: itertools.count(1))
+
+    def rows(self):
+        """The rows of a run, not by a graph."""
+        with self.device, self.streams[0]:
+            self.enqueue()
+            self.streams[0].synchronize()
+            return self.recorder.rows()
+
+    def number(self, what):
+        """The name of the next batch that is drawn, copied or fetched."""
+        return str(next(self.numbers[what]))
+
+    def draw(self, slot, *batch):
+        draw = functools.partial(super().draw, slot, *batch)
+        lane = f"compute {self.streams.index(slot.stream) + 1}" if len(self.streams) > 1 else "compute"
+        self.recorder.around(lane, self.number("draw"), slot.stream, draw)
+
+    def copy(self, slot, target):
+        copy = functools.partial(super().copy, slot, target)
+        self.recorder.around("copy", self.number("copy"), slot.link, copy)
+
+    def fetch(self, *batch):
+        self.recorder.around_host("host", self.number("fetch"), functools.partial(super().fetch, *batch))

@@ -1,0 +1,98 @@
+"""Timelines: bars in lanes, and names where there is room for them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from drawings import words
+from ladder.report.figures import theme, timeline
+
+
+def rows_of(*rows):
+    return pd.DataFrame(rows, columns=["lane", "name", "start", "end"])
+
+
+HIDDEN = rows_of(
+    ("compute", "1", 0.001, 0.003),
+    ("compute", "2", 0.003, 0.005),
+    ("copy", "1", 0.003, 0.0045),
+    ("copy", "2", 0.005, 0.005001),
+)
+
+
+def drawn(found):
+    with theme.context():
+        figure = timeline.figure(found, "it")
+        figure.draw_without_rendering()
+    return figure
+
+
+def bars(axes):
+    """(from, to, height, colour) of every bar."""
+    return [(bar.get_x(), bar.get_x() + bar.get_width(), round(bar.get_y(), 3), bar.get_fc()) for bar in axes.patches]
+
+
+def legends(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_bars_lie_in_their_lanes_in_milliseconds():
+    (axes,) = drawn({"a case": HIDDEN}).axes
+    np.testing.assert_allclose([bar[:2] for bar in bars(axes)], 1e3 * HIDDEN[["start", "end"]].to_numpy())
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["compute", "copy"]
+    first, second, third, fourth = (bar[2] for bar in bars(axes))
+    assert first == second < third == fourth, "the first lane is the upper one"
+    assert axes.yaxis_inverted()
+
+
+def test_panels_have_one_axis_and_a_name_has_one_colour():
+    other = rows_of(("host", "2", 0.0, 0.02), ("copy", "3", 0.02, 0.04))
+    one, two = drawn({"a case": HIDDEN, "another": other}).axes
+    assert one.get_xlim() == two.get_xlim()
+    assert 40 < two.get_xlim()[1] < 41
+    colours = [bar[3] for bar in (*bars(one), *bars(two))]
+    assert colours[0] == colours[2] != colours[1] == colours[3] == colours[4]
+    assert len(set(colours)) == 3
+
+
+def test_a_name_is_in_its_bar_or_in_the_legend():
+    figure = drawn({"a case": HIDDEN})
+    assert sorted(text.get_text() for text in figure.axes[0].texts) == ["1", "1", "2"]
+    assert legends(figure) == []
+    brief = rows_of(("card", "a step with a long name", 0.0, 0.001), ("card", "b", 0.001, 0.02))
+    figure = drawn({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
+    assert legends(figure) == ["a step with a long name", "1", "2"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["b"]
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 40])
+def test_every_name_has_a_colour_of_its_own(count):
+    names = [str(number) for number in range(count)]
+    figure = drawn({"a case": rows_of(*(("lane", name, int(name), int(name) + 1) for name in names))})
+    assert len({bar[3] for bar in bars(figure.axes[0])}) == count
+
+
+def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
+    many = [("compute", str(number), 0.002 * number, 0.002 * number + 0.002) for number in range(30)]
+    figure = drawn({"a case": rows_of(*many), "two": HIDDEN})
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    assert min(text.get_fontsize() for text in texts) >= theme.SMALL
+    assert figure.get_figwidth() == theme.WIDTH
+    (axes, *_) = figure.axes
+    inside = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert inside
+    for name, bar in zip([name for _, name, *_ in many], axes.patches, strict=True):
+        if name in inside:
+            around, text = bar.get_window_extent(), inside[name]
+            assert around.x0 <= text.x0 < text.x1 <= around.x1
+
+
+def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
+    assert len(drawn({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
+    assert words(drawn({"none": pd.DataFrame()})) == ["No measurement of what runs when in it is there."]
+    assert words(drawn({})) == ["No measurement of what runs when in it is there."]
+
+
+def test_rows_of_no_length_are_drawn():
+    drawn({"a case": rows_of(("card", "1", 0.0, 0.0))})
