@@ -64,6 +64,8 @@ def test_every_line_of_the_ladder_is_one_case(found):
 def test_claims_are_decided_by_what_they_are_about(found):
     there = answers(found)
     assert there["parity"] == "confirmed"  # 2 times, 1.5 claimed
+    assert there["two"] == "confirmed"
+    assert there["split"] == "refuted"  # four layers are faster
     assert there["host-parity"] == "confirmed"
     assert there["peer/home"] == "confirmed"
     assert there["home/window"] == "confirmed"

@@ -10,6 +10,7 @@ AGAINST = (
     ("tuned", "blas"),
     ("card-parity", "naive"),
     ("three", "two"),
+    ("four", "three"),
     ("window", "four"),
     ("window", "peer"),
     ("tf32", "window"),
@@ -24,10 +25,11 @@ NAMES = {
     "blas": "with BLAS and loops at the right parity",
     "naive": "with the naive kernel",
     "two": "with two",
+    "three": "with three",
     "four": "with tiles for all four layers",
     "window": "in float32",
     "tf32": "in TF32",
-    "peer": "PyTorch, turned and compiled",
+    "peer": "PyTorch by cuDNN, tuned and compiled",
     "loops": "with the branch",
 }
 BATCHES = (1, 16, 100, 256, 1280, 5248)
@@ -114,7 +116,7 @@ def ladder(host, card):
         values[f"{key}/rate"] = number(1 / middle, 2) if middle else None
         values[f"{key}/call"] = seconds(middle * int(rows["images"].iloc[0]), 3) if middle else None
     for one, other in AGAINST:
-        name = NAMES.get(other, "PyTorch, tuned in the same way")
+        name = NAMES.get(other, "PyTorch")
         values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)
     for key in ("tuned", "window", "tf32", "float16"):
         rows = cases[key]
