@@ -20,6 +20,7 @@ VERBS = (
     "figure",
     "compare",
     "train",
+    "generate",
     "publish",
     "numbers",
     "tables",

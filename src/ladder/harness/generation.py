@@ -1,0 +1,95 @@
+"""A workload's results from files, outside of any measurement.
+
+A workload that can do so has a module `formats.py` with
+
+| name | meaning |
+| --- | --- |
+| `VARIANTS` | by device, `offload` or `host`, the variant that works and its tuning |
+| `BY_IMAGE` | the inputs that have a row for each image; the others belong to all |
+| `read(network, inputs)` | `sizes` and `inputs`, arrays by name, of two files |
+| `require_output(path, images)` | refuse a file that can't be written |
+| `write(file, suffix, images, chunks)` | write the output's chunks, in their order, to an open binary file |
+
+Its size `images` counts these rows, and those of its one output.
+"""
+
+import importlib
+import os
+from pathlib import Path
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness.steps import Steps, in_order
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+
+CHUNK = 5248  # images at once, whose results take memory
+
+
+def formats_of(workload):
+    """The module of a workload's files. Raises LadderError where there is none."""
+    if not workloads.module_path(workload, "formats"):
+        raise LadderError(f"{workload} generates nothing from files: it has no `formats.py`.")
+    return importlib.import_module(f"ladder.workloads.{workload}.formats")
+
+
+def case_of(workload, formats, sizes, gpus, threads):
+    """The case that works, on so many cards, or on threads of the host where that is none."""
+    variant, tuning = formats.VARIANTS["offload" if gpus else "host"]
+    own = {"gpus": min(gpus, sizes["images"])} if gpus else {"threads": threads}
+    return Case(workload, variant, workloads.complete(workload, sizes), tuning | own)
+
+
+def require_place(output, *inputs):
+    """Refuse an output that would replace an input or a folder, or whose folder can't be written to."""
+    output = Path(output)
+    if output.is_dir():
+        raise LadderError(f"{output} is a folder: name a file for the output.")
+    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
+        raise LadderError(f"{output} can't be written: make its folder, or allow writing there.")
+    for path in inputs:
+        if output.exists() and Path(path).exists() and output.samefile(path):
+            raise LadderError(f"{output} is an input as well: name another file for the output.")
+
+
+def chunks(case, formats, inputs, advance):
+    """The output of a case in chunks of at most CHUNK images; `advance(images)` is called behind each."""
+    images, steps, problem = case.sizes["images"], None, None
+    for start in range(0, images, CHUNK):
+        count = min(CHUNK, images - start)
+        if problem is None or problem.sizes["images"] != count:
+            problem, steps = prepared(case, count)
+        for name, array in inputs.items():
+            problem.inputs[name][...] = array[start : start + count] if name in formats.BY_IMAGE else array
+        with devices.of(case).translate_errors():
+            in_order([*steps.prepare, *steps.run])()
+        (output,) = problem.outputs.values()
+        yield devices.of(case).to_host(output)
+        advance(count)
+
+
+def prepared(case, count):
+    """The problem of so many images of a case, and its steps."""
+    workload = workloads.load(case.workload)
+    own = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
+    variant = workloads.load_variant(own.workload, own.variant)
+    with devices.of(own).translate_errors():
+        problem = make_problem(workload, own, devices.of(own), variant)
+        return problem, Steps.of(variant.setup(problem, **own.tuning))
+
+
+def write(formats, output, images, found):
+    """Write chunks to a file, whole or not at all. Raises LadderError where there is no room."""
+    output = Path(output)
+    part = output.with_name(f".{output.name}.part")  # what a killed writer leaves, the next one replaces
+    try:
+        with part.open("wb") as file:
+            formats.write(file, output.suffix, images, found)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(output)
+    except OSError as error:
+        raise LadderError(f"{output} can't be written: {error.strerror}. Make room or allow writing.") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,215 @@
+"""Pictures from files in the earlier study's formats: against its definition alone, and files that are refused."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from ladder.errors import LadderError
+from ladder.harness import generation
+from ladder.report import break_even
+from ladder.workloads.dcgan import formats
+
+pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
+CHANNELS = 8
+NORM = ("beta", "gamma", "mean", "variance")
+
+
+def arrays(seed=1):
+    """A network's arrays in the order of its file, no two alike."""
+    draw = np.random.default_rng(seed)
+
+    def of(*shape, scale=0.3, around=0.0):
+        return (around + scale * draw.standard_normal(shape)).astype("<f4")
+
+    def norm(channels):
+        return [
+            of(channels, around=0.2),
+            of(channels, around=1.5),
+            of(channels),
+            np.abs(of(channels, around=0.7)) + 0.1,
+        ]
+
+    found = [of(100, 16 * CHANNELS, scale=0.15), of(16 * CHANNELS), *norm(CHANNELS)]
+    for c, k in ((CHANNELS, CHANNELS // 2), (CHANNELS // 2, CHANNELS // 4), (CHANNELS // 4, CHANNELS // 8)):
+        found += [of(5, 5, k, c), of(k), *norm(k)]
+    return [*found, of(5, 5, 3, CHANNELS // 8), of(3)]
+
+
+def layer(image, weights, bias):
+    """The transposed convolution by its definition: zeros put between, 3 before and 2 behind, the filter reversed."""
+    rows, columns, _ = image.shape
+    wide = np.zeros((2 * rows + 4, 2 * columns + 4, image.shape[2]))
+    wide[3 : 3 + 2 * rows : 2, 3 : 3 + 2 * columns : 2] = image
+    found = np.zeros((2 * rows, 2 * columns, len(bias))) + bias
+    for r, s in np.ndindex(5, 5):
+        found += wide[r : r + 2 * rows, s : s + 2 * columns] @ weights[4 - r, 4 - s].T
+    return found
+
+
+def drawn(network, latent):
+    """A picture in float64, by the formula."""
+    left = iter([array.astype(np.float64) for array in network])
+    values = (latent @ next(left) + next(left)).reshape(4, 4, CHANNELS)
+    for _ in range(4):
+        beta, gamma, mean, variance = (next(left) for _ in NORM)
+        values = np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
+        values = layer(values, next(left), next(left))
+    return np.tanh(values)
+
+
+def files(folder, images, network=None):
+    """A network and latents as files, and the pictures that are due."""
+    network = network or arrays()
+    latents = np.random.default_rng(2).standard_normal((images, 100)).round(4)
+    (folder / "network.bin").write_bytes(b"".join(array.tobytes() for array in network))
+    lines = [str(images), *(" ".join(f"{value:.4f}" for value in row) for row in latents)]
+    (folder / "latents.txt").write_text("\n".join(lines) + "\n")
+    return np.array([drawn(arrays(), latent) for latent in latents])
+
+
+def generate(folder, output):
+    """The verb's work on the host, on one thread."""
+    given = formats.read(folder / "network.bin", folder / "latents.txt")
+    case = generation.case_of("dcgan", formats, given.sizes, 0, 1)
+    found = generation.chunks(case, formats, given.inputs, lambda done: None)
+    generation.write(formats, folder / output, given.sizes["images"], found)
+    return folder / output
+
+
+@pytest.mark.parametrize("images", [1, 2, 17])
+def test_a_network_of_the_study_is_applied_exactly(tmp_path, monkeypatch, images):
+    monkeypatch.setattr(generation, "CHUNK", 8)
+    due = files(tmp_path, images)
+    assert np.abs(due).max() > 0.3
+    lines = generate(tmp_path, "pictures.txt").read_text().splitlines()
+    assert lines[0] == str(images)
+    assert all(line.endswith(" ") and len(line.split()) == 64 * 64 * 3 for line in lines[1:])
+    found = np.array([line.split() for line in lines[1:]], float).reshape(due.shape)
+    assert np.abs(found - due).max() < 1.5e-4
+    side = int(np.ceil(np.sqrt(images)))
+    for name in ("pictures.bmp", "pictures.PNG"):
+        grid = np.asarray(Image.open(generate(tmp_path, name))).astype(int)
+        assert grid.shape == (64 * side, 64 * side, 3)
+        cells = grid.reshape(side, 64, side, 64, 3).swapaxes(1, 2).reshape(-1, 64, 64, 3)
+        assert np.abs(cells[:images] - np.floor((due + 1) / 2 * 255)).max() <= 1
+        assert not cells[images:].any()
+
+
+def test_beta_and_gamma_are_told_apart(tmp_path):
+    network = arrays()
+    network[2], network[3] = network[3], network[2]
+    due = files(tmp_path, 1, network)
+    found = np.array(generate(tmp_path, "pictures.txt").read_text().split()[1:], float)
+    assert np.abs(found - due.reshape(-1)).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("network.bin", lambda raw: raw[:-4], "bytes, which no network has"),
+        ("network.bin", lambda raw: raw + b"1234", "bytes, which no network has"),
+        ("network.bin", lambda raw: b"", "bytes, which no network has"),
+        (
+            "network.bin",
+            lambda raw: np.float32(np.nan).tobytes() + raw[4:],
+            "array proj_w has numbers that are infinite",
+        ),
+        ("network.bin", None, "can't be read"),
+        ("latents.txt", None, "can't be read"),
+        ("latents.txt", lambda raw: b"", "must begin with the number of images, at least 1, not with nothing"),
+        ("latents.txt", lambda raw: b"0", "must begin with the number of images"),
+        ("latents.txt", lambda raw: b"-1 2", "must begin with the number of images"),
+        ("latents.txt", lambda raw: b"3" + raw[1:], "has 200 numbers behind the first, where 3 images have 300"),
+        ("latents.txt", lambda raw: raw + b" 1.0", "has 201 numbers behind the first"),
+        ("latents.txt", lambda raw: raw[:-8] + b" word\n", "has 'word' as number 100 of image 2"),
+        ("latents.txt", lambda raw: raw[:-8] + b" inf\n", "has 'inf' as number 100 of image 2"),
+        ("latents.txt", lambda raw: raw[:-8] + b" 1_0\n", "has '1_0' as number 100"),
+        ("latents.txt", lambda raw: raw[:-8] + b" 1e39\n", "has '1e39' as number 100"),
+        ("latents.txt", lambda raw: raw + b"\xff", "is no text of numbers"),
+    ],
+)
+def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name, change, sentence):
+    files(tmp_path, 2)
+    path = tmp_path / name
+    if change:
+        path.write_bytes(change(path.read_bytes().rstrip() + b"\n" if name.endswith("txt") else path.read_bytes()))
+    else:
+        path.unlink()
+    with pytest.raises(LadderError, match=sentence):
+        formats.read(tmp_path / "network.bin", tmp_path / "latents.txt")
+
+
+def test_a_negative_variance_is_refused(tmp_path):
+    network = arrays()
+    network[5][0] = -1
+    files(tmp_path, 1, network)
+    with pytest.raises(LadderError, match="array bn0_variance has variances below 0"):
+        formats.read(tmp_path / "network.bin", tmp_path / "latents.txt")
+
+
+def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
+    files(tmp_path, 1)
+    with pytest.raises(LadderError, match=r"must end in \.txt, \.bmp, \.png"):
+        formats.require_output("pictures.jpg", 1)
+    with pytest.raises(LadderError, match=r"write a \.txt"):
+        formats.require_output("pictures.png", formats.MOST_IN_A_GRID + 1)
+    with pytest.raises(LadderError, match="is an input as well"):
+        generation.require_place(tmp_path / "latents.txt", tmp_path / "latents.txt")
+    with pytest.raises(LadderError, match="make its folder"):
+        generation.require_place(tmp_path / "none" / "pictures.txt")
+    with pytest.raises(LadderError, match="is a folder"):
+        generation.require_place(tmp_path)
+    with pytest.raises(LadderError, match="gemm generates nothing from files"):
+        generation.formats_of("gemm")
+
+
+def test_a_failure_leaves_the_old_file_and_no_part(tmp_path):
+    output = tmp_path / "pictures.txt"
+    output.write_text("old")
+
+    def chunks():
+        yield np.zeros((1, 64, 64, 3), np.float32)
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(LadderError, match="No space left on device"):
+        generation.write(formats, output, 2, chunks())
+    assert output.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["pictures.txt"]
+
+
+def test_the_verb_draws_and_says_what_is_wrong(tmp_path):
+    files(tmp_path, 2)
+    line = [sys.executable, "-m", "ladder", "generate", "dcgan", "network.bin", "latents.txt"]
+
+    def ran(*words):
+        return subprocess.run([*line, *words], cwd=tmp_path, capture_output=True, text=True)
+
+    done = ran("pictures.png", "--gpus", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "pictures.png").stat().st_size > 1000
+    refused = ran("pictures.txt", "--gpus", "1000")
+    assert refused.returncode == 1
+    assert "this machine has" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "pictures.txt").exists()
+
+
+TIMES = {1: {10: 1.0, 1000: 11.0}, 2: {10: 3.0, 1000: 8.0}, 4: {1000: 6.0}}
+
+
+@pytest.mark.parametrize(
+    ("images", "most", "cards"),
+    [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2)],
+)
+def test_as_many_cards_are_taken_as_pay(images, most, cards):
+    assert break_even.cards(TIMES, images, most) == cards
+    assert break_even.cards({}, images, most) == 1
+
+
+def test_published_measurements_tell_how_long_cards_take():
+    found = break_even.measured("dcgan", "home", "NVIDIA H200")
+    assert 0 < found[1][5248] < 1
+    assert break_even.measured("dcgan", "home", "another card") == {}
