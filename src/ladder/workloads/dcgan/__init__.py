@@ -12,10 +12,12 @@ Shapes: latents float32 (images, 100), network float32 (`layout.count`,) as `lay
 in the reference; each round draws images from it in another order, so that every image is checked.
 """
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
+from ladder.errors import LadderError
 from ladder.harness.validation import compare
 from ladder.workloads.dcgan import layout, network, reference
 
@@ -30,7 +32,7 @@ RUNGS = {
 SIZES = {
     "images": int,
     "channels": layout.FULL,
-    "weights": ("random",),
+    "weights": ("random", "trained"),
     "pictures": ("float32", "uint8"),
     "dtype": ("float32",),
     "seed": 1,
@@ -44,12 +46,24 @@ def refuse(sizes):
     """Why these sizes make no sense, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
+    if sizes["weights"] == "trained" and sizes["channels"] != layout.FULL:
+        return f"channels={sizes['channels']} of dcgan with weights=trained must be {layout.FULL}, as it was trained."
     return None
 
 
 def data_set(sizes):
-    """None: random weights come from the seed."""
-    return None
+    """The trained network, an artefact; None for random weights, which come from the seed."""
+    return "dcgan/learned.bin" if sizes["weights"] == "trained" else None
+
+
+def load_data(path):
+    """A network (count,) of 512 channels, float32, from a file of the earlier study's format. Raises LadderError."""
+    if (size := Path(path).stat().st_size) != (due := 4 * layout.count(layout.FULL)):
+        raise LadderError(f"{path} has {size} bytes, where a network of {layout.FULL} channels has {due}.")
+    found = np.fromfile(path, "<f4")
+    if not np.isfinite(found).all():
+        raise LadderError(f"{path} holds numbers that aren't finite, which no network has.")
+    return found.astype(np.float32, copy=False)
 
 
 def reference_sizes(sizes):
@@ -75,7 +89,7 @@ def fill(inputs, sizes, round, data):
     inputs["latents"][...] = network.latents(sizes["seed"])[chosen]
     if round:
         return ["latents"]
-    inputs["network"][...] = network.random(sizes["channels"], sizes["seed"])
+    inputs["network"][...] = network.of(sizes, data)
     return ["latents", "network"]
 
 

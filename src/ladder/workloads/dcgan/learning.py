@@ -8,6 +8,7 @@ moving average of the generator's weights is kept. Pictures are digits, each in 
 products are in bfloat16.
 """
 
+import itertools
 import math
 import sys
 
@@ -33,7 +34,7 @@ LEAST_SPREAD = 0.5  # of that of the digits: below, the generator draws the same
 
 
 class Generator(nn.Module):
-    """Pictures (images, 3, 64, 64) in [-1, 1] from latents (images, 100): the workload's operator, batch norms apart."""
+    """Pictures (images, 3, 64, 64) in [-1, 1] from latents (images, 100), by the workload's operator."""
 
     def __init__(self, channels):
         super().__init__()
@@ -55,7 +56,7 @@ class Generator(nn.Module):
 
     @torch.no_grad()
     def settle(self, latents):
-        """Round all weights, then give the batch norms the statistics of these latents, rounded, one after the other."""
+        """Round all weights, then give batch norms the statistics of these latents, rounded, one after the other."""
         self.eval()
         for weights in self.parameters():
             weights.copy_(rounded(weights))
@@ -93,9 +94,8 @@ class Discriminator(nn.Module):
     def __init__(self, channels):
         super().__init__()
         *inner, colours = layout.widths(channels)
-        widths = [colours, *reversed(inner)]
-        sides = zip(widths, widths[1:], strict=False)
-        self.layers = nn.ModuleList(nn.Conv2d(c, k, layout.TAPS, stride=2, padding=2) for c, k in sides)
+        pairs = itertools.pairwise([colours, *reversed(inner)])
+        self.layers = nn.ModuleList(nn.Conv2d(c, k, layout.TAPS, stride=2, padding=2) for c, k in pairs)
         self.verdict = nn.Linear(layout.FIRST**2 * channels, 1)
 
     def forward(self, pictures):
