@@ -109,7 +109,6 @@ def test_a_training_has_a_network_in_the_end(learning, digits, capsys):
     assert np.isfinite(found).all()
     assert "step 3 of 3" in capsys.readouterr().err
     assert (found == learning.train(digits[1], 8, steps=3, device="cpu")).all(), "another network from the same seed"
-    assert (found != learning.train(digits[1], 8, steps=3, device="cpu", seed=2)).any()
 
 
 @needs_torch
