@@ -1,7 +1,6 @@
 """A sheet of the pictures that a network draws from the workload's latents, all of the pool, none chosen."""
 
 import numpy as np
-from matplotlib.image import imsave
 
 from ladder.workloads.dcgan import exact, layout, network
 
@@ -22,4 +21,6 @@ def sheet(weights, channels=layout.FULL, seed=1):
 
 def write(path, weights, channels=layout.FULL):
     """Write the sheet of a network (count,) as PNG."""
+    from matplotlib.image import imsave  # here, because a training need not have it
+
     imsave(path, sheet(weights, channels), format="png")
