@@ -62,7 +62,7 @@ def cases():
         for threads in THREADS if line.tuning.get("threads") == rungs.MOST else (None,):
             own = {"threads": threads} if threads else {}
             yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
-    for batch in (1, 100):
+    for batch in (1, 16, 100, 256, query.IMAGES):
         yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
     for memory, longer in WAYS.items():
         for copies in rungs.COPIES:

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import PROTOCOL
 from ladder.__main__ import main
-from ladder.catalogue import datasets, sources
+from ladder.catalogue import datasets, published, sources
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.planning import plan
@@ -188,3 +188,28 @@ def test_the_workflow_makes_what_a_case_reads(study):
     pending = study.pending(*wanted)
     assert {WEIGHTS, PICTURE, *wanted} <= pending
     assert any(path.startswith("results/records/") for path in pending)
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_the_workflow_unpacks_what_is_published_and_makes_nothing(study, monkeypatch):
+    write_workload(study.folder / "own")
+    study.config["variant_folders"] = ["own"]
+    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    monkeypatch.chdir(study.folder)
+    for number in range(2):
+        np.save("made.npy", np.full(784, number))
+        published.publish("scaling", "weights.npy", "made.npy")
+        assert WEIGHTS in study.pending(WEIGHTS)
+        out, status = study.snakemake("--cores", "2", WEIGHTS)
+        assert status == 0, out
+        assert (np.load(WEIGHTS) == number).all()
+        file = study.folder / "own/scaling/artefacts.py"
+        file.write_text(file.read_text().replace("/ 255", "/ 256"))
+        assert not study.pending(WEIGHTS)
+    assert not Path("results/data/digits").exists()
+    published.packed("scaling", "weights.npy").write_bytes(b"torn")
+    Path(WEIGHTS).unlink()
+    out, status = study.snakemake("--cores", "2", WEIGHTS)
+    assert status
+    assert "can't be unpacked" in out

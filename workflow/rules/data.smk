@@ -45,11 +45,12 @@ rule artefact:
         ENVIRONMENT
     threads: PLACES["cpu"].cores
     params:
-        sources=lambda wildcards: datasets.fingerprint(wildcards.workload),
+        sources=lambda wildcards: published_sum(wildcards) or datasets.fingerprint(wildcards.workload),
+        unpack=lambda wildcards: "--unpack" if published_sum(wildcards) else "",
         data=lambda wildcards: f"--data=results/data/{name}" if (name := made_from(wildcards)) else "",
     shell:
         ladder(
-            "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} --out {output:q}"
+            "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} {params.unpack:q} --out {output:q}"
             " 2> >(tee {log:q} >&2)"
         )
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 from ladder.build import binaries, compilation, libraries
-from ladder.catalogue import datasets, imports
+from ladder.catalogue import datasets, imports, published
 from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.report import figures as drawings
@@ -234,8 +234,13 @@ def stated(figure):
 
 
 def made_from(wildcards):
-    """The name of the data that an artefact is made from, or None."""
-    return datasets.artefacts(wildcards.workload).get(wildcards.artefact)
+    """The name of the data that an artefact is made from, or None; what is published is made from nothing."""
+    return None if published_sum(wildcards) else datasets.artefacts(wildcards.workload).get(wildcards.artefact)
+
+
+def published_sum(wildcards):
+    """The sha256 of an artefact that is published, which is unpacked in place of being made; None of others."""
+    return published.sum_of(wildcards.workload, wildcards.artefact)
 
 
 def tables_of(figure):

@@ -7,6 +7,8 @@ A workload's folder may have a module `artefacts.py`, for a network's weights, s
 
     ARTEFACTS = {"weights.npz": "mnist", ...}   # a literal: each file, and the data that it is made from or None
     def make(name, path, data): ...             # writes the file at `path`; `data` is the path of what it's made from
+
+One that was published (`ladder.catalogue.published`) is unpacked by the rule, and made when the verb is asked to.
 """
 
 import importlib
@@ -61,6 +63,14 @@ def load(workload, path):
         raise LadderError(f"The data {path} can't be loaded: {error}.") from error
 
 
+def require_artefact(workload, name):
+    """Raises LadderError for what no rule makes."""
+    if name not in artefacts(workload):
+        raise LadderError(
+            f"{workload} makes no {name!r}: its artefacts are {', '.join(artefacts(workload)) or 'none'}."
+        )
+
+
 def fingerprint(workload):
     """A short digest of the code that a workload's artefacts depend on."""
     return sources.of(f"ladder.workloads.{workload}.artefacts")
@@ -68,10 +78,7 @@ def fingerprint(workload):
 
 def make(workload, name, out, data):
     """Make an artefact at `out`, whole or not at all, from the data at a path. Raises LadderError where it can't be."""
-    if name not in artefacts(workload):
-        raise LadderError(
-            f"{workload} makes no {name!r}: its artefacts are {', '.join(artefacts(workload)) or 'none'}."
-        )
+    require_artefact(workload, name)
     workloads.load(workload)
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)

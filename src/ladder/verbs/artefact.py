@@ -1,6 +1,6 @@
 """Make an artefact of a workload: a file that its cases read or its figures show."""
 
-from ladder.catalogue import datasets
+from ladder.catalogue import datasets, published
 
 
 def add_arguments(parser):
@@ -8,7 +8,16 @@ def add_arguments(parser):
     parser.add_argument("name", help="a file of the workload's ARTEFACTS")
     parser.add_argument("--data", help="what it's made from")
     parser.add_argument("--out", required=True)
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--unpack", action="store_true", help="take what is published of it instead of making it")
+    ways.add_argument("--publish", action="store_true", help=f"put it into {published.FOLDER}, to be committed")
 
 
 def run(options):
+    datasets.require_artefact(options.workload, options.name)
+    if options.unpack:
+        published.unpack(options.workload, options.name, options.out)
+        return
     datasets.make(options.workload, options.name, options.out, options.data)
+    if options.publish:
+        published.publish(options.workload, options.name, options.out)

@@ -17,8 +17,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.devices import large
+from ladder.errors import LadderError
 from ladder.harness.validation import compare
-from ladder.workloads.dcgan import layout, network, reference
+from ladder.workloads.dcgan import formats, layout, network, reference
 
 RUNGS = {
     "host": "on the CPU, its layers by any host variants of `tconv`, batch norms folded into the weights",
@@ -32,7 +33,7 @@ RUNGS = {
 SIZES = {
     "images": int,
     "channels": layout.FULL,
-    "weights": ("random",),
+    "weights": ("random", "trained"),
     "pictures": ("float32", "uint8"),
     "dtype": ("float32",),
     "seed": 1,
@@ -46,12 +47,22 @@ def refuse(sizes):
     """Why these sizes make no sense, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
+    if sizes["weights"] == "trained" and sizes["channels"] != layout.FULL:
+        return f"channels={sizes['channels']} of dcgan with weights=trained must be {layout.FULL}, as it was trained."
     return None
 
 
 def data_set(sizes):
-    """None: random weights come from the seed."""
-    return None
+    """The trained network, an artefact; None for random weights, which come from the seed."""
+    return "dcgan/learned.bin" if sizes["weights"] == "trained" else None
+
+
+def load_data(path):
+    """A network (count,) of 512 channels, float32, from a file of the earlier study's format. Raises LadderError."""
+    found, channels = formats.read_network(path)
+    if channels != layout.FULL:
+        raise LadderError(f"{path} is a network of {channels} channels, where the trained one has {layout.FULL}.")
+    return found
 
 
 def reference_sizes(sizes):
@@ -77,7 +88,7 @@ def fill(inputs, sizes, round, data):
     inputs["latents"][...] = network.latents(sizes["seed"])[chosen]
     if round:
         return ["latents"]
-    inputs["network"][...] = network.random(sizes["channels"], sizes["seed"])
+    inputs["network"][...] = network.of(sizes, data)
     return ["latents", "network"]
 
 

@@ -25,6 +25,11 @@ def order(images, seed, round):
     return np.random.default_rng([seed, 1, round]).integers(0, POOL, images)
 
 
+def of(sizes, data):
+    """The network (count,) of these sizes: the data where weights are trained. Not to be written to."""
+    return data if sizes["weights"] == "trained" else random(sizes["channels"], sizes["seed"])
+
+
 @functools.lru_cache(maxsize=2)
 def random(channels, seed):
     """A network (count,) of random weights, float32; not to be written to."""

@@ -1,0 +1,32 @@
+"""The network of a generator that draws digits, in the earlier study's format, and a sheet of its pictures."""
+
+from importlib.util import find_spec
+
+from ladder.data import dataset
+from ladder.errors import LadderError
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import gallery
+
+ARTEFACTS = {"learned.bin": "mnist", "pictures.png": "dcgan/learned.bin"}
+
+
+def make(name, path, data):
+    """Write `learned.bin` from a folder of digits, or `pictures.png` from a network. Raises LadderError."""
+    if name == "pictures.png":
+        gallery.write(path, dcgan.load_data(data))
+        return
+    digits = dataset.load(data).train_images
+    require_card()
+    from ladder.workloads.dcgan import learning  # here, because PyTorch need not be there
+
+    learning.train(digits).astype("<f4").tofile(path)
+
+
+def require_card():
+    """Raises LadderError without PyTorch or a GPU that it finds."""
+    if not find_spec("torch"):
+        raise LadderError("The generator is trained by PyTorch, which isn't here: install ladder[peers].")
+    import torch
+
+    if not torch.cuda.is_available():
+        raise LadderError("The generator is trained on a GPU, and PyTorch finds none: train where there is one.")

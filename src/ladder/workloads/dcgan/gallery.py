@@ -1,0 +1,26 @@
+"""A sheet of the pictures that a network draws from the workload's latents, all of the pool, none chosen."""
+
+import numpy as np
+
+from ladder.workloads.dcgan import exact, layout, network
+
+ROWS, COLUMNS = 4, network.POOL // 4
+
+
+def sheet(weights, channels=layout.FULL, seed=1):
+    """The pictures of the pool in ROWS x COLUMNS, uint8 (ROWS * 64, COLUMNS * 64, 3), of a network (count,).
+
+    The first latents are the upper row. Pictures are computed in float64 by the reference's code.
+    """
+    parts = layout.parts(weights.astype(np.float64), channels)
+    pictures = exact.generate(parts, network.latents(seed).astype(np.float64), exact.Exact())
+    side = layout.SIDE
+    tiles = pictures.reshape(ROWS, COLUMNS, side, side, layout.COLOURS).swapaxes(1, 2)
+    return ((tiles.reshape(ROWS * side, COLUMNS * side, layout.COLOURS) + 1) / 2 * 255).astype(np.uint8)
+
+
+def write(path, weights, channels=layout.FULL):
+    """Write the sheet of a network (count,) as PNG."""
+    from matplotlib.image import imsave  # here, because a training need not have it
+
+    imsave(path, sheet(weights, channels), format="png")

@@ -1,0 +1,76 @@
+"""Artefacts that are published: packed with their sha256, unpacked only if it fits."""
+
+import hashlib
+import lzma
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ladder.__main__ import main
+from ladder.catalogue import published
+from ladder.errors import LadderError
+
+FILE = "learned.bin"
+UNPACK = ["artefact", "dcgan", FILE, "--unpack", "--out", "results/data/dcgan/learned.bin"]
+
+
+@pytest.fixture
+def contents(tmp_path, monkeypatch):
+    """Numbers of 11 significant bits that are published below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(1).standard_normal(20_001).astype(np.float16).astype("<f4")
+    values.tofile("made.bin")
+    published.publish("dcgan", FILE, "made.bin")
+    return values.tobytes()
+
+
+def test_what_is_published_comes_back(contents):
+    assert published.packed("dcgan", FILE).stat().st_size < 0.55 * len(contents)
+    assert published.sum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
+    assert published.sum_of("dcgan", "pictures.png") is None
+    main(UNPACK)
+    assert Path(UNPACK[-1]).read_bytes() == contents
+    check = ["sha256sum", "--check", Path(published.FOLDER, "dcgan", "learned.bin.sha256").absolute()]
+    subprocess.run(check, cwd=Path(UNPACK[-1]).parent, check=True, capture_output=True)
+
+
+def torn(path, text):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def other(path, text):
+    path.write_bytes(lzma.compress(b"another network"))
+
+
+def without_sum(path, text):
+    text.unlink()
+
+
+def with_empty_sum(path, text):
+    text.write_text("\n")
+
+
+FAULTS = [
+    (torn, "can't be unpacked"),
+    (other, "has the sha256"),
+    (without_sum, "says nothing"),
+    (with_empty_sum, "says nothing"),
+]
+
+
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
+def test_what_does_not_fit_its_sum_is_not_unpacked(contents, capsys, fault, words):
+    fault(published.packed("dcgan", FILE), published.sum_path("dcgan", FILE))
+    assert published.sum_of("dcgan", FILE)
+    with pytest.raises(SystemExit):
+        main(UNPACK)
+    assert words in capsys.readouterr().err
+    assert not Path(UNPACK[-1]).exists()
+
+
+def test_what_is_not_published_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LadderError, match=r"nothing is published of dcgan/learned\.bin"):
+        published.unpack("dcgan", FILE, "x.bin")

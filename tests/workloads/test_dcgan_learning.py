@@ -1,0 +1,199 @@
+"""The generator that was trained: its training, its file, its pictures, and the cases that read it."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from test_dcgan import problem_of, sizes_of
+
+from ladder.catalogue import datasets, workloads
+from ladder.data import dataset
+from ladder.data.digits import write as write_digits
+from ladder.errors import LadderError
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import artefacts, exact, gallery, layout, network, reference
+
+needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+CHANNELS = 16
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """A folder of digits and the images for training."""
+    folder = tmp_path_factory.mktemp("digits")
+    write_digits(folder)
+    return folder, dataset.load(folder).train_images
+
+
+@pytest.fixture(scope="module")
+def learning():
+    """The module of the training, small and quick."""
+    learning = pytest.importorskip("ladder.workloads.dcgan.learning")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"BATCH": 8, "SETTLED": 64, "LEAST_SPREAD": 0.0}.items():
+            patch.setattr(learning, name, value)
+        yield learning
+
+
+def random_file(path):
+    """A file of a full network, and its numbers: none below 0, as variances must be."""
+    numbers = np.abs(np.random.default_rng(3).standard_normal(layout.count(512), np.float32))
+    numbers.astype("<f4").tofile(path)
+    return numbers
+
+
+@needs_torch
+def test_the_exported_network_is_the_generator(learning):
+    import torch
+
+    torch.manual_seed(2)
+    generator = learning.Generator(CHANNELS)
+    for weights in generator.parameters():  # far from each other, so that no two arrays can be mistaken
+        torch.nn.init.normal_(weights, 0.1, 0.3)
+    generator.settle(torch.randn(64, 100))
+    values = generator.network(CHANNELS)
+    latents = network.latents(1)
+    with torch.no_grad():
+        due = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
+    parts = layout.parts(values.astype(np.float64), CHANNELS)
+    found = exact.generate(parts, latents.astype(np.float64), exact.Exact())
+    assert np.abs(found).max() > 0.3
+    assert np.abs(found - due).max() < 1e-12
+    assert not (values.view(np.uint32) & 0x1FFF).any(), "more than 11 significant bits"
+
+
+@needs_torch
+def test_statistics_are_those_of_the_rounded_weights(learning):
+    import torch
+
+    torch.manual_seed(2)
+    generator, latents = learning.Generator(8), torch.randn(64, 100)
+    generator.settle(latents)
+    parts = layout.parts(generator.network(8).astype(np.float64), 8)
+    values = exact.project(parts, latents.double().numpy(), exact.Exact())
+    for index in range(4):
+        assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
+        assert np.allclose(parts[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
+        values = exact.transpose(parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact())
+
+
+@needs_torch
+def test_numbers_are_rounded_to_the_nearest_of_11_bits(learning):
+    import torch
+
+    values = np.random.default_rng(1).standard_normal(1000).astype(np.float32)
+    found = learning.rounded(torch.from_numpy(values)).numpy()
+    assert (np.abs(found - values) <= 2.0**-11 * np.abs(values)).all()
+    assert (found == values.astype(np.float16)).mean() > 0.99  # which rounds ties to even
+
+
+@needs_torch
+def test_digits_are_upright_coloured_and_in_the_range(learning, digits):
+    import torch
+
+    pictures = learning.coloured(torch.from_numpy(digits[1][:5])).numpy()
+    assert pictures.shape == (5, 3, 64, 64)
+    assert pictures.min() == -1
+    assert 0.5 < pictures.max() <= 1
+    bright = (pictures.max(axis=1) + 1) / 2
+    shrunk = bright[:, 4:-4, 4:-4].reshape(5, 28, 2, 28, 2).mean(axis=(2, 4))
+    for one, digit in zip(shrunk, digits[1], strict=False):
+        assert np.corrcoef(one.ravel(), digit.ravel())[0, 1] > 0.9
+
+
+@needs_torch
+def test_a_training_has_a_network_in_the_end(learning, digits, capsys):
+    found = learning.train(digits[1], 8, steps=3, device="cpu")
+    assert found.shape == (layout.count(8),)
+    assert np.isfinite(found).all()
+    assert "step 3 of 3" in capsys.readouterr().err
+    assert (found == learning.train(digits[1], 8, steps=3, device="cpu")).all(), "another network from the same seed"
+
+
+@needs_torch
+@pytest.mark.parametrize("faulty", ["one picture", "not a number"])
+def test_a_collapsed_generator_is_refused(learning, digits, faulty, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(learning, "LEAST_SPREAD", 0.5)
+    pictures = learning.coloured(torch.from_numpy(digits[1][:16]))
+    value = 0.3 if faulty == "one picture" else torch.nan
+    learning.require_varied(lambda latents: pictures, None, pictures)
+    with pytest.raises(LadderError, match="collapsed"):
+        learning.require_varied(lambda latents: torch.full_like(pictures, value), None, pictures)
+
+
+@needs_torch
+def test_a_training_without_a_card_is_a_sentence(digits, tmp_path):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a card")
+    with pytest.raises(LadderError, match="trained on a GPU"):
+        datasets.make("dcgan", "learned.bin", tmp_path / "learned.bin", digits[0])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_training_without_pytorch_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(artefacts, "find_spec", lambda name: None)
+    with pytest.raises(LadderError, match="PyTorch, which isn't here"):
+        artefacts.require_card()
+
+
+def test_trained_weights_are_an_artefact_of_one_size():
+    sizes = sizes_of(5, 512, weights="trained")
+    assert dcgan.data_set(sizes) == "dcgan/learned.bin"
+    assert datasets.files_of("dcgan", sizes) == ["results/data/dcgan/learned.bin"]
+    assert datasets.artefacts("dcgan")["learned.bin"] == "mnist"
+    assert dcgan.data_set(sizes_of(5)) is None
+    with pytest.raises(LadderError, match="channels=8 of dcgan with weights=trained must be 512"):
+        sizes_of(5, 8, weights="trained")
+
+
+def test_cases_read_the_trained_network(tmp_path):
+    numbers = random_file(tmp_path / "learned.bin")
+    data = datasets.load(dcgan, tmp_path / "learned.bin")
+    assert (data == numbers).all()
+    problem = problem_of(workloads.complete("dcgan", {"images": 2, "channels": 512}))
+    before = problem.network.copy()
+    dcgan.fill(problem.inputs, problem.sizes | {"weights": "trained"}, 0, data)
+    assert (problem.network == numbers).all()
+    assert (problem.network != before).any()
+
+
+def test_the_reference_draws_with_the_trained_network():
+    sizes = sizes_of(1, 8)
+    found = reference.compute(sizes | {"weights": "trained"}, network.random(8, 7))
+    assert (found["pictures"] == reference.compute(sizes | {"seed": 1}, None)["pictures"]).mean() < 0.1
+    assert set(found) == {"pictures", *(f"drift_{name}" for name in reference.PRECISIONS)}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), "has 20549131 bytes, which no network has"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"\0\0\0\0"), "has 20549136 bytes"),
+        (lambda path: np.full(layout.count(512), np.nan, "<f4").tofile(path), "infinite or not a number"),
+        (lambda path: np.zeros(layout.count(8), "<f4").tofile(path), "a network of 8 channels, where the trained one"),
+        (lambda path: path.unlink(), "can't be read: No such file"),
+    ],
+)
+def test_a_broken_network_is_a_sentence(tmp_path, change, words):
+    random_file(path := tmp_path / "learned.bin")
+    change(path)
+    with pytest.raises(LadderError, match=words):
+        datasets.load(dcgan, path)
+
+
+def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
+    weights = network.random(8, 1)
+    gallery.write(tmp_path / "pictures.png", weights, 8)
+    found = imread(tmp_path / "pictures.png")[..., :3] * 255
+    assert found.shape == (256, 1024, 3)
+    due = exact.generate(
+        layout.parts(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.Exact()
+    )
+    for row, column in [(0, 0), (1, 0), (0, 1), (3, 15)]:
+        tile = found[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]
+        assert np.abs(tile - ((due[16 * row + column] + 1) / 2 * 255 - 0.5)).max() < 0.51
