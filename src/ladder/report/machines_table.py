@@ -41,3 +41,14 @@ def software(found):
 def described(found):
     """The machines with measurements, and their descriptions."""
     return [(name, found.descriptions[name]) for name in found.machines() if name in found.descriptions]
+
+
+def named(host, card):
+    """Where a chapter's numbers were measured, from a Study each: `apart` is the card's machine if not the host's."""
+    cards = card.descriptions.get(card.subject, {}).get("gpus") or [{}]
+    name = cards[0].get("name")
+    return {
+        "host": code(host.subject) if host.subject else None,
+        "apart": code(card.subject) if card.subject and card.subject != host.subject else None,
+        "gpu": escape(name) if name else None,
+    }

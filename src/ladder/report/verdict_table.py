@@ -71,3 +71,9 @@ def numbers(found):
         for one in found
     )
     return {key: value for part in parts for key, value in part.items()}
+
+
+def numbers_of_groups(**groups):
+    """Each claim's verdict and ratio, and by group how many claims have which verdict, `tally/<group>`."""
+    tallies = {f"tally/{name}": tally(group) for name, group in groups.items()}
+    return numbers([one for group in groups.values() for one in group]) | tallies

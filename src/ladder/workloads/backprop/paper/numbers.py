@@ -1,7 +1,7 @@
 """The numbers of the chapter, about the machine or the two that it speaks of."""
 
-from ladder.report import ratios, study, verdict_table
-from ladder.report.latex import code, escape, number, percent, seconds
+from ladder.report import machines_table, ratios, study, verdict_table
+from ladder.report.latex import code, number, percent, seconds
 from ladder.report.phrases import Missing
 from ladder.report.rungs import MOST
 from ladder.workloads.backprop import cost
@@ -15,7 +15,7 @@ def numbers(found):
     host, card = query.chosen(found)
     groups = verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)
     parts = {
-        "machine": machine(host, card),
+        "machine": machines_table.named(host.found, card.found),
         "problem": problem(),
         "earlier": of_the_earlier_study(),
         "model": of_the_model(),
@@ -27,27 +27,9 @@ def numbers(found):
         "reading": reading(host),
         "varied": variations(host, card),
         "learning": time_to_error(host, card),
-        "verdicts": told(*groups),
+        "verdicts": verdict_table.numbers_of_groups(earlier=groups[0], rungs=groups[1]),
     }
     return {f"backprop/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
-
-
-def told(earlier, rungs):
-    """Each claim's verdict, and how many of either group have which."""
-    tallies = {name: verdict_table.tally(claims) for name, claims in (("earlier", earlier), ("rungs", rungs))}
-    return verdict_table.numbers([*earlier, *rungs]) | {f"tally/{name}": tally for name, tally in tallies.items()}
-
-
-def machine(host, card):
-    """Where the chapter's numbers were measured; `apart` names the card's machine if it isn't the host's."""
-    here, there = host.found.subject, card.found.subject
-    cards = card.found.descriptions.get(there, {}).get("gpus") or [{}]
-    name = cards[0].get("name")
-    return {
-        "host": code(here) if here else None,
-        "apart": code(there) if there and there != here else None,
-        "gpu": escape(name) if name else None,
-    }
 
 
 def problem():
