@@ -1,6 +1,7 @@
 """Artefacts that are published: packed with their sha256, unpacked only if it fits."""
 
 import hashlib
+import json
 import lzma
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from ladder.__main__ import main
 from ladder.catalogue import published
 from ladder.errors import LadderError
+from ladder.machine import revision
 
 FILE = "learned.bin"
 UNPACK = ["artefact", "dcgan", FILE, "--unpack", "--out", "results/data/dcgan/learned.bin"]
@@ -34,6 +36,9 @@ def test_what_is_published_comes_back(contents):
     assert Path(UNPACK[-1]).read_bytes() == contents
     check = ["sha256sum", "--check", Path(published.FOLDER, "dcgan", "learned.bin.sha256").absolute()]
     subprocess.run(check, cwd=Path(UNPACK[-1]).parent, check=True, capture_output=True)
+    about = json.loads(published.about_path("dcgan", FILE).read_text())
+    assert about["source"] == revision.current()
+    assert "numpy" in about["libraries"]
 
 
 def torn(path, text):

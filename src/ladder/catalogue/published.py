@@ -1,15 +1,18 @@
 """Artefacts that were published: made once, where a GPU was, and committed, compressed, with their sha256.
 
-    results/published/artefacts/<workload>/<file>.xz, and beside it <file>.sha256 as `sha256sum` writes and reads it
+    results/published/artefacts/<workload>/<file>.xz, and beside it <file>.sha256 as `sha256sum` writes and reads it,
+    and <file>.json, which says of what commit and by what cards and libraries it was made
 
 What is published is unpacked in place of being made.
 """
 
 import hashlib
+import json
 import lzma
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
 
 FOLDER = "results/published/artefacts"
@@ -25,6 +28,11 @@ def packed(workload, file):
 def sum_path(workload, file):
     """The path of its sha256."""
     return Path(FOLDER, workload, f"{file}.sha256")
+
+
+def about_path(workload, file):
+    """The path of what is said of its making."""
+    return Path(FOLDER, workload, f"{file}.json")
 
 
 def sum_of(workload, file):
@@ -55,7 +63,10 @@ def unpack(workload, file, out):
 
 
 def publish(workload, file, path):
-    """Publish the artefact that lies at a path, in place of what was published."""
+    """Publish the artefact that lies at a path and was made here, in place of what was published."""
     contents = Path(path).read_bytes()
     write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
     write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
+    cards = [card["name"] for card in nvidia.gpus()]
+    about = {"source": revision.current(), "cards": cards, "libraries": description.versions()}
+    write_atomically(about_path(workload, file), json.dumps(about, indent=1) + "\n")
