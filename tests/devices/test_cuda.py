@@ -254,21 +254,33 @@ def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
             cuda.require_finished(run)
 
 
-def test_energy_is_counted_between_changes_of_the_counter(monkeypatch):
-    """The counter counts 3 J a run and changes with every fourth; runs come in pairs."""
-    runs = []
-    monkeypatch.setattr(nvidia, "energy", lambda uuid: 100.0 + 12 * (len(runs) // 4))
-    monkeypatch.setattr(cuda.card, "name", lambda: "GPU-1")
+@pytest.fixture
+def seen(monkeypatch):
+    """A function that makes so many cards to be seen, by their names."""
+
+    def see(count):
+        monkeypatch.setattr(cuda.card, "numbers", lambda: range(count))
+        monkeypatch.setattr(cuda.card, "name", lambda number: f"GPU-{number}")
+
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    see(1)
+    return see
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, count, monkeypatch):
+    """A counter counts 3 J a run and changes with every fourth; runs come in pairs."""
+    runs = []
+    seen(count)
+    monkeypatch.setattr(nvidia, "energy", lambda uuid: 100.0 + 12 * (len(runs) // 4))
     monkeypatch.setattr(cuda, "REPEATS", 0.05)
-    assert cuda.energy(lambda: runs.append(1), timed=lambda run: 0.01) == {"joules": 3.0}
+    assert cuda.energy(lambda: runs.append(1), timed=lambda run: 0.01) == {"joules": 3.0 * count}
     assert len(runs) >= 8
 
 
-def test_without_a_counter_there_is_no_energy(monkeypatch):
-    monkeypatch.setattr(cuda.card, "name", lambda: "GPU-1")
-    monkeypatch.setattr(cuda, "synchronize", lambda: None)
-    monkeypatch.setattr(nvidia, "energy", lambda uuid: None)
+def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
+    seen(2)
+    monkeypatch.setattr(nvidia, "energy", {"GPU-0": 5.0, "GPU-1": None}.get)
     assert cuda.energy(lambda: None) == {}
     monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
     monkeypatch.setattr(cuda, "PATIENCE", 0.01)

@@ -439,9 +439,8 @@ def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of
     from ladder.devices import mpi_cuda
 
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 3))
-    monkeypatch.setattr(mpi_cuda.card, "name", lambda: "GPU-0")
+    monkeypatch.setattr(mpi_cuda.card, "energy", lambda: counter)
     monkeypatch.setattr(mpi_cuda.cuda, "energy", lambda run, timed, same: of_one)
-    monkeypatch.setattr(nvidia, "energy", lambda uuid: counter)
     assert mpi_cuda.energy(None) == found
 
 

@@ -133,7 +133,7 @@ cuda = SimpleNamespace(
     ),
     Stream=new_stream,
     get_current_stream=current_stream,
-    Device=lambda: SimpleNamespace(id=0, use=lambda: None, compute_capability="90", synchronize=synchronize),
+    Device=lambda number=0: SimpleNamespace(id=0, use=lambda: None, compute_capability="90", synchronize=synchronize),
     Event=Event,
     get_elapsed_time=lambda start, end: 1e3 * (end.seconds - start.seconds),
 )

@@ -1,4 +1,4 @@
-"""The NVIDIA GPU that a process works on, through CuPy."""
+"""The NVIDIA GPUs that a process works on, through CuPy: those that it sees, of which one is current."""
 
 import functools
 import uuid
@@ -40,12 +40,26 @@ def require_card():
     raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
 
 
+@functools.cache
+def numbers():
+    """The numbers of the cards that this process sees."""
+    return range(load_cupy().cuda.runtime.getDeviceCount())
+
+
 def synchronize():
-    """Wait until the GPU has finished all work given to it."""
-    load_cupy().cuda.Device().synchronize()
+    """Wait until all cards have finished all work given to them."""
+    for number in numbers():
+        load_cupy().cuda.Device(number).synchronize()
 
 
-def name():
-    """The card's UUID as the driver's tools write it, GPU-..."""
+def name(number=None):
+    """The UUID of a card, by default the current one, as the driver's tools write it, GPU-..."""
     cupy = load_cupy()
-    return f"GPU-{uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)['uuid'])}"
+    number = cupy.cuda.Device().id if number is None else number
+    return f"GPU-{uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(number)['uuid'])}"
+
+
+def energy():
+    """The energy in J that all cards have taken since their drivers were loaded; None where one doesn't count it."""
+    counted = [nvidia.energy(name(number)) for number in numbers()]
+    return None if None in counted else sum(counted)

@@ -204,17 +204,16 @@ def state_at_work(uuid):
 
 
 def energy(run, timed=stopwatch, same=broadcast):
-    """{"joules": energy of a run} by the card's counter, over repeats of at least a second; empty without a counter.
+    """{"joules": energy of a run} by the counters of its cards, over repeats of at least a second; empty without one.
 
-    The runs follow each other with warm caches. The counter changes every few hundredths of a second: both readings are
+    The runs follow each other with warm caches. A counter changes every few hundredths of a second: both readings are
     taken right after a change. `timed` and `same` are as in `state`.
     """
-    counter = functools.partial(nvidia.energy, card.name())
-    if counter() is None:
+    if card.energy() is None:
         return {}
     batch = same(max(1, round(BATCH / max(timed(run), 1e-6))))
-    begin, _ = repeated(run, batch, counter, 0.0, same)
-    end, runs = repeated(run, batch, counter, REPEATS, same)
+    begin, _ = repeated(run, batch, card.energy, 0.0, same)
+    end, runs = repeated(run, batch, card.energy, REPEATS, same)
     return {"joules": (end - begin) / runs} if None not in (begin, end) else {}
 
 

@@ -161,7 +161,7 @@ def require_threads(case_threads, runtime, found):
 def energy(run):
     """{"joules": energy of a run on all ranks' cards}; empty where one of them doesn't count it."""
     every = communicator().allgather
-    if not all(every(nvidia.energy(card.name()) is not None)):
+    if not all(every(card.energy() is not None)):
         return {}
     found = every(cuda.energy(run, stopwatch, broadcast))
     return {"joules": sum(one["joules"] for one in found)} if all(found) else {}
