@@ -120,7 +120,7 @@ def test_the_columns_of_the_tables(here, one):
     here.add(case_of(2), recorded=False)
     found = tables(here.plan())
     facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
-    assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds"]
+    assert list(found["samples"]) == [*OWN, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
     assert list(found["checks"]) == [*OWN, *SIZES, "process", "check", "error", "bound"]
     assert list(found["curves"]) == [*OWN, *SIZES, "process", *curve[0]]
     assert list(found["traces"]) == [*OWN, *SIZES, "process", "lane", "name", "start", "end"]
@@ -141,13 +141,14 @@ def test_the_columns_of_the_tables(here, one):
 
 def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(here):
     phases, slowed = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75}
-    here.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=slowed)
+    here.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=slowed, setup=3.0, first=0.5)
     here.add(case_of(2), samples=[1.0], state={"reasons": []})
     found = tables(here.plan())["samples"]
     whole = found[found["phase"] == "total"]
     assert whole["throttled"].tolist() == [True, True, False]
     assert whole["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
-    assert found[found["phase"] == "gather"]["joules"].isna().all()
+    assert whole["cold_start"].tolist()[:2] == [3.5, 3.5]
+    assert found[found["phase"] == "gather"][["joules", "cold_start"]].isna().all(axis=None)
 
 
 def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
@@ -156,7 +157,7 @@ def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):
     by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
     here.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
     found = tables(here.plan())["samples"]
-    assert list(found)[-2:] == ["seconds", "imbalance"]
+    assert list(found)[-2:] == ["cold_start", "imbalance"]
     told = found.dropna(subset="imbalance")
     assert told[["phase", "imbalance"]].values.tolist() == [
         ["compute", 2.0],

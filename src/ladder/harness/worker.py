@@ -98,9 +98,11 @@ def work(case, workload, variant, job):
         return found, points
 
     begin(0)
+    inputs_there = time.perf_counter()
     steps = Steps.of(variant.setup(problem, **case.tuning))
     run = steps.timed()
-    set_up = time.perf_counter() - began
+    in_order(steps.prepare)()
+    ready = time.perf_counter()
 
     checks, curve, first = [], [], None
     for round in range(workload.rounds(case.sizes)):
@@ -118,7 +120,7 @@ def work(case, workload, variant, job):
     # Timing repeats round 0; for a workload with state that means from the same state each time.
     begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
-    checked = time.perf_counter() - began
+    checked = time.perf_counter()
     reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
     samples = sample(device, run, flush, reset, job)
     state = device.state(run) | (device.energy(run) if job.energy else {})
@@ -130,9 +132,9 @@ def work(case, workload, variant, job):
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
-        "setup": set_up,
+        "setup": ready - inputs_there,
         "first": first,
-        "check": checked - set_up,
+        "check": checked - ready,
         "total": time.perf_counter() - began,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(check) for check in worst(checks)],

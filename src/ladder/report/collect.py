@@ -12,9 +12,11 @@ The case's own columns: machine (with " (published)" where it is), experiment, w
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
 writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
-held back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. Where there are ranks,
-`nodes` counts those that they ran on (what was published early lacks it), a phase's seconds are those of the slowest
-rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
+held back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. `cold_start` is a
+process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there; what was published
+early lacks it. Where there are ranks, `nodes` counts those that they ran on (what was published early lacks it, too), a
+phase's seconds are those of the slowest rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all
+take equally long.
 """
 
 import zlib
@@ -83,9 +85,11 @@ def rows_of(found, own):
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
             common["throttled"] = not THROTTLING.isdisjoint(reasons)
-        energy = {"joules": process["state"]["joules"]} if "joules" in process.get("state", {}) else {}
+        of_process = {"cold_start": process["setup"] + process["first"]}
+        if "joules" in process.get("state", {}):
+            of_process["joules"] = process["state"]["joules"]
         rows["samples"] += [
-            common | {"sample": index, "phase": "total", "seconds": seconds} | energy
+            common | {"sample": index, "phase": "total", "seconds": seconds} | of_process
             for index, seconds in enumerate(process["samples"])
         ]
         rows["samples"] += [
