@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ladder.devices import large
 from ladder.harness.validation import compare, random_sum_factor
 
 RUNGS = {
@@ -102,12 +103,17 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     checks = [compare("elements", out[chosen], spread(image[chosen], weights) + bias, bounds)]
     if not everything:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
-        due = spread(image, np.einsum("rsji,j->rsi", weights, signs)[:, :, None]) + bias @ signs
+        projected = np.einsum("rsji,j->rsi", weights, signs)[:, :, None]
         # The errors of k elements, and of sums of these on both sides.
-        summed = (each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True))
-        bounds = bound(image, *summed, precision)
-        bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out, axis=-1, keepdims=True)
-        checks.append(compare("channels projected", (out @ signs)[..., None], due, bounds))
+        summed = [each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True)]
+
+        def compared(part):
+            due = spread(image[part], projected) + bias @ signs
+            bounds = bound(image[part], *summed, precision)
+            bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
+            return compare("channels projected", (out[part] @ signs)[..., None], due, bounds)
+
+        checks += large.by_threads(compared, large.parts(len(image)))
     return checks, None
 
 
