@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import made_up_dcgan
 from ladder.errors import LadderError
 from ladder.harness import generation
 from ladder.report import break_even
@@ -209,7 +210,21 @@ def test_as_many_cards_are_taken_as_pay(images, most, cards):
     assert break_even.cards({}, images, most) == 1
 
 
+@pytest.mark.parametrize(("count", "images"), [(1, 1), (2, 407), (4, 349), (8, None)])
+def test_cards_pay_from_the_least_images_behind_which_they_always_do(count, images):
+    assert break_even.pays_from(TIMES | {4: {10: 3.6, 1000: 6.0}}, count) == images
+
+
+def test_the_times_are_those_of_the_tuning_that_draws():
+    frame = made_up_dcgan.tables()["dcgan_cards"]["samples"]
+    tuning = formats.VARIANTS["offload"][1]
+    found = break_even.times_of(frame[frame["variant"] == "home"], tuning)
+    assert set(found) == {1, 2}
+    assert found[1][5248] == pytest.approx(2 * found[2][5248], rel=0.02)
+    assert break_even.times_of(frame[frame["variant"] == "home"], tuning | {"batch": 7}) == {}
+
+
 def test_published_measurements_tell_how_long_cards_take():
-    found = break_even.measured("dcgan", "home", "NVIDIA H200")
-    assert 0 < found[1][5248] < 1
-    assert break_even.measured("dcgan", "home", "another card") == {}
+    found = break_even.measured("dcgan", *formats.VARIANTS["offload"], "NVIDIA H200")
+    assert 0 < found[2][5248] < found[1][5248] < 1
+    assert break_even.measured("dcgan", *formats.VARIANTS["offload"], "another card") == {}

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ladder.report import collect
+from ladder.records.case import Case
+from ladder.report import collect, study
+from ladder.statistics import claims
 
 NAMES = ["workload", "variant", "case", "process", "phase", "seconds", "images", "gpus"]
 
@@ -20,6 +22,16 @@ def cards(times, images, most):
     return min(sorted(known), key=known.get, default=1)
 
 
+def pays_from(times, count):
+    """The smallest number of images from which on so many cards pay; None if they don't at the most images."""
+    least = None
+    for images in range(max(times.get(count, {1: 0})), 0, -1):
+        if cards(times, images, count) != count:
+            break
+        least = images
+    return least
+
+
 def seconds_at(by_images, images):
     """The seconds for so many images."""
     there = sorted(by_images)
@@ -28,9 +40,13 @@ def seconds_at(by_images, images):
     return float(np.interp(images, there, [by_images[one] for one in there]))
 
 
-def measured(workload, variant, model, folder="results/published"):
-    """{cards: {images: seconds}} of a variant, the fastest case of each, from the machine with most on such a card."""
-    found = [times_of(path.parent, workload, variant) for path in machines(model, folder)]
+def measured(workload, variant, tuning, model, folder="results/published"):
+    """{cards: {images: seconds}} of a variant's tuning, from the machine with most cards of that model."""
+    found = []
+    for path in machines(model, folder):
+        frame = collect.read_csv(path.parent / "samples.csv.gz")
+        if set(NAMES) <= set(frame.columns):
+            found.append(times_of(study.where(frame, workload=workload, variant=variant, phase="total"), tuning))
     return max(found, key=len, default={})
 
 
@@ -42,14 +58,12 @@ def machines(model, folder):
             yield path
 
 
-def times_of(folder, workload, variant):
-    """{cards: {images: seconds}} of what one machine published."""
-    frame = collect.read_csv(folder / "samples.csv.gz")
-    if not set(NAMES) <= set(frame.columns):
-        return {}
-    frame = frame[(frame["workload"] == workload) & (frame["variant"] == variant) & (frame["phase"] == "total")]
-    medians = frame.groupby(["gpus", "images", "case"])["seconds"].median().groupby(["gpus", "images"]).min()
+def times_of(frame, tuning):
+    """{cards: {images: seconds}} of the timed calls of one variant, those of a tuning beside its number of cards."""
     found = {}
-    for (count, images), seconds in medians.items():
-        found.setdefault(int(count), {})[int(images)] = float(seconds)
+    for (workload, variant, slug), rows in frame.groupby(study.CASE):
+        case = Case.parse(workload, variant, slug)
+        if case.tuning == tuning | {"gpus": case.tuning.get("gpus")}:
+            seconds = claims.middle(study.processes(rows))
+            found.setdefault(case.tuning["gpus"], {})[case.sizes["images"]] = seconds
     return found

@@ -57,8 +57,7 @@ def cards(options, formats, images):
         return 0
     from ladder.report import break_even
 
-    variant, _ = formats.VARIANTS["offload"]
-    times = break_even.measured(options.workload, variant, there[0]["name"], options.published)
+    times = break_even.measured(options.workload, *formats.VARIANTS["offload"], there[0]["name"], options.published)
     return break_even.cards(times, images, len(there))
 
 
