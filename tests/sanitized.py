@@ -97,6 +97,12 @@ def of_dcgan():
     ):
         for pictures in ("float32", "uint8"):
             yield case("dcgan", "cuda", tuning, images=5, channels=8, pictures=pictures)
+    for tuning in (
+        {"batch": 2, "graph": "on"},
+        {"batch": 2, "memory": "staged", "streams": 1},
+        {"batch": 2, "memory": "pageable", "copies": "after"},
+    ):
+        yield case("dcgan", "home", tuning, images=5, channels=8)
 
 
 def of_descent(own):
