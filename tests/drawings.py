@@ -18,7 +18,8 @@ PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", 
 COPIES = {"to device": 2e-4, "to host": 1e-5}
 ON_RANKS = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s of one thread
-RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_tiled": 2.5e4, "cuda_mma": 5e4, "cublas": 5.5e4}
+RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_columns": 1e4, "cuda_tiled": 2.5e4}
+RATES |= {"cuda_mma": 5e4, "cublas": 5.5e4}
 
 CURVES = {
     "mlp": [

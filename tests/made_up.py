@@ -14,11 +14,13 @@ from ladder.report.study import Study
 THREADS = (1, 2, 4, 6, 12, 24)
 SPEED = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0, "c_openmp": 1.0}
 SPEED |= {"numpy_loop": 12.0, "pytorch": 11.0}
-GPU_SPEED = {"cuda_naive": 1.0, "cuda_shared": 1.5, "cuda_tiled": 10.0, "cuda_mma": 20.0, "cublas": 22.0}
+GPU_SPEED = {"cuda_naive": 1.0, "cuda_shared": 1.5, "cuda_columns": 3.0, "cuda_tiled": 10.0, "cuda_mma": 20.0}
+GPU_SPEED |= {"cublas": 22.0}
 MIXED_SPEED = {"default": 1.0, "tf32": 6.0, "float16": 8.0, "bfloat16": 8.0, "tf32x3": 2.0}
 GPU_TUNINGS = {
     "cuda_naive": [{"block": 16}],
     "cuda_shared": [{"block": 8}, {"block": 16}],
+    "cuda_columns": [{"bm": 16, "bn": 64, "bk": 16}],
     "cuda_tiled": [{"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1}],
     "cuda_mma": [{"bm": 128, "bn": 128, "bk": 16, "wm": 64, "wn": 32, "stages": 3, "splitk": 1}],
     "cublas": [{"math": "default"}],

@@ -43,6 +43,8 @@ CHOICES_OF_BACKPROP = {
         {"tables": "readonly", "error": "emulated", "block": 32},
     ),
 }
+# Those of `gemm` whose products others may take, on a GPU.
+PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas")
 SHAPES_OF_IMAGES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
@@ -73,14 +75,16 @@ def cases(own=False):
 
     yield from of_descent(own)
     yield from of_backprop()
-    yield from of_tconv()
+    yield from of_tconv(own)
     yield from of_dcgan()
 
 
-def of_tconv():
-    """Every arithmetic of every tiling."""
+def of_tconv(own):
+    """Every arithmetic of every tiling; every product of matrices, in blocks of which the last isn't full."""
     for name in on_gpu("tconv", own=True):  # PyTorch's are not ours to judge
         maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if name.endswith("mma") else [{}]
+        if "product" in workloads.tunings("tconv", name):
+            maths = [{"product": product, "block": 2} for product in PRODUCTS if not own or product != "cublas"]
         for dtype, math, (images, h, c, k) in itertools.product(DTYPES, maths, SHAPES_OF_IMAGES):
             for tiling in binaries.choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
@@ -92,6 +96,7 @@ def of_dcgan():
     for tuning in (
         {"batch": 2},
         {"batch": 2, "epilogue": "separate", "last": "cuda_parity"},
+        {"batch": 2, "epilogue": "separate", "first": "cuda_im2col", "last": "cuda_col2im", "product": "cuda_columns"},
         {"batch": 2, "first": "cuda_implicit_mma", "last": "cuda_window_mma", "math": "float16"},
         {"batch": 2, "first": "cuda_implicit_wgmma", "last": "cuda_window", "math": "tf32", "epilogue": "folded"},
     ):

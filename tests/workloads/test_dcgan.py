@@ -5,12 +5,13 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from test_tconv import defined, rounded
+from test_tconv import defined, emulated, rounded
 
+import elementary
 import sanitized
 from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import host
+from ladder.devices import cuda, host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -58,7 +59,8 @@ def failed(problem, round=0, precision="float32"):
 
 
 def run(problem, variant="host", **tuning):
-    steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, threads=2, **tuning))
+    tuning |= {"threads": 2} if "threads" in workloads.tunings("dcgan", variant) else {}
+    steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, **tuning))
     in_order([*steps.prepare, *steps.run])()
 
 
@@ -213,6 +215,7 @@ def test_another_rounds_pictures_are_noticed():
 
 
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
+COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 ON_CARD = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
@@ -221,6 +224,10 @@ ON_CARD = {
     "naive": {"first": "cuda_naive", "split": 4, "batch": 16},
     "2 + 2": {"last": "cuda_parity", "split": 2, "batch": 16},
     "4 + 0": {"split": 4, "batch": 16},
+    "the earlier study's": {"first": "cuda_im2col", "last": "cuda_parity", "batch": 16} | COLUMNS,
+    "gathered, 4 + 0": {"first": "cuda_im2col", "split": 4, "batch": 16, "product": "cublas"},
+    "added up": {"first": "cuda_col2im", "split": 4, "batch": 101, "product": "cuda_tiled"},
+    "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
     "TF32 by warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "tf32", "batch": 16},
     "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
@@ -254,6 +261,17 @@ def drawn_on_a_card(variant, sizes, tuning):
     return True
 
 
+@elementary.needs_compiler
+@pytest.mark.parametrize("epilogue", ["separate", "fused"])
+def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
+    for name, other in {"kernel": emulated(), "empty": host.empty, "multiprocessors": lambda: 1}.items():
+        monkeypatch.setattr(cuda, name, other)
+    problem = problem_of(sizes_of(3))
+    how = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
+    run(problem, "cuda", epilogue=epilogue, **how)
+    assert not failed(problem)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("channels", [8, 64])
 @pytest.mark.parametrize("images", IMAGES)
@@ -263,7 +281,7 @@ def test_every_way_is_right_on_a_card(way, images, channels):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("way", ["batches that end within", "2 + 2", "TF32", "float16"])
+@pytest.mark.parametrize("way", ["batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16"])
 def test_larger_networks_are_right_on_a_card(way):
     assert drawn_on_a_card("cuda", sizes_of(101, 512), ON_CARD[way])
 

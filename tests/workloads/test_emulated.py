@@ -29,15 +29,17 @@ SHAPES = [(1, 1, 1), (1, 17, 5), (17, 1, 9), (5, 3, 65), (20, 36, 8), (33, 66, 1
 TILINGS = [
     ("cuda_naive", "float64", {"block": 8}),
     ("cuda_shared", "float64", {"block": 8}),
+    ("cuda_columns", "float64", {"bm": 8, "bn": 32, "bk": 8}),
+    ("cuda_columns", "float32", {"bm": 16, "bn": 64, "bk": 16}),
     ("cuda_tiled", "float64", {"bm": 16, "bn": 32, "bk": 16, "tm": 4, "tn": 2, "splitk": 1}),
     ("cuda_tiled", "float32", {"bm": 32, "bn": 64, "bk": 8, "tm": 8, "tn": 4, "splitk": 2}),
     ("cuda_mma", "float64", {"bm": 32, "bn": 32, "bk": 32, "wm": 16, "wn": 16, "stages": 3, "splitk": 1}),
     ("cuda_mma", "float64", {"bm": 32, "bn": 64, "bk": 16, "wm": 32, "wn": 32, "stages": 2, "splitk": 2}),
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
-TILED, MMA, FLOAT32_MMA = 2, 4, 6
+COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8
 # Other tilings of a source are left to the slow tests.
-SLOW = (3, 4, 5)
+SLOW = (3, 5, 6, 7)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,6 +145,7 @@ FAULTS = {
     "a fragment's halves exchanged": (FLOAT32_MMA, {"h % 2 * 8, p + h / 2 * 4": "h / 2 * 8, p + h % 2 * 4"}),
     "a wait for too few copies": (MMA, {"wait_for_groups<STAGES - 2>": "wait_for_groups<STAGES - 1>"}),
     "a barrier missing": (TILED, {"__syncthreads();\n    if (tile": "if (tile"}),
+    "a barrier between columns missing": (COLUMNS, {"__syncthreads();\n": ""}),
 }
 
 

@@ -35,6 +35,7 @@ def values(measured):
 
 def test_the_rungs_are_compared_by_their_times(values):
     assert values["gemm/gpu/float64/cuda_shared/against/cuda_naive"].startswith("is \\num{1.50} times as fast")
+    assert values["gemm/gpu/float64/cuda_columns/against/cuda_shared"].startswith("is \\num{2.00} times as fast")
     assert values["gemm/gpu/float64/cuda_mma/against/cublas"].startswith("takes \\num{1.10} times as long")
     assert values["mlp/gpu/float64/product"] == code("cublas")
     assert values["mlp/gpu/float64/against/eager"].startswith("is \\num{22")

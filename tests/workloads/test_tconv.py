@@ -4,6 +4,7 @@ import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import sanitized
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.devices import cuda, host
+from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -36,6 +38,10 @@ EMULATED = (
     pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
     ("cuda_parity", "float32", SMALL_BLOCKS),
     pytest.param("cuda_parity", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
+    ("cuda_im2col", "float32", {"product": "cuda_columns", "block": 2}),
+    pytest.param("cuda_im2col", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
+    ("cuda_col2im", "float32", {"product": "cuda_columns", "block": 2}),
+    pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", TILE),
     ("cuda_implicit", "float32", NARROW),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
@@ -164,36 +170,109 @@ def test_every_element_of_a_large_result_takes_part():
 
 
 KERNELS = {
+    "cuda_im2col": ("gather", "add_bias"),
+    "cuda_col2im": ("add_up",),
     "cuda_implicit_mma": ("tf32_to_float32", "tf32_operands", "bfloat16_to_float32", "bfloat16_operands"),
     "cuda_window": ("to1", "to2", "to3", "to4"),
     "cuda_window_mma": ("tf32", "tf32_operands", "bfloat16", "bfloat16_operands"),
 }
+KERNELS |= {f"cuda_{name}": ("gemm_nn", "gemm_tn", "gemm_nt") for name in ("shared", "columns")}
+KERNELS["cuda"] = ("to_float32",)  # of `dcgan`
 
 
 @cache
-def kernels(variant, dtype, dynamic, **tuning):
+def kernels(workload, variant, dtype, dynamic, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
         defined = elementary.named(KERNELS.get(variant, ("convolve",)), dynamic)
-        return elementary.Kernels(Path(folder), "named.cpp", "tconv", variant, dtype, defined, **tuning)
+        return elementary.Kernels(Path(folder), "named.cpp", workload, variant, dtype, defined, **tuning)
+
+
+def emulated(dynamic=0):
+    """What takes the place of `cuda.kernel`; `dynamic` are the bytes of shared memory that convolutions ask for."""
+
+    def kernel(workload, variant, name, dtype, **tuning):
+        shared = dynamic if workload == "tconv" else 0
+        return kernels(workload, variant, dtype, shared, **tuning).get(workload, variant, name, dtype, **tuning)
+
+    return kernel
 
 
 @elementary.needs_compiler
 @pytest.mark.parametrize(("variant", "dtype", "tuning"), EMULATED)
 def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
-    macros = {name: value for name, value in tuning.items() if name != "math"}
+    macros = {name: value for name, value in tuning.items() if isinstance(value, int)}
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     for shape in SHAPES:
         problem = problem_of(shape, dtype)
         case = Case("tconv", variant, problem.sizes, tuning)
         if workloads.beyond_limits(case):
             continue
-        dynamic = module.geometry(problem.sizes, **macros)[2]
-        monkeypatch.setattr(cuda, "kernel", kernels(variant, dtype, dynamic, **macros).get)
+        dynamic = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
+        monkeypatch.setattr(cuda, "kernel", emulated(dynamic))
         steps = Steps.of(module.setup(problem, **tuning))
         in_order([*steps.prepare, *steps.run])()
         assert failed(problem, workloads.precision(case)) == set(), shape
+
+
+BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
+
+
+@elementary.needs_compiler
+@pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
+@pytest.mark.parametrize("variant", BY_PRODUCTS)
+def test_layers_by_products_apply_the_activation(monkeypatch, variant, activation):
+    """In blocks of two, of as many images as come."""
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
+    monkeypatch.setattr(cuda, "kernel", emulated())
+    module, problem = workloads.load_variant("tconv", variant), problem_of((5, 2, 9, 4))
+    layer = module.layer(problem, activation=activation, product="cuda_columns", block=2)
+    for _, step in layer.prepare:
+        step()
+    layer.run(problem.image[:3], problem.out[:3])
+    due = defined(problem.image[:3], problem.filter, problem.bias)
+    due = {"none": due, "relu": np.maximum(due, 0), "tanh": np.tanh(due)}[activation]
+    np.testing.assert_allclose(problem.out[:3], due, atol=1e-4)
+    assert np.isnan(problem.out[3:]).all()
+
+
+@pytest.mark.parametrize("variant", BY_PRODUCTS)
+def test_a_matrix_beyond_the_cards_memory_is_a_sentence(variant):
+    def empty(shape, dtype):
+        raise MemoryError("Out of memory")
+
+    problem = problem_of((3, 2, 4, 1))
+    problem.device = SimpleNamespace(empty=empty)
+    size = {"cuda_im2col": 2 * 16 * 100 * 4, "cuda_col2im": 2 * 4 * 25 * 4}[variant]
+    with pytest.raises(LadderError, match=rf"matrix of 2 images takes {size} bytes.* lower `block`"):
+        workloads.load_variant("tconv", variant).setup(problem, product="cuda_columns", block=2)
+
+
+@pytest.mark.parametrize("variant", BY_PRODUCTS)
+def test_a_variant_of_gemm_without_products_for_others_is_a_sentence(variant):
+    with pytest.raises(LadderError, match="gemm/cublas_mixed has no `product`"):
+        workloads.load_variant("tconv", variant).setup(problem_of((1, 1, 1, 1)), product="cublas_mixed")
+
+
+@pytest.mark.parametrize("variant", BY_PRODUCTS)
+def test_blocks_are_timed_by_phase(monkeypatch, variant):
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
+    monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
+    module = workloads.load_variant("tconv", variant)
+    steps = module.setup(problem_of((5, 1, 1, 1)), product="cuda_columns", block=2)
+    phases = {"cuda_im2col": ["gather", "product", "bias"], "cuda_col2im": ["product", "add up"]}[variant]
+    assert [name for name, _ in steps.run] == 3 * phases
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [*SHAPES, LARGE])
+@pytest.mark.parametrize("product", sanitized.PRODUCTS)
+@pytest.mark.parametrize("variant", BY_PRODUCTS)
+def test_products_of_matrices_are_right_on_a_gpu(variant, product, shape, dtype):
+    for block in ({}, {"block": 1}, {"block": 2}):
+        is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), {"product": product} | block))
 
 
 @pytest.mark.gpu

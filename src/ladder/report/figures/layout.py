@@ -7,12 +7,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ladder.report.figures.looks import look
-from ladder.report.figures.theme import DARK, WIDTH
+from ladder.report.figures.theme import DARK, TALLEST, WIDTH
 
 
 def new(height):
-    """An empty figure of the text's width; height in inches."""
-    return Figure(figsize=(WIDTH, height), layout="constrained")
+    """An empty figure of the text's width; height in inches, at most TALLEST: what is more moves closer."""
+    return Figure(figsize=(WIDTH, min(height, TALLEST)), layout="constrained")
 
 
 def blank(axes, sentence):

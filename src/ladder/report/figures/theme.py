@@ -6,6 +6,7 @@ import sys
 import matplotlib
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
+TALLEST = 9.5  # inches, what such a page has above a caption
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
 SMALL = 7  # points: nothing is printed smaller
 # What seaborn imports where it is installed, and no figure uses: half of the time that drawing one takes.

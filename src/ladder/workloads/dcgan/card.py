@@ -16,10 +16,14 @@ BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
 
 
 class Works:
-    """What works for a Generator on the card that is current; `math` is that of layers which read operands."""
+    """What works for a Generator on the card that is current; `math` is that of layers which read operands.
+
+    `product` is the variant of `gemm` of the projection, and of the layers that are products of its.
+    """
 
     def __init__(self, channels, batch, math, product):
         self.math = "tf32" if math == "default" else math
+        self.product = product
         self.multiply = workloads.load_variant("gemm", product).product("nn")
         self.products = cuda.empty((batch, layout.FIRST**2 * channels), "float32")
 
@@ -46,6 +50,8 @@ class Works:
         return operands.empty(cuda, shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
 
     def layer(self, variant, problem, following, fused):
+        if "product" in getattr(variant, "USES", {}):
+            return variant.layer(problem, product=self.product, **fused)
         if not reads_operands(variant):
             return variant.layer(problem, **fused)
         result = {"result": "operands"} if fused and following is not None and reads_operands(following) else {}

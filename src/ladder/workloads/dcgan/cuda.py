@@ -1,8 +1,9 @@
 """The generator on one card, latents and pictures in its memory; its layers are those of any CUDA variants of `tconv`.
 
-The projection is a product of `gemm`; what follows it, and what a layer doesn't do itself, is a pass of its own. Layers
-that read the operands of tensor cores get them from the pass or the layer before. With `graph` all batches are one CUDA
-graph. Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
+The projection is a product of `gemm`, and so are layers by a variant that takes one; what follows it, and what a layer
+doesn't do itself, is a pass of its own. Layers that read the operands of tensor cores get them from the pass or the
+layer before. With `graph` all batches are one CUDA graph. Bound by the multiply-adds of the transposed convolutions
+where batches are large, by launches where small.
 """
 
 from functools import partial

@@ -26,6 +26,7 @@ RUNGS = {
     "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
     "cuda_naive": "a thread per element of the result, operands straight from global memory",
     "cuda_shared": "square tiles of the operands in shared memory",
+    "cuda_columns": "a column of a tile for every thread, one operand in shared memory and one in a register",
     "cuda_tiled": "tiles in shared memory, smaller tiles of them in registers",
     "cuda_mma": "tiles for the tensor cores, several of them under way",
     "cublas": "cuBLAS, with its own choice of kernels",

@@ -24,6 +24,8 @@ RUNGS = {
     "tuned": "products of exact size in tiles of registers, pixels read where they lie",
     "cuda_naive": "a thread per element of the result, with the branch",
     "cuda_parity": "the same, with loops that start at the right parity",
+    "cuda_im2col": "a product with the image's surroundings of every place, gathered to a matrix with all zeros",
+    "cuda_col2im": "a product with all 25 rows of the filter, whose results are added up where they overlap",
     "cuda_implicit": "products over images, place by place, whose gathered matrix is never written",
     "cuda_implicit_mma": "the same on tensor cores",
     "cuda_implicit_wgmma": "on tensor cores that read shared memory, while the next tiles are copied",

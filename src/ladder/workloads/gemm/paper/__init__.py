@@ -10,6 +10,7 @@ LOOKS = {
     "blas": ("BLAS", "blue", "D", (1, 1)),
     "cuda_naive": ("CUDA naive", "red", "*", ""),
     "cuda_shared": ("CUDA shared memory", "orange", "d", ""),
+    "cuda_columns": ("CUDA columns", "indigo", (10, 0, 0), ""),
     "cuda_tiled": ("CUDA register tiles", "green", "8", ""),
     "cuda_mma": ("CUDA tensor cores", "pink", "H", ""),
     "cublas": ("cuBLAS", "blue", "p", ""),

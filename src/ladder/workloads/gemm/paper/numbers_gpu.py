@@ -9,11 +9,12 @@ from ladder.workloads.fma.paper.numbers import multiply_adds
 from ladder.workloads.gemm.paper import mixed
 from ladder.workloads.gemm.paper.card import DTYPES, SQUARE, on_card
 
-RUNGS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
+RUNGS = ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas")
 HALF = 0.5  # "shared memory more than halves the naive kernel's time"
 TRANSFERS = ("to device", "to host")
 AGAINST = {
     "cuda_shared": ("cuda_naive",),
+    "cuda_columns": ("cuda_shared",),
     "cuda_tiled": ("cuda_shared", "cublas"),
     "cuda_mma": ("cuda_tiled", "cublas"),
 }

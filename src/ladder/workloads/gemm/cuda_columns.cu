@@ -1,0 +1,86 @@
+// A thread owns a column of a block's tile and keeps its BM sums in registers. A tile of op(A), BM x BK, lies
+// transposed in shared memory; an element of op(B) comes from global memory to a register and meets BM elements of a
+// column of that tile, which all threads read at once, in vectors: one operand of every FMA is a register.
+//
+// While a tile is multiplied, the next one is copied, asynchronously and into the other of two buffers; an element of
+// op(B) makes room for the one that is BK further as soon as it has met its column.
+//
+// Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
+#include "operands.cuh"
+#include "ptx.cuh"
+#include "vector.cuh"
+
+constexpr int A_ROW = BM / V + 1;  // vectors: one more than needed, so that transposing meets more banks
+constexpr int KEPT = (BM + BK) * sizeof(REAL) / 4;  // registers of a thread for its sums and its elements of op(B)
+
+static_assert(BM % V == 0 && BK % V == 0, "BM and BK must be multiples of 16 bytes: 4 for float32, 2 for float64.");
+static_assert(BM * BK % BN == 0, "The BN threads must share the BM x BK elements of a tile evenly.");
+static_assert(BN <= 1024, "A block has at most 1024 threads: lower BN.");
+static_assert(KEPT <= 160, "A thread's sums and elements of B don't fit in its registers: lower BM or BK.");
+static_assert(2 * BK * A_ROW <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM or BK.");
+
+// Elements p to p + V - 1 of column j of op(B), zeros beyond; `wide` says that a row of B begins with a whole vector.
+template <Form form>
+__device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
+  Vector found = {};
+  if (form == Form::nt && wide) {
+    if (j < n && p < k) found = *reinterpret_cast<const Vector *>(b + b_index<form>(p, j, n, k));
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v)
+      if (j < n && p + v < k) found.of[v] = b[b_index<form>(p + v, j, n, k)];
+  }
+  return found;
+}
+
+template <Form form>
+__device__ __forceinline__ void product(GEMM_ARGUMENTS) {
+  __shared__ Vector tiles[2][BK][A_ROW];  // [buffer][p][row of the result]
+  const int top = blockIdx.y * BM, j = blockIdx.x * BN + threadIdx.x;
+  const bool wide = k % V == 0 && reinterpret_cast<size_t>(b) % sizeof(Vector) == 0;
+
+  auto load_tile = [&](int start) {
+#pragma unroll
+    for (int e = threadIdx.x; e < BM * BK; e += BN) {
+      // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
+      const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
+      copy<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].of[i % V], a + a_index<form>(top + i, start + p, m, k),
+                         top + i < m && start + p < k);
+    }
+  };
+
+  Vector of_b[BK / V];
+  load_tile(0);
+#pragma unroll
+  for (int q = 0; q < BK / V; ++q) of_b[q] = column_of<form>(b, q * V, j, n, k, wide);
+  REAL sums[BM] = {};
+  for (int start = 0; start < k; start += BK) {
+    wait_for_copies();
+    // After this barrier the tile is whole, and nobody reads the other buffer any more.
+    __syncthreads();
+    if (start + BK < k) load_tile(start + BK);
+    const Vector(*const tile)[A_ROW] = tiles[start / BK % 2];
+#pragma unroll
+    for (int q = 0; q < BK / V; ++q) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+#pragma unroll
+        for (int i = 0; i < BM / V; ++i) {
+          const Vector of_a = tile[q * V + v][i];
+#pragma unroll
+          for (int u = 0; u < V; ++u) sums[i * V + u] += of_a.of[u] * of_b[q].of[v];
+        }
+      of_b[q] = column_of<form>(b, start + BK + q * V, j, n, k, wide);
+    }
+  }
+
+  if (j >= n) return;
+#pragma unroll
+  for (int i = 0; i < BM; ++i) {
+    if (top + i >= m) return;
+    const size_t place = size_t(top + i) * n + j;
+    out[place] = c ? sums[i] + c[place] : sums[i];
+  }
+}
+
+GEMM_KERNELS(__launch_bounds__(BN))

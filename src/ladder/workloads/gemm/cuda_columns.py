@@ -1,0 +1,28 @@
+"""GEMM on the GPU with a column of a tile for every thread, whose sums and element of B stay in registers.
+
+A block works on `bm` x `bn` elements of the result in steps of `bk`, with `bn` threads. Of the operands A alone lies in
+shared memory: an element of B comes straight from global memory, and meets `bm` elements of A that are the same for all
+threads. Bound by shared memory: each FMA still asks it for one element, where `cuda_shared` asks for two.
+"""
+
+from ladder.workloads.gemm import launch
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_columns.cu"
+
+
+def geometry(sizes, bm, bn, bk):
+    """Grid, block, and bytes of dynamic shared memory."""
+    return launch.grid(sizes, bm, bn), (bn,), 0
+
+
+def product(form, bm=16, bn=64, bk=16):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+    return launch.product("cuda_columns", form, geometry, ({"bm": bm, "bn": bn, "bk": bk},))
+
+
+def setup(problem, *, bm: int = 16, bn: int = 64, bk: int = 16):
+    """The timed product, by blocks of `bm` x `bn` elements in steps of `bk`."""
+    return launch.setup(problem, product(problem.sizes["form"], bm, bn, bk))

@@ -1,0 +1,26 @@
+// What stands behind the product: each element of the result adds up what the pixels that hit it have left for it.
+#include "activation.cuh"
+
+constexpr int BLOCK = 256, TAPS = 5;
+
+// A row of an image's result for each block, from the products (pixels, 25 k).
+extern "C" __global__ void __launch_bounds__(BLOCK)
+add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int k,
+       int activation) {
+  const int y = blockIdx.x % (2 * h);
+  const REAL *const own = products + size_t(blockIdx.x / (2 * h)) * h * h * TAPS * TAPS * k;
+  REAL *const row = out + size_t(blockIdx.x) * 2 * h * k;
+  for (int at = threadIdx.x; at < 2 * h * k; at += BLOCK) {
+    const int x = at / k, channel = at % k;
+    REAL sum = bias[channel];
+    for (int r = (y + 1) % 2; r < TAPS && r <= y + 1; r += 2) {
+      const int down = (y + 1 - r) / 2;
+      if (down >= h) continue;
+      for (int s = (x + 1) % 2; s < TAPS && s <= x + 1; s += 2) {
+        const int right = (x + 1 - s) / 2;
+        if (right < h) sum += own[((size_t(down) * h + right) * TAPS * TAPS + r * TAPS + s) * k + channel];
+      }
+    }
+    row[at] = activated(sum, activation);
+  }
+}

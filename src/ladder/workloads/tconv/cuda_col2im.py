@@ -1,0 +1,53 @@
+"""The transposed convolution on the GPU as a product with the whole filter, whose results are added up: col2im.
+
+A pixel's channels times the filter's 25 k rows are what it adds to 25 pixels of the result, each of which adds up the
+4 to 9 that hit it. The product, of any CUDA variant of `gemm`, does 25 h^2 multiply-adds where (5 h - 3)^2 would do: no
+zeros are inserted, and those alone are in vain that fall beyond the result. Images are worked on `block` at a time.
+Bound by the product, and where input channels are few by the products' way to memory and back.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.mlp import products
+from ladder.workloads.tconv import TAPS, matrices
+from ladder.workloads.tconv.matrices import BLOCK, Blocks
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_col2im.cu"
+MACROS = ()
+USES = {"product": "gemm"}
+LIMITS = {"block": (1, 65535)}
+ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+
+
+def blocks(problem, activation, product, block):
+    """The Blocks of at most `block` images. Raises LadderError where the card has no memory for their products."""
+    h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
+    pixels, multiply = h * h, products.of(product)["nt"]
+    count, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)
+    weights = problem.filter.reshape(TAPS**2 * k, c)
+    add_up = cuda.kernel("tconv", "cuda_col2im", "add_up", dtype)
+    counts = np.int32(h), np.int32(k), np.int32(ACTIVATIONS.index(activation))
+
+    def steps(image, out):
+        rows = len(image) * pixels
+        own = matrix[:rows]
+        yield "product", partial(multiply, image.reshape(rows, c), weights, own)
+        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (own, problem.bias, out, *counts))
+
+    return Blocks(count, steps, dtype)
+
+
+def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):
+    """The Layer, by the products of that variant of `gemm`."""
+    return blocks(problem, activation, product, block).layer()
+
+
+def setup(problem, *, product: str = "cublas", block: int = 100):
+    """The timed convolution by phase."""
+    return blocks(problem, "none", product, block).timed(problem)

@@ -1,0 +1,62 @@
+"""The transposed convolution on the GPU as one product of matrices, of which one is gathered: im2col.
+
+Each row of the gathered matrix is what the filter lies on at one place of the result: 25 places of the image with zeros
+between its pixels and around them. The product, of any CUDA variant of `gemm`, does 100 h^2 multiply-adds where
+(5 h - 3)^2 would do, three in four by a zero. The matrix is 100 times as large as the image: `block` images are
+gathered at a time. Bound by the product, and where output channels are few by the matrix's way to memory and back.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from ladder.devices import cuda
+from ladder.workloads.mlp import products
+from ladder.workloads.tconv import TAPS, matrices
+from ladder.workloads.tconv.matrices import BLOCK, Blocks
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_im2col.cu"
+MACROS = ()
+USES = {"product": "gemm"}
+LIMITS = {"block": (1, 65535)}
+ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+BLOCKS_PER_MULTIPROCESSOR = 8
+
+
+def pack(weights, packed):
+    """Write a filter (5, 5, k, c) reversed to an array (25 c, k)."""
+    k, c = weights.shape[2:]
+    packed.reshape(TAPS, TAPS, c, k)[...] = weights[::-1, ::-1].swapaxes(2, 3)
+
+
+def blocks(problem, activation, product, block):
+    """The Blocks of at most `block` images. Raises LadderError where the card has no memory for their matrix."""
+    h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
+    places, multiply = 4 * h * h, products.of(product)["nn"]
+    count, matrix = matrices.empty(problem, block, places, TAPS**2 * c)
+    packed = problem.device.empty((TAPS**2 * c, k), dtype)
+    gather, add_bias = (cuda.kernel("tconv", "cuda_im2col", name, dtype) for name in ("gather", "add_bias"))
+    grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
+
+    def steps(image, out):
+        rows = len(image) * places
+        own, results = matrix[:rows], out.reshape(rows, k)
+        counts = np.int64(out.size), np.int32(k), np.int32(ACTIVATIONS.index(activation))
+        yield "gather", partial(gather, (rows,), (BLOCK,), (image, own, np.int32(h), np.int32(c)))
+        yield "product", partial(multiply, own, packed, results)
+        yield "bias", partial(add_bias, grid, (BLOCK,), (results, problem.bias, *counts))
+
+    return Blocks(count, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
+
+
+def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):
+    """The Layer, by the products of that variant of `gemm`."""
+    return blocks(problem, activation, product, block).layer()
+
+
+def setup(problem, *, product: str = "cublas", block: int = 100):
+    """The timed convolution by phase, and the packing of the filter before it."""
+    return blocks(problem, "none", product, block).timed(problem)

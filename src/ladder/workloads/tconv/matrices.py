@@ -1,0 +1,57 @@
+"""What the transposed convolutions by products of whole matrices share: blocks of images, and their matrix in memory.
+
+The products are those of any CUDA variant of `gemm`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ladder.errors import LadderError
+from ladder.harness.steps import Steps, in_order
+from ladder.workloads.tconv.layer import Layer
+
+BLOCK = 256  # threads, as in the sources
+
+
+class Blocks(NamedTuple):
+    """A layer that is done for at most `count` images at a time: `steps(image, out)` of these, as (phase, function).
+
+    `prepare` and `writes` are those of the Layer.
+    """
+
+    count: int
+    steps: Callable
+    writes: str
+    prepare: tuple = ()
+
+    def all_steps(self, image, out):
+        """The steps of all images, of a last block that isn't full too."""
+        for start in range(0, len(image), self.count):
+            some = slice(start, start + self.count)
+            yield from self.steps(image[some], out[some])
+
+    def layer(self):
+        """The Layer."""
+        return Layer(lambda image, out: in_order([*self.all_steps(image, out)])(), self.prepare, self.writes)
+
+    def timed(self, problem):
+        """The Steps of a case that is this layer alone."""
+        return Steps([*self.all_steps(problem.image, problem.out)], prepare=list(self.prepare))
+
+
+def empty(problem, block, rows, columns):
+    """How many images are in a block, at most `block`, and an array for their matrix, of so many `rows` an image.
+
+    Raises LadderError where the card's free memory doesn't hold it.
+    """
+    count, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
+    try:
+        return count, problem.device.empty((count * rows, columns), dtype)
+    except MemoryError:
+        size = count * rows * columns * dtype.itemsize
+        raise LadderError(
+            f"The matrix of {count} images takes {size} bytes, more than the card's memory has free: "
+            "lower `block`, or the images that come at once."
+        ) from None
