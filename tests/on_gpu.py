@@ -1,8 +1,9 @@
-"""`make test-gpu`: the tests that wait for a GPU, then every CUDA kernel under compute-sanitizer; a summary as a file.
+"""`make test-gpu`: the tests that wait for a GPU, and every CUDA kernel under compute-sanitizer; a summary as a file.
 
     python tests/on_gpu.py [--out results/tests-gpu.json]
 
-Ends with 0 when all was run and nothing was found. Without a GPU, one sentence and 1.
+All run side by side, but for the tests marked `clock`, which come last. Ends with 0 when all was run and nothing was
+found. Without a GPU, one sentence and 1.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,6 +26,7 @@ from ladder.records.files import write_atomically
 from ladder.report.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
+PROCESSES = 4  # of tests side by side, each with whole files
 # Options of the tool, and of the run that it watches. Padding keeps what lies beyond one array from being the next one;
 # in shared memory, the libraries' kernels are not ours to judge.
 TOOLS = {"memcheck": (["--padding", "4096"], []), "racecheck": ([], ["--own"])}
@@ -57,13 +61,23 @@ def told(output, status):
     }
 
 
-def tested():
-    """{passed, failed, skipped} of the tests that wait for a GPU, and pytest's exit status."""
+def tested(marked, *options):
+    """{passed, failed, skipped} of the tests that are so marked, and pytest's exit status."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-m", "gpu", "--junitxml", report, HOME]
+        command = [sys.executable, "-m", "pytest", "-m", marked, *options, "--junitxml", report, HOME]
         status = subprocess.run(command, cwd=HOME.parent).returncode
-        return {**counted(report), "status": status}
+        return Counter({**counted(report), "status": status})
+
+
+def found():
+    """The tests and sanitizers of the summary: all that can be side by side, then the tests that compare times."""
+    with ThreadPoolExecutor() as pool:
+        sanitizers = {tool: pool.submit(watched, tool) for tool in TOOLS} if sanitizer() else {}
+        tests = tested("gpu and not clock", "--numprocesses", str(PROCESSES), "--dist", "loadfile")
+        sanitizers = {tool: one.result() for tool, one in sanitizers.items()}
+    tests.update(tested("gpu and clock"))
+    return {"tests": dict(tests), "sanitizers": sanitizers}
 
 
 def counted(report):
@@ -120,12 +134,11 @@ def main():
         "driver": card["driver"],
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
         "libraries": description.versions(),
-        "tests": tested(),
-        "sanitizers": {tool: watched(tool) for tool in TOOLS} if sanitizer() else {},
+        **found(),
     }
-    for found in summary["sanitizers"].values():
-        output = found.pop("output")
-        if not is_whole(found) or found["errors"]:
+    for tool in summary["sanitizers"].values():
+        output = tool.pop("output")
+        if not is_whole(tool) or tool["errors"]:
             print(output[-6000:])
     summary["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
     write_atomically(options.out, json.dumps(summary, indent=1) + "\n")

@@ -139,6 +139,7 @@ def test_an_array_that_does_not_fit_is_a_sentence():
 
 
 @pytest.mark.gpu
+@pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
     wait = cuda.spin()
     seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
@@ -289,6 +290,7 @@ def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
 
 
 @pytest.mark.gpu
+@pytest.mark.clock
 def test_the_energy_of_a_run_is_that_of_a_working_card():
     wait = cuda.spin()
     found = cuda.energy(lambda: wait((1,), (1,), (10_000_000,)))

@@ -70,6 +70,7 @@ def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, 
 
 
 @pytest.mark.gpu
+@pytest.mark.clock
 def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
     aa = script("aa")
     monkeypatch.chdir(tmp_path)
@@ -105,6 +106,7 @@ def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch,
 
 
 @pytest.mark.gpu
+@pytest.mark.clock
 def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     launch = script("launch")
