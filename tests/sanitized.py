@@ -43,8 +43,6 @@ CHOICES_OF_BACKPROP = {
         {"tables": "readonly", "error": "emulated", "block": 32},
     ),
 }
-# Those of `gemm` whose products others may take, on a GPU.
-PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas")
 SHAPES_OF_IMAGES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 SHAPE_OF_TRAINING = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
 EPOCH = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
@@ -84,11 +82,16 @@ def of_tconv(own):
     for name in on_gpu("tconv", own=True):  # PyTorch's are not ours to judge
         maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if name.endswith("mma") else [{}]
         if "product" in workloads.tunings("tconv", name):
-            maths = [{"product": product, "block": 2} for product in PRODUCTS if not own or product != "cublas"]
+            maths = [{"product": product, "block": 2} for product in products(own)]
         for dtype, math, (images, h, c, k) in itertools.product(DTYPES, maths, SHAPES_OF_IMAGES):
             for tiling in binaries.choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
                 yield from within_limits(case("tconv", name, math | tiling, **sizes))
+
+
+def products(own):
+    """The variants of `gemm` whose products others may take."""
+    return [name for name in on_gpu("gemm", own) if workloads.defines("gemm", name, "product")]
 
 
 def of_dcgan():

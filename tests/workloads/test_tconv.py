@@ -268,7 +268,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize("product", sanitized.PRODUCTS)
+@pytest.mark.parametrize("product", sanitized.products(own=False))
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
 def test_products_of_matrices_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
@@ -282,6 +282,13 @@ def test_products_of_matrices_are_right_on_a_gpu(variant, product, shape, dtype)
 def test_direct_kernels_are_right_on_a_gpu(variant, shape, dtype):
     for block in ({}, {"channels": 3, "columns": 8, "rows": 1}, {"channels": 32, "columns": 1, "rows": 4}):
         is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), block))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("product", ["cuda_columns", "cublas"])
+@pytest.mark.parametrize(("variant", "shape"), [("cuda_im2col", (400, 8, 1024, 3)), ("cuda_col2im", (400, 8, 3, 4096))])
+def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant, shape, product):
+    is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
 
 
 # Whole vectors of channels; many images; more rows and columns than a block has; three channels and one.
