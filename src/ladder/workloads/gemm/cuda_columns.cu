@@ -41,7 +41,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   auto load_tile = [&](int start) {
 #pragma unroll
-    for (int e = threadIdx.x; e < BM * BK; e += BN) {
+    for (int done = 0; done < BM * BK; done += BN) {
+      const int e = done + threadIdx.x;
       // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
       const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
       copy<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].of[i % V], a + a_index<form>(top + i, start + p, m, k),
