@@ -34,6 +34,16 @@ def test_a_host_that_is_late_once_is_none(card):
     assert seconds == []
 
 
+@pytest.mark.parametrize(("seconds", "is_refused"), [(60e-6, False), (0.9e-3, False), (1.2e-3, True)])
+def test_what_the_driver_clears_up_is_a_small_part_of_a_call(card, seconds, is_refused, monkeypatch):
+    monkeypatch.setattr(offload.host, "stopwatch", lambda run: run() or 0.2)
+    if is_refused:
+        with pytest.raises(LadderError, match="wait for the last copy"):
+            offload.require_finished(lambda: card.append(seconds))
+    else:
+        offload.require_finished(lambda: card.append(seconds))
+
+
 def test_a_call_begins_with_idle_cards(card):
     card.append(1.0)
     found = []
