@@ -40,6 +40,9 @@ PICTURE = {
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
 SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
 EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "pytorch_home": query.HOME}
+# Seconds of a call for no picture, and of a process's start, by cards; those of a rank are the same.
+CALL, START = {1: 0.5e-3, 2: 1e-3}, {1: 0.4, 2: 0.7}
+IMAGES = (10, 100, 1000, 5248)
 
 
 def dcgan(images):
@@ -70,6 +73,15 @@ def cases():
                 after = 2 if copies == "after" else 1
                 case = case_of(rungs.home(memory, copies, math), query.IMAGES)
                 yield query.HOME, case, query.IMAGES * seconds * longer * after
+    for cards in CALL:
+        for images in IMAGES:
+            yield query.CARDS, case_of(query.cards(cards), images), on_cards(images, cards)
+            yield query.RANKS, case_of(query.ranks(cards), images), on_cards(images, cards)
+
+
+def on_cards(images, cards):
+    """Seconds of a call on some cards."""
+    return CALL[cards] * (images < 200) + images * PICTURE["home"] / cards
 
 
 def tables(machine=MACHINE, processes=6, chosen=None):

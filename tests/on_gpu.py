@@ -8,6 +8,7 @@ found. Without a GPU, one sentence and 1.
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -39,10 +40,11 @@ def sanitizer():
 
 
 def watched(tool, *cases):
-    """What a tool of compute-sanitizer finds while the cases run, all of them by default; see `told`."""
+    """What a tool of compute-sanitizer finds while the cases run, all by default, on the last card; see `told`."""
     options, arguments = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
-    done = subprocess.run([*command, *arguments, *cases], capture_output=True, text=True)
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": nvidia.gpus()[-1]["uuid"]}
+    done = subprocess.run([*command, *arguments, *cases], env=environment, capture_output=True, text=True)
     return told(done.stdout + done.stderr, done.returncode)
 
 

@@ -1,5 +1,6 @@
 """Pictures from files in the earlier study's formats: against its definition alone, and files that are refused."""
 
+import json
 import subprocess
 import sys
 
@@ -198,12 +199,13 @@ def test_the_verb_draws_and_says_what_is_wrong(tmp_path):
     assert not (tmp_path / "pictures.txt").exists()
 
 
-TIMES = {1: {10: 1.0, 1000: 11.0}, 2: {10: 3.0, 1000: 8.0}, 4: {1000: 6.0}}
+# By cards and images, the seconds of a call and of a cold start.
+TIMES = {1: {10: (0.1, 1.0), 1000: (10.0, 11.0)}, 2: {10: (0.2, 3.0), 1000: (5.0, 8.0)}, 4: {1000: (3.0, 7.5)}}
 
 
 @pytest.mark.parametrize(
     ("images", "most", "cards"),
-    [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2)],
+    [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2), (10**6, 8, 4)],
 )
 def test_as_many_cards_are_taken_as_pay(images, most, cards):
     assert break_even.cards(TIMES, images, most) == cards
@@ -212,19 +214,34 @@ def test_as_many_cards_are_taken_as_pay(images, most, cards):
 
 @pytest.mark.parametrize(("count", "images"), [(1, 1), (2, 407), (4, 349), (8, None)])
 def test_cards_pay_from_the_least_images_behind_which_they_always_do(count, images):
-    assert break_even.pays_from(TIMES | {4: {10: 3.6, 1000: 6.0}}, count) == images
+    assert break_even.pays_from(TIMES | {4: {10: (0.5, 3.6), 1000: (3.0, 6.0)}}, count) == images
 
 
-def test_the_times_are_those_of_the_tuning_that_draws():
+def test_what_is_beyond_the_most_images_costs_what_calls_do():
+    assert break_even.pays_from({1: {10: (1.0, 2.0)}, 2: {10: (0.5, 7.0)}}, 2) == 111
+    assert break_even.pays_from({1: {10: (1.0, 2.0)}, 2: {10: (1.0, 7.0)}}, 2) is None
+
+
+def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
     frame = made_up_dcgan.tables()["dcgan_cards"]["samples"]
-    tuning = formats.VARIANTS["offload"][1]
-    found = break_even.times_of(frame[frame["variant"] == "home"], tuning)
+    rows = break_even.rows_of(frame[frame["phase"] == "total"])
+    for name, model in (("a", "NVIDIA H200"), ("b", "another card")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
+        (tmp_path / name / "machine.json").write_text(json.dumps({"description": {"gpus": [{"name": model}]}}))
+    variant, tuning = formats.VARIANTS["offload"]
+    found = break_even.measured("dcgan", variant, tuning, "NVIDIA H200", tmp_path)
     assert set(found) == {1, 2}
-    assert found[1][5248] == pytest.approx(2 * found[2][5248], rel=0.02)
-    assert break_even.times_of(frame[frame["variant"] == "home"], tuning | {"batch": 7}) == {}
+    seconds, start = found[1][5248]
+    assert seconds == pytest.approx(2 * found[2][5248][0], rel=0.02)
+    assert start > seconds
+    assert break_even.measured("dcgan", variant, tuning | {"batch": 7}, "NVIDIA H200", tmp_path) == {}
+    assert break_even.measured("dcgan", variant, tuning, "NVIDIA A100", tmp_path) == {}
+    assert break_even.measured("dcgan", "cuda", tuning, "NVIDIA H200", tmp_path) == {}
+    assert break_even.rows_of(frame.drop(columns="cold_start")) == []
 
 
 def test_published_measurements_tell_how_long_cards_take():
     found = break_even.measured("dcgan", *formats.VARIANTS["offload"], "NVIDIA H200")
-    assert 0 < found[2][5248] < found[1][5248] < 1
-    assert break_even.measured("dcgan", *formats.VARIANTS["offload"], "another card") == {}
+    assert 0 < found[2][5248][0] < found[1][5248][0] < found[1][5248][1]
+    assert break_even.pays_from(found, 2) > 5248

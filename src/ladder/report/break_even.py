@@ -1,69 +1,94 @@
-"""How many cards pay, by what was published: calls of one variant on 1, 2 or more of them, by the number of images."""
+"""How many cards pay, by what was published: calls of one variant on 1, 2 or more of them, by the number of images.
+
+Publishing writes them to the small file CARDS, so that the verb `generate` need not read all that was measured.
+"""
 
 import json
 from pathlib import Path
 
 import numpy as np
 
-from ladder.records.case import Case
-from ladder.report import collect, study
-from ladder.statistics import claims
+CARDS = "cards.json"
+# More images than anybody makes: where a search ends.
+MOST = 10**8
 
-NAMES = ["workload", "variant", "case", "process", "phase", "seconds", "images", "gpus"]
+
+def rows_of(frame):
+    """What CARDS holds of some timed calls: a dict for each case with a tuning `gpus` whose cold start was measured."""
+    from ladder.records.case import Case
+    from ladder.report import study
+    from ladder.statistics import claims
+
+    if not {"gpus", "cold_start"} <= set(frame.columns):
+        return []
+    found = []
+    for key, rows in frame.dropna(subset=["gpus", "cold_start"]).groupby(study.CASE):
+        case = Case.parse(*key)
+        tuning = {name: value for name, value in case.tuning.items() if name != "gpus"}
+        found.append(
+            {
+                "workload": case.workload,
+                "variant": case.variant,
+                "tuning": tuning,
+                "gpus": case.tuning["gpus"],
+                "images": case.sizes["images"],
+                "seconds": claims.middle(study.processes(rows)),
+                "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
+            }
+        )
+    return found
+
+
+def measured(workload, variant, tuning, model, folder="results/published"):
+    """{cards: {images: (seconds, cold start)}} of a tuning, from the machine with most cards of that model."""
+    chosen = {"workload": workload, "variant": variant, "tuning": tuning}
+    return max((times_of(path, chosen) for path in machines(model, folder)), key=len, default={})
+
+
+def machines(model, folder):
+    """The files of published machines with cards of a model."""
+    for path in sorted(Path(folder).glob(f"*/{CARDS}")):
+        about = json.loads((path.parent / "machine.json").read_text())
+        if any(gpu.get("name") == model for gpu in about["description"].get("gpus") or []):
+            yield path
+
+
+def times_of(path, chosen):
+    """{cards: {images: (seconds, cold start)}} of the rows of a file that have these values."""
+    found = {}
+    for row in json.loads(path.read_text()):
+        if chosen.items() <= row.items():
+            found.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
+    return found
 
 
 def cards(times, images, most):
-    """The number of cards, at most `most`, with the least time for so many images, of {cards: {images: seconds}}.
+    """The number of cards, at most `most`, with the least time for a process that makes so many images.
 
-    Between two numbers of images the time lies on a line, beyond them it is in proportion to the images. Of equal times
-    the one with fewer cards counts; one card where nothing is known.
+    `times` are as `measured` gives them. Of equal times the one with fewer cards counts; one card where nothing is
+    known.
     """
-    known = {count: seconds_at(by_images, images) for count, by_images in times.items() if count <= most and by_images}
+    known = {count: duration(found, images) for count, found in times.items() if count <= most and found}
     return min(sorted(known), key=known.get, default=1)
 
 
 def pays_from(times, count):
-    """The smallest number of images from which on so many cards pay; None if they don't at the most images."""
-    least = None
-    for images in range(max(times.get(count, {1: 0})), 0, -1):
-        if cards(times, images, count) != count:
-            break
-        least = images
-    return least
+    """The least number of images from which on so many cards take less time than fewer; None if they never do."""
+    if cards(times, MOST, count) != count:
+        return None
+    low, high = 0, MOST  # they don't pay at the lower one, and do at the higher
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if cards(times, middle, count) == count else (middle, high)
+    return high
 
 
-def seconds_at(by_images, images):
-    """The seconds for so many images."""
-    there = sorted(by_images)
-    if images > there[-1]:
-        return by_images[there[-1]] * images / there[-1]
-    return float(np.interp(images, there, [by_images[one] for one in there]))
+def duration(found, images):
+    """The seconds of a process that makes images: its cold start, and what further images take.
 
-
-def measured(workload, variant, tuning, model, folder="results/published"):
-    """{cards: {images: seconds}} of a variant's tuning, from the machine with most cards of that model."""
-    found = []
-    for path in machines(model, folder):
-        frame = collect.read_csv(path.parent / "samples.csv.gz")
-        if set(NAMES) <= set(frame.columns):
-            found.append(times_of(study.where(frame, workload=workload, variant=variant, phase="total"), tuning))
-    return max(found, key=len, default={})
-
-
-def machines(model, folder):
-    """The descriptions of the published machines with cards of a model."""
-    for path in sorted(Path(folder).glob("*/machine.json")):
-        gpus = json.loads(path.read_text()).get("description", {}).get("gpus") or []
-        if any(gpu.get("name") == model for gpu in gpus):
-            yield path
-
-
-def times_of(frame, tuning):
-    """{cards: {images: seconds}} of the timed calls of one variant, those of a tuning beside its number of cards."""
-    found = {}
-    for (workload, variant, slug), rows in frame.groupby(study.CASE):
-        case = Case.parse(workload, variant, slug)
-        if case.tuning == tuning | {"gpus": case.tuning.get("gpus")}:
-            seconds = claims.middle(study.processes(rows))
-            found.setdefault(case.tuning["gpus"], {})[case.sizes["images"]] = seconds
-    return found
+    Between two numbers of images a cold start lies on a line; beyond the most that were measured, images take what they
+    do in such a call.
+    """
+    there = sorted(found)
+    start = float(np.interp(images, there, [found[one][1] for one in there]))
+    return start + max(0, images - there[-1]) * found[there[-1]][0] / there[-1]

@@ -17,7 +17,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
-from ladder.report import collect
+from ladder.report import break_even, collect
 from ladder.report.ceilings import of_samples
 from ladder.report.study import where
 
@@ -56,8 +56,10 @@ def publish(plans, machine, folder, keep=False):
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         write_packed(folder / f"{name}.csv.gz", frame)
-    ceilings = of_samples(frames["samples"][frames["samples"]["phase"] == "total"])
-    write_atomically(folder / "ceilings.json", json.dumps(ceilings, indent=1) + "\n")
+    calls = frames["samples"][frames["samples"]["phase"] == "total"]
+    write_atomically(folder / "ceilings.json", json.dumps(of_samples(calls), indent=1) + "\n")
+    if cards := break_even.rows_of(calls):
+        write_atomically(folder / break_even.CARDS, json.dumps(cards, indent=1) + "\n")
     if Path(GPU_TESTS).exists():
         shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     about = {
