@@ -64,6 +64,8 @@ def record(case, processes, converged):
         return {
             "threads": {"runtimes": {"numba": case.threads}},
             "samples": times,
+            "setup": 1.0,
+            "first": 2 * times[0],
             "phases": phases,
             "checks": [],
             "curve": CURVES.get(case.workload, []),
