@@ -7,6 +7,7 @@ from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
 from ladder.report import collect
 from ladder.report.study import Study
+from ladder.workloads.dcgan import formats
 from ladder.workloads.dcgan.paper import query, rungs
 
 MACHINE = "nvidia-h200"
@@ -42,7 +43,9 @@ SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "l
 EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "pytorch_home": query.HOME}
 # Seconds of a call for no picture, and of a process's start, by cards; those of a rank are the same.
 CALL, START = {1: 0.5e-3, 2: 1e-3}, {1: 0.4, 2: 0.7}
-IMAGES = (10, 100, 1000, 5248)
+IMAGES, SOME = (10, 100, 200, 1000, 5248), 1000
+BY_VERB = formats.VARIANTS["offload"][1]
+JOULES = 5e-3  # of a picture on a card
 
 
 def dcgan(images):
@@ -73,10 +76,12 @@ def cases():
                 after = 2 if copies == "after" else 1
                 case = case_of(rungs.home(memory, copies, math), query.IMAGES)
                 yield query.HOME, case, query.IMAGES * seconds * longer * after
+    for first, seconds in {2: 200e-6, 3: 100e-6, 4: 130e-6}.items():
+        yield query.SPLITS, case_of(rungs.split(first), SOME), SOME * seconds
     for cards in CALL:
         for images in IMAGES:
-            yield query.CARDS, case_of(query.cards(cards), images), on_cards(images, cards)
-            yield query.RANKS, case_of(query.ranks(cards), images), on_cards(images, cards)
+            yield query.CARDS, case_of(rungs.on_cards(cards), images, **BY_VERB), on_cards(images, cards)
+            yield query.RANKS, case_of(rungs.on_ranks(cards), images), on_cards(images, cards)
 
 
 def on_cards(images, cards):
@@ -90,6 +95,10 @@ def tables(machine=MACHINE, processes=6, chosen=None):
     for experiment, case, seconds in chosen if chosen is not None else cases():
         parts = found.setdefault(experiment, {name: [] for name in collect.TABLES})
         rows = made_up.case_rows(machine, experiment, case, seconds, processes, 2)
+        for row in rows:
+            if case.variant not in ("host", "pytorch"):
+                row["joules"] = JOULES * case.sizes["images"]
+                row["cold_start"] = START[case.tuning.get("gpus", 1)] + seconds
         parts["samples"] += rows
         if case.variant in ("host", "cuda"):
             shares = SHARES.items()

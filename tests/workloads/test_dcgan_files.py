@@ -243,5 +243,6 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
 
 def test_published_measurements_tell_how_long_cards_take():
     found = break_even.measured("dcgan", *formats.VARIANTS["offload"], "NVIDIA H200")
-    assert 0 < found[2][5248][0] < found[1][5248][0] < found[1][5248][1]
-    assert break_even.pays_from(found, 2) > 5248
+    most = max(found[2])
+    assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]
+    assert break_even.pays_from(found, 2) > most

@@ -277,12 +277,25 @@ def artefacts_shown(figure):
 
 @functools.cache
 def shown(figure):
-    """The files of data and artefacts that a figure shows; None where they aren't there and nothing is measured."""
+    """The files of data and artefacts that a figure shows; None where one is to be fetched and nothing is measured."""
     name = data_shown(figure)
     if stated(figure)["USES_DATA"] and not name:
         return None
-    files = [*(datasets.files(name) if name else []), *artefacts_shown(figure).values()]
-    return files if CONFIG["measure"] or all(Path(file).exists() for file in files) else None
+    names = [name] if name else []
+    names += [f"{drawings.workload(figure)}/{file}" for file in artefacts_shown(figure)]
+    files = [path for one in names for path in datasets.files(one)]
+    return files if CONFIG["measure"] or all(map(is_at_hand, names)) else None
+
+
+def is_at_hand(name):
+    """Whether data are there, or are made of nothing else than what is published."""
+    if all(Path(file).exists() for file in datasets.files(name)):
+        return True
+    if not datasets.is_artefact(name):
+        return False
+    workload, _, file = name.partition("/")
+    made_from = datasets.artefacts(workload)[file]
+    return bool(published.sum_of(workload, file) or made_from is None or is_at_hand(made_from))
 
 
 def code_of(verb):

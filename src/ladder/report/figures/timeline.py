@@ -1,5 +1,7 @@
 """Timelines: lanes downwards, time along, a bar for whatever ran in a lane from when to when."""
 
+import itertools
+
 from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 
@@ -14,16 +16,19 @@ ROOM = 3  # points of a bar beside its name
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name not in ("grey", "indigo")]
 
 
-def figure(found, what):
+def figure(found, what, colours=None):
     """Panels below each other on one axis of time, {title: rows with the columns lane, name, start, end (seconds)}.
 
     Lanes stand in the order of their rows. A name has one colour in all panels; it stands in its bars where they are
-    long enough, and in the legend if that is none of them in a panel. `what` is said not to be there if no row is.
+    long enough, and in the legend if that is none of them in a panel. With `colours`, which names take in turn, names
+    are numbers and there is no legend. `what` is said not to be there if no row is.
     """
     found = {title: rows for title, rows in found.items() if len(rows)}
     if not found:
         return layout.empty(f"what runs when in {what}")
-    colours = colours_of(dict.fromkeys(name for rows in found.values() for name in rows["name"]))
+    names = dict.fromkeys(name for rows in found.values() for name in rows["name"])
+    has_legend = colours is None
+    colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
     heights = [len(rows["lane"].unique()) for rows in found.values()]
     inches = BELOW + sum(ABOVE + LANE * lanes for lanes in heights)
     drawn = layout.new(inches)
@@ -35,9 +40,8 @@ def figure(found, what):
     panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in found.values()) or 1.0)
     drawn.get_layout_engine().execute(drawn)  # how long a bar is on paper
     unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, found.values(), strict=True)]
-    layout.legend(
-        drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in set.union(*unwritten)]
-    )
+    told = set.union(*unwritten) if has_legend else ()
+    layout.legend(drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in told])
     for legend in drawn.legends:
         drawn.set_figheight(inches + legend.get_window_extent().height / drawn.dpi)
     return drawn

@@ -2,6 +2,9 @@
 
 PARITY_GAIN = 1.5  # of loops that start at the right parity
 BATCH = 100  # images in one product
-# Seconds of a call with copies home, by images, with one card in each of two nodes.
-ONE_EACH = {10: 0.039, 100: 0.065, 1000: 0.278, 5248: 1.014}
+# Seconds of a call with copies home, start-up included, by images, on two nodes with one card each and with two each.
+ONE_EACH = {10: 0.039, 100: 0.065, 880: 0.248, 1000: 0.278, 2224: 0.485, 2512: 0.536, 4856: 0.955, 5248: 1.014}
+TWO_EACH = {10: 0.088, 100: 0.102, 880: 0.197, 1000: 0.224, 2224: 0.362, 2512: 0.391, 4856: 0.603, 5248: 0.647}
+# Its rule of thumb: up to so many images one card a node, from so many on more.
+ONE_UP_TO, TWO_FROM = 200, 1000
 COPY_OF_1000 = 60e-3  # seconds in which the pictures of 1000 images go home

@@ -1,7 +1,8 @@
 """The numbers of the chapter, about the machine or the two that it speaks of."""
 
-from ladder.report import machines_table, ratios, verdict_table
-from ladder.report.latex import number, percent, seconds
+from ladder.report import break_even, machines_table, ratios, study, verdict_table
+from ladder.report.latex import code, digits, joules, number, percent, seconds
+from ladder.statistics import claims
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, verdicts
 
@@ -32,13 +33,14 @@ NAMES = {
     "peer": "PyTorch by cuDNN, tuned and compiled",
     "loops": "with the branch",
 }
+ENERGY = ("window", "tf32", "float16", "home", "home-tf32", "home-float16")
 BATCHES = (1, 16, 100, 256, 1280, 5248)
 
 
 def numbers(found):
     """Every key's value."""
     host, card = query.chosen(found)
-    groups = verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)
+    earlier_claims, own_claims = verdicts.groups(found)
     parts = {
         "machine": machines_table.named(host.found, card.found),
         "problem": problem(),
@@ -46,7 +48,11 @@ def numbers(found):
         "ladder": ladder(host, card),
         "batch": batches(card),
         "parts": layers(card),
-        "verdicts": verdict_table.numbers_of_groups(earlier=groups[0], rungs=groups[1]),
+        "splits": splits(card),
+        "energy": energy(card),
+        "cards": cards(query.with_several_cards(found)),
+        "layers": zeros(query.with_layers(found)),
+        "verdicts": verdict_table.numbers_of_groups(earlier=earlier_claims, rungs=own_claims),
     }
     return {f"dcgan/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
 
@@ -75,6 +81,9 @@ def of_the_earlier_study():
         "parity": ratios.times(earlier.PARITY_GAIN),
         "batch": number(earlier.BATCH),
         "small": seconds(earlier.ONE_EACH[10], 2),
+        "small-on-two": seconds(earlier.TWO_EACH[10], 2),
+        "one-up-to": number(earlier.ONE_UP_TO),
+        "two-from": number(earlier.TWO_FROM),
         "all": seconds(earlier.ONE_EACH[5248], 3),
         "copy": seconds(earlier.COPY_OF_1000, 2),
     }
@@ -124,3 +133,77 @@ def layers(card):
         for part in query.PARTS:
             values[f"{key}/{part.replace(' ', '-')}"] = percent(times[part] / whole, 2) if part in times else None
     return values
+
+
+def splits(card):
+    """The time of a picture by the earlier study's splits, and how many pictures were drawn."""
+    cases = {first: tables.one_case(rungs.split(first).rows(card.splits)) for first in (2, 3, 4)}
+    values = {f"{first}/time": timed(rows) for first, rows in cases.items()}
+    images = study.values(card.splits, "images")
+    return values | {"images": f"\\num{{{max(images)}}}" if images else None}
+
+
+def energy(card):
+    """Joules of a picture, drawn on the card and drawn home."""
+    return {key: spent(tables.one_case(rungs.line(key).rows(card.ladder))) for key in ENERGY}
+
+
+def spent(rows):
+    """The joules of a picture as text."""
+    found = query.joules(rows)
+    return None if found is None else joules(found, 2)
+
+
+def zeros(machine):
+    """What products by zero cost: gathered products over implicit ones, all but the last layer."""
+
+    def whole(name):
+        rows = [tables.method(machine.layers, name, h) for h in tables.heights()[:-1]]
+        return sum(map(query.middle, rows)) if all(map(len, rows)) else None
+
+    gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
+    known = gathered and implicit
+    name = code(machine.found.subject) if machine.found.subject else None
+    return {"machine": name, "zeros": ratios.times(digits(gathered / implicit, 2)) if known else None}
+
+
+def cards(several):
+    """From how many pictures on two cards pay, and what part of twice as much two do."""
+    times = {}
+    for count in (1, 2):
+        rows = rungs.on_cards(count).rows(several.several)
+        for images in study.values(rows, "images"):
+            own = study.where(rows, images=images)
+            if starts := query.starts(own):
+                times.setdefault(count, {})[images] = query.middle(own), claims.middle(starts)
+    calls = {count: {images: (call, call) for images, (call, _) in found.items()} for count, found in times.items()}
+    most = max(set(times.get(1, ())) & set(times.get(2, ())), default=None)
+    return {
+        "machine": code(several.found.subject) if several.found.subject else None,
+        "pays/call": paying(calls),
+        "pays/start": paying(times),
+        "images": f"\\num{{{most}}}" if most else None,
+        "threads": efficiency(several, rungs.on_cards, most),
+        "ranks": efficiency(several, rungs.on_ranks, query.IMAGES),
+        "half": efficiency(several, rungs.half_on_cards, query.IMAGES),
+        "weak": weak(several),
+    }
+
+
+def paying(times):
+    """The number of images from which on two cards pay."""
+    images = break_even.pays_from(times, 2) if times else None
+    return f"\\num{{{digits(images, 2)}}}" if images else None
+
+
+def efficiency(several, line, images):
+    """The part of twice as many pictures a second that two cards draw."""
+    found = verdicts.called(several, 1, 2, images, line)
+    return percent(found.value / 2, 2) if found else None
+
+
+def weak(several):
+    """The time of one rank over that of two for twice as many pictures."""
+    calls = {count: rungs.on_ranks(count).rows(several.several) for count in (1, 2)}
+    found = ratios.of(*(study.where(rows, images=count * query.IMAGES) for count, rows in calls.items()))
+    return percent(found.value, 2) if found else None

@@ -8,6 +8,10 @@ from ladder.statistics import claims
 
 HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
 LADDER = (HOST, CARD, HOME)
+SPLITS = "dcgan_splits"
+CARDS, RANKS, HALF, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_cards_half", "dcgan_weak"
+LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
+PRODUCTS = "gemm_gpu_float32"
 # Of the claims: the network of the earlier study; on a card, as many images as there at most.
 SIZE = {"channels": 512, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
@@ -32,6 +36,21 @@ class Machine:
         """Their phases, with the seconds of a picture."""
         return of_pictures(of_most(collect.concatenated([self.found.rows("samples", one, **SIZE) for one in LADDER])))
 
+    @cached_property
+    def splits(self):
+        """The timed calls of the earlier study's splits, with the seconds of a picture."""
+        return of_pictures(self.found.samples(SPLITS, **SIZE))
+
+    @cached_property
+    def layers(self):
+        """The timed calls of single layers."""
+        return collect.concatenated([self.found.samples(one) for one in LAYERS])
+
+    @cached_property
+    def several(self):
+        """The timed calls on one and more cards, with the seconds of a call; in half precision only where stated."""
+        return collect.concatenated([self.found.samples(one, **SIZE) for one in (CARDS, RANKS, HALF, WEAK)])
+
 
 def chosen(found):
     """The host and the card of the chapter: those of one machine if any has both at full size.
@@ -45,6 +64,22 @@ def chosen(found):
     both, nobody = [one for one in hosts if one.subject in names], [found.of(None)]
     host, card = (Machine((both or some or nobody)[0]) for some in (hosts, cards))
     return (host, host) if both else (host, card)
+
+
+def first_with(found, experiment, **conditions):
+    """The first machine with timed calls of an experiment that have these values, else none."""
+    there = (found.of(name) for name in found.machines())
+    return Machine(next((one for one in there if len(one.samples(experiment, **conditions))), found.of(None)))
+
+
+def with_several_cards(found):
+    """The first machine on which two cards have drawn."""
+    return first_with(found, CARDS, **SIZE, gpus=2)
+
+
+def with_layers(found):
+    """The first machine on which layers were measured one by one."""
+    return first_with(found, LAYERS[0])
 
 
 def of_most(rows):
@@ -64,6 +99,20 @@ def of_pictures(rows):
 def middle(rows):
     """Seconds of a case, the median over processes of the processes' medians; None without one."""
     return claims.middle(study.processes(rows)) if len(rows) else None
+
+
+def joules(rows):
+    """Joules of a picture, the median over processes; None where they weren't counted."""
+    known = rows.dropna(subset="joules") if "joules" in rows else study.NO_ROWS
+    if known.empty:
+        return None
+    return float((known["joules"] / known["images"]).groupby(known["process"]).median().median())
+
+
+def starts(rows):
+    """Seconds of the cold start of each process, as lists; none where they weren't kept."""
+    known = rows.dropna(subset="cold_start") if "cold_start" in rows else study.NO_ROWS
+    return [[one] for one in known.groupby("process")["cold_start"].first()] if len(known) else []
 
 
 def parts(rows, phases):

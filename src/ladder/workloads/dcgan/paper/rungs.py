@@ -14,7 +14,7 @@ RELIEVES = {
     "loops": "",
     "parity": "a branch",
     "blas": "instructions",
-    "tuned": "instructions, caches",
+    "tuned": "caches",
     "naive": "cores",
     "card-parity": "a branch",
     "two": "products, by tiles",
@@ -22,10 +22,8 @@ RELIEVES = {
     "four": "loads",
     "window": "idle columns",
     "tf32": "multiply-adds",
-    "float16": "multiply-adds, memory",
+    "float16": "memory",
     "home": "the link",
-    "home-tf32": "",
-    "home-float16": "",
 }
 
 
@@ -103,6 +101,26 @@ def home(memory, copies, math):
     if math != "float32" and memory == "pinned":  # of which some cases don't state the defaults
         stated = {"memory": None, "copies": None if copies == "hidden" else copies}
     return Line("home", APART | own | stated)
+
+
+def split(first):
+    """The line of the earlier study's split: so many layers as products, the others by loops at the right parity."""
+    return Line("cuda", {"first": "cuda_im2col", "split": first, "batch": 100})
+
+
+def on_cards(count):
+    """The line of threads with a card each."""
+    return Line("home", {"gpus": count, "math": None})
+
+
+def on_ranks(count):
+    """The line of ranks with a card each."""
+    return Line("mpi_home", {"ranks": count})
+
+
+def half_on_cards(count):
+    """The line of threads with a card each, in half precision."""
+    return Line("home", {"gpus": count, "math": "float16"})
 
 
 def batches(batch):

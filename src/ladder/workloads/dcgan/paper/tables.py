@@ -1,25 +1,50 @@
-"""The tables of the chapter: the ladder, the ways home, and the verdicts."""
+"""The tables of the chapter: the ladder, layers by method, the ways home, one and two cards, and the verdicts."""
 
 from ladder.report import ladder_table, latex, study, verdict_table
 from ladder.report.cells import NONE
-from ladder.report.latex import code
-from ladder.workloads.dcgan.paper import model, query, rungs, verdicts
+from ladder.report.latex import code, digits
+from ladder.statistics import claims
+from ladder.workloads.dcgan import layout
+from ladder.workloads.dcgan.paper import earlier, model, query, rungs, verdicts
+
+# Methods of a layer: {name: (variant, tuning)}.
+METHODS = {
+    "cuda_parity": ("cuda_parity", {}),
+    "cuda_im2col, cuda_columns": ("cuda_im2col", {"product": "cuda_columns"}),
+    "cuda_im2col, cublas": ("cuda_im2col", {"product": "cublas"}),
+    "cuda_col2im, cublas": ("cuda_col2im", {"product": "cublas"}),
+    "cuda_implicit": ("cuda_implicit", {}),
+    "cuda_window": ("cuda_window", {}),
+    "pytorch_cuda": ("pytorch_cuda", {"math": "default"}),
+    "cuda_implicit_wgmma, TF32": ("cuda_implicit_wgmma", {"math": "tf32"}),
+    "cuda_window_mma, TF32": ("cuda_window_mma", {"math": "tf32"}),
+    "pytorch_cuda, TF32": ("pytorch_cuda", {"math": "tf32"}),
+    "cuda_implicit_wgmma, half": ("cuda_implicit_wgmma", {"math": "float16"}),
+    "cuda_window_mma, half": ("cuda_window_mma", {"math": "float16"}),
+    "pytorch_cuda, half": ("pytorch_cuda", {"math": "float16"}),
+}
 
 
 def tables(found):
     """Every table's LaTeX by its name."""
     host, card = query.chosen(found)
-    groups = verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)
-    return {"ladder": ladder(host, card), "home": home(card), "verdicts": verdict_table.table(*groups)}
+    groups = verdicts.groups(found)
+    return {
+        "ladder": ladder(host, card),
+        "layers": layers(query.with_layers(found)),
+        "home": home(card),
+        "cards": cards(query.with_several_cards(found)),
+        "verdicts": verdict_table.table(*groups),
+    }
 
 
 def ladder(host, card):
-    """Every rung with its idea, and a picture."""
+    """Rungs with their ideas, and a picture; the waterfall has peers and other precisions, too."""
     shown = []
     for key, (line, idea) in rungs.LINES.items():
         found = host if line.variant in ("host", "pytorch") else card
         rows = one_case(line.rows(found.ladder))
-        if key in rungs.RELIEVES or len(rows):
+        if key in rungs.RELIEVES:
             predicted = None
             if len(rows):
                 first = rows.iloc[0]
@@ -48,3 +73,50 @@ def home(card):
 def called(rows):
     """The median time of a call."""
     return latex.seconds(query.middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
+
+
+def layers(machine):
+    """TFLOP/s of every layer by every method, without products by zero."""
+    rows = [[code_of(name), *(rate(method(machine.layers, name, h)) for h in heights())] for name in METHODS]
+    rows = [row for row in rows if set(row[1:]) != {NONE}]
+    return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in heights())], rows)
+
+
+def heights():
+    """Rows of the images before each layer."""
+    return [h for h, *_ in layout.layers(layout.FULL)]
+
+
+def method(frame, name, h):
+    """The rows of a method at one layer."""
+    variant, tuning = METHODS[name]
+    return study.where(frame, variant=variant, h=h, **tuning)
+
+
+def code_of(name):
+    """A method's name, of which words of prose are none of code."""
+    parts = name.split(", ")
+    return ", ".join(part if part in ("TF32", "half") else code(part) for part in parts)
+
+
+def rate(rows):
+    """TFLOP/s of a case."""
+    return digits(float(rows["flops"].iloc[0]) / query.middle(rows) / 1e12) if len(rows) else NONE
+
+
+def cards(machine):
+    """Milliseconds by images: then on two and four cards, now on one and two, a call and with a process's start."""
+    measured = study.values(rungs.on_cards(2).rows(machine.several), "images")
+    rows = [cards_of(machine, images) for images in measured]
+    head = ["Pictures", "2 cards then", "4 cards then", "1 card", "2 cards", "1 card, start", "2 cards, start"]
+    return latex.table("rrrrrrr", head, rows)
+
+
+def cards_of(machine, images):
+    """The cells of so many images."""
+    now = [study.where(rungs.on_cards(count).rows(machine.several), images=images) for count in (1, 2)]
+    tables = earlier.ONE_EACH, earlier.TWO_EACH
+    then = [latex.seconds(table[images], 3) if images in table else NONE for table in tables]
+    calls = [latex.seconds(query.middle(rows)) if len(rows) else NONE for rows in now]
+    begun = [latex.seconds(claims.middle(query.starts(rows)), 2) if query.starts(rows) else NONE for rows in now]
+    return [f"\\num{{{images}}}", *then, *calls, *begun]

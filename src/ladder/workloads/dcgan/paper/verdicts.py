@@ -1,42 +1,50 @@
 """What is claimed of the generator, by the earlier study and by our rungs, and what the measurements say to it."""
 
-from ladder.report import ratios
+from ladder.report import ratios, study
 from ladder.report.latex import code, digits
 from ladder.report.verdict_table import Claim
 from ladder.statistics.claims import decide, quotient
-from ladder.workloads.dcgan.paper import earlier, model, rungs, tables
+from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables
 
 
-def claims(host, card):
-    """Every claim with its answer: those of the earlier study first."""
-    return [*of_the_earlier_study(host, card), *of_the_rungs(host, card)]
+def groups(found):
+    """The claims of the earlier study and those of our rungs, with their answers."""
+    host, card = query.chosen(found)
+    several = query.with_several_cards(found)
+    return of_the_earlier_study(card, several), of_the_rungs(host, card, several)
 
 
-def of_the_earlier_study(host, card):
+def of_the_earlier_study(card, several):
     """What the earlier study reports."""
     return [
         card_parity(card),
         two_layers(card),
         three_layers(card),
+        in_registers(query.first_with(card.found, query.PRODUCTS, variant="cuda_columns")),
         batching(card),
         hidden(card),
         pinned(card),
+        one_card(several),
+        two_cards(several),
     ]
 
 
-def of_the_rungs(host, card):
+def of_the_rungs(host, card, several):
     """What our rungs claim."""
     return [
         host_parity(host),
         near_ceiling(card),
         *(against_peers(card, *one) for one in PEERS),
         *(all_hidden(card, math, words) for math, words in PRECISIONS.items()),
+        shared_out(several),
+        by_ranks(several),
     ]
 
 
 PEERS = (("home", "peer-home", "float32", 1 / 0.6), ("home-tf32", "peer-home-tf32", "TF32", 1 / 0.65))
 PEERS += (("home-float16", "peer-home-float16", "half precision", 1 / 0.75),)
 PRECISIONS = {"window": "float32", "tf32": "TF32", "float16": "half precision"}
+PRODUCTS = ("cuda_shared", "cuda_columns", "cuda_tiled")
 HOME = {"window": "home", "tf32": "home-tf32", "float16": "home-float16"}
 
 
@@ -57,25 +65,39 @@ def of_lines(found, one, other):
 
 def card_parity(card):
     now = of_lines(card, "naive", "card-parity")
-    text = "Loops at the right parity are faster on a card"
+    text = "Loops at the right parity, card"
     return Claim("parity", text, then(earlier.PARITY_GAIN), "both rungs", None, decide(now, earlier.PARITY_GAIN))
 
 
+def splits(card, one, other):
+    """The time of a picture with so many layers as gathered products over that with others."""
+    return ratios.of(*(tables.one_case(rungs.split(first).rows(card.splits)) for first in (one, other)))
+
+
 def three_layers(card):
-    now, window = of_lines(card, "four", "three"), of_lines(card, "four", "window")
-    cause = f"with a window for the last layer {ratios.latex(window)}" if window else None
-    return Claim("split", "3 + 1 is the best split: over 4 + 0", "", "both splits", cause, decide(now, 1))
+    now, implicit = splits(card, 4, 3), of_lines(card, "four", "three")
+    cause = f"with implicit products {ratios.latex(implicit)}" if implicit else None
+    return Claim("split", "A split of 3 + 1 over 4 + 0", "", "both splits", cause, decide(now, 1))
 
 
 def two_layers(card):
-    now = of_lines(card, "two", "three")
-    cause = "the third layer is a product as well"
-    return Claim("two", "3 + 1 is better than 2 + 2", "", "both splits", cause, decide(now, 1))
+    now = splits(card, 2, 3)
+    cause = "a third product"
+    return Claim("two", "A split of 3 + 1 over 2 + 2", "", "both splits", cause, decide(now, 1))
+
+
+def in_registers(machine):
+    rows = machine.found.samples(query.PRODUCTS, form="nn")
+    shared, columns, tiled = (study.fastest(study.where(rows, variant=name)) for name in PRODUCTS)
+    both = ratios.of(shared, tiled)
+    cause = f"{code('cuda_tiled')} {ratios.latex(both)}" if both else None
+    text = "One operand in a register over none"
+    return Claim("registers", text, "", "both products", cause, decide(ratios.of(shared, columns), 1))
 
 
 def batching(card):
     one, many = (tables.one_case(rungs.batches(batch).rows(card.ladder)) for batch in (1, earlier.BATCH))
-    text = f"Batches of {earlier.BATCH} images are faster than one"
+    text = f"Batches of {earlier.BATCH} images over one"
     return Claim("batch", text, "", "both batches", "a product fills the card", decide(ratios.of(one, many), 1))
 
 
@@ -88,21 +110,71 @@ def hidden(card):
     now = ways(card, ("pinned", "after"), ("pinned", "hidden"))
     single = ways(card, ("pinned", "after"), ("pinned", "hidden"), "float32")
     cause = f"in float32 {ratios.latex(single)}" if single else None
-    return Claim("hidden", "Hidden copies save time, half precision", "", "both forms", cause, decide(now, 1))
+    return Claim("hidden", "Hidden copies, half precision", "", "both forms", cause, decide(now, 1))
 
 
 def pinned(card):
     now = ways(card, ("pageable", "hidden"), ("pinned", "hidden"))
     staged = ways(card, ("staged", "hidden"), ("pinned", "hidden"))
-    cause = f"through a staging buffer {ratios.latex(staged)}" if staged else None
-    text = "Pinned memory is faster than pageable, half precision"
+    cause = f"staged {ratios.latex(staged)}" if staged else None
+    text = "Pinned over pageable, half precision"
     return Claim("pinned", text, "", "both memories", cause, decide(now, 1))
+
+
+def begun(several, one, other, images):
+    """The time of a process's start and first call on so many cards over that on others."""
+    times = [
+        query.starts(study.where(rungs.on_cards(count).rows(several.several), images=images)) for count in (one, other)
+    ]
+    return quotient(*times) if all(times) else None
+
+
+def one_card(several):
+    now = begun(several, 2, 1, earlier.ONE_UP_TO)
+    text = f"One card over two to {earlier.ONE_UP_TO}, with start"
+    return Claim("one-card", text, "", "both, with their starts", "cards start in turn", decide(now, 1))
+
+
+def two_cards(several):
+    now = begun(several, 1, 2, earlier.TWO_FROM)
+    calls = called(several, 1, 2, earlier.TWO_FROM)
+    cause = f"call alone {ratios.latex(calls)}" if calls else None
+    then = of_cards_then()
+    text = f"Two over one from {earlier.TWO_FROM}, with start"
+    return Claim("two-cards", text, then, "both, with their starts", cause, decide(now, 1))
+
+
+def of_cards_then():
+    """How many times as fast two cards a node were as one, from where on they paid."""
+    return ratios.times(digits(earlier.ONE_EACH[earlier.TWO_FROM] / earlier.TWO_EACH[earlier.TWO_FROM], 2))
+
+
+def called(several, one, other, images, line=rungs.on_cards):
+    """The time of a call on so many cards over that on others."""
+    return ratios.of(*(study.where(line(count).rows(several.several), images=images) for count in (one, other)))
+
+
+def shared_out(several):
+    now, half = called(several, 1, 2, query.IMAGES), called(several, 1, 2, query.IMAGES, rungs.half_on_cards)
+    cause = f"in half precision {ratios.latex(half)}" if half else None
+    text = f"Two cards over one, {query.IMAGES} pictures"
+    return Claim("cards", text, then(1.8), "both numbers of cards", cause, decide(now, 1.8))
+
+
+def by_ranks(several):
+    rows = (rungs.on_cards(2).rows(several.several), rungs.on_ranks(2).rows(several.several))
+    images = max(set.intersection(*({*study.values(one, "images")} for one in rows)), default=None)
+    now = ratios.of(*(study.where(one, images=images) for one in rows))
+    two = called(several, 1, 2, query.IMAGES, rungs.on_ranks)
+    cause = f"two ranks over one {ratios.latex(two)}" if two else None
+    text = "Ranks over threads, two cards"
+    return Claim("ranks", text, then(1), "both on two cards", cause, decide(now, 1, 1, 0.05))
 
 
 def host_parity(host):
     now = of_lines(host, "loops", "parity")
     text = f"{code('parity')} over {code('loops')}, one thread"
-    return Claim("host-parity", text, then(3), "both rungs", "vectors of channels, no branch", decide(now, 3))
+    return Claim("host-parity", text, then(3), "both rungs", "vectors, no branch", decide(now, 3))
 
 
 def near_ceiling(card):
@@ -110,20 +182,20 @@ def near_ceiling(card):
     least = model.floor(rows.iloc[0], model.rate_of_study(card.found, rows.iloc[0])) if len(rows) else None
     processes = [list(times["seconds"]) for _, times in rows.groupby("process")] if len(rows) else []
     now = quotient(processes, [[least]] * len(processes)) if least else None
-    text = "The generator in float32 near its ceiling"
-    cause = "all of it, projection and tanh too"
+    text = "Near the ceiling, float32"
+    cause = "projection and tanh too"
     return Claim("ceiling", text, then(1 / 0.85), "the rung and ceilings", cause, decide(now, 1, 1 / 0.85))
 
 
 def against_peers(card, one, other, words, claimed):
     now = of_lines(card, other, one)
     text = f"{code('home')} over PyTorch, {words}"
-    cause = "exact products, nothing written between"
+    cause = "exact and fused"
     return Claim(f"peer/{one}", text, then(claimed), "both", cause, decide(now, claimed))
 
 
 def all_hidden(card, key, words):
     now = of_lines(card, HOME[key], key)
-    text = f"Copies home cost nothing, {words}"
-    cause = "the link is as fast as the kernels" if key == "float16" else None
+    text = f"Copies home are free, {words}"
+    cause = "link as fast as kernels" if key == "float16" else None
     return Claim(f"home/{key}", text, then(1), "both", cause, decide(now, 1, 1, 0.05))

@@ -1,0 +1,22 @@
+"""What the trained generator draws: the pictures of the workload's latents, all of them."""
+
+from matplotlib.image import imread
+
+from ladder.report.figures import layout
+
+TITLE = "What the trained generator draws"
+CATEGORY = "Generator"
+CAPTION = """\
+Pictures by the published network, which was trained on MNIST's digits, of all latents of the workload, none chosen.
+"""
+USES_ARTEFACTS = ("pictures.png",)
+
+
+def draw(artefacts):
+    """The sheet as it is."""
+    sheet = imread(artefacts["pictures.png"])
+    figure = layout.new(1.6)
+    axes = figure.subplots()
+    axes.set_axis_off()
+    axes.imshow(sheet, interpolation="antialiased")
+    return figure
