@@ -20,6 +20,7 @@ KERNELS = [
 ]
 # These take seconds to compile.
 LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
+LONG += (("tconv", "cuda_implicit_mma"), ("tconv", "cuda_implicit_wgmma"))
 # And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
 CHOICES = [
     pytest.param(*kernel, dtype, choice, marks=[pytest.mark.slow] * (kernel in LONG or dtype != "float32"))

@@ -45,7 +45,7 @@ EMULATED = (
     ("cuda_implicit", "float32", TILE),
     ("cuda_implicit", "float32", NARROW),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
-    ("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}),
+    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     ("cuda_window", "float32", {"rows": 4}),

@@ -164,7 +164,13 @@ def zeros(machine):
     gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
     known = gathered and implicit
     name = code(machine.found.subject) if machine.found.subject else None
-    return {"machine": name, "zeros": ratios.times(digits(gathered / implicit, 2)) if known else None}
+    images = study.values(machine.layers, "images")
+    number_of = f"\\num{{{max(images)}}}" if images else None
+    return {
+        "machine": name,
+        "images": number_of,
+        "zeros": ratios.times(digits(gathered / implicit, 2)) if known else None,
+    }
 
 
 def cards(several):
