@@ -162,14 +162,11 @@ def zeros(machine):
         return sum(map(query.middle, rows)) if all(map(len, rows)) else None
 
     gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
-    known = gathered and implicit
-    name = code(machine.found.subject) if machine.found.subject else None
     images = study.values(machine.layers, "images")
-    number_of = f"\\num{{{max(images)}}}" if images else None
     return {
-        "machine": name,
-        "images": number_of,
-        "zeros": ratios.times(digits(gathered / implicit, 2)) if known else None,
+        "machine": code(machine.found.subject) if machine.found.subject else None,
+        "images": f"\\num{{{max(images)}}}" if images else None,
+        "zeros": ratios.times(digits(gathered / implicit, 2)) if gathered and implicit else None,
     }
 
 
