@@ -1,21 +1,19 @@
-"""`make test-gpu`: the tests that wait for a GPU, and every CUDA kernel under compute-sanitizer; a summary as a file.
+"""`make test-gpu`: the tests that wait for a GPU, then every CUDA kernel under compute-sanitizer; a summary as a file.
 
     python tests/on_gpu.py [--out results/tests-gpu.json]
 
-All run side by side, but for the tests marked `clock`, which come last. Ends with 0 when all was run and nothing was
-found. Without a GPU, one sentence and 1.
+Tests run side by side, those marked `clock` behind them. Ends with 0 when all was run and nothing was found. Without a
+GPU, one sentence and 1.
 """
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -40,11 +38,10 @@ def sanitizer():
 
 
 def watched(tool, *cases):
-    """What a tool of compute-sanitizer finds while the cases run, all by default, on the last card; see `told`."""
+    """What a tool of compute-sanitizer finds while the cases run, all of them by default; see `told`."""
     options, arguments = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
-    environment = os.environ | {"CUDA_VISIBLE_DEVICES": nvidia.gpus()[-1]["uuid"]}
-    done = subprocess.run([*command, *arguments, *cases], env=environment, capture_output=True, text=True)
+    done = subprocess.run([*command, *arguments, *cases], capture_output=True, text=True)
     return told(done.stdout + done.stderr, done.returncode)
 
 
@@ -73,13 +70,10 @@ def tested(marked, *options):
 
 
 def found():
-    """The tests and sanitizers of the summary: all that can be side by side, then the tests that compare times."""
-    with ThreadPoolExecutor() as pool:
-        sanitizers = {tool: pool.submit(watched, tool) for tool in TOOLS} if sanitizer() else {}
-        tests = tested("gpu and not clock", "--numprocesses", str(PROCESSES), "--dist", "loadfile")
-        sanitizers = {tool: one.result() for tool, one in sanitizers.items()}
+    """The tests and sanitizers of the summary."""
+    tests = tested("gpu and not clock", "--numprocesses", str(PROCESSES), "--dist", "loadfile")
     tests.update(tested("gpu and clock"))
-    return {"tests": dict(tests), "sanitizers": sanitizers}
+    return {"tests": dict(tests), "sanitizers": {tool: watched(tool) for tool in TOOLS} if sanitizer() else {}}
 
 
 def counted(report):
