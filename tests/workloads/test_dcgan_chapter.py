@@ -76,7 +76,7 @@ def test_claims_are_decided_by_what_they_are_about(found):
     assert there["two-cards"] == "refuted"
     assert there["cards"] == "confirmed"
     assert there["ranks"] == "confirmed"
-    assert there["host-parity"] == "confirmed"
+    assert there["host-parity"] == there["host-peer"] == "confirmed"
     assert there["peer/home"] == "confirmed"
     assert there["home/window"] == "confirmed"
     assert there["home/float16"] == "refuted"  # twice the kernels

@@ -9,6 +9,7 @@ from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, v
 AGAINST = (
     ("parity", "loops"),
     ("tuned", "blas"),
+    ("tuned", "pytorch"),
     ("card-parity", "naive"),
     ("three", "two"),
     ("four", "three"),
@@ -32,6 +33,7 @@ NAMES = {
     "tf32": "in TF32",
     "peer": "PyTorch by cuDNN, tuned and compiled",
     "loops": "with the branch",
+    "pytorch": "PyTorch on as many threads",
 }
 ENERGY = ("window", "tf32", "float16", "home", "home-tf32", "home-float16")
 BATCHES = (1, 16, 100, 256, 1280, 5248)

@@ -33,6 +33,7 @@ def of_the_rungs(host, card, several):
     """What our rungs claim."""
     return [
         host_parity(host),
+        host_peer(host),
         near_ceiling(card),
         *(against_peers(card, *one) for one in PEERS),
         *(all_hidden(card, math, words) for math, words in PRECISIONS.items()),
@@ -175,6 +176,12 @@ def host_parity(host):
     now = of_lines(host, "loops", "parity")
     text = f"{code('parity')} over {code('loops')}, one thread"
     return Claim("host-parity", text, then(3), "both rungs", "vectors, no branch", decide(now, 3))
+
+
+def host_peer(host):
+    now = of_lines(host, "pytorch", "tuned")
+    text = f"{code('tuned')} over PyTorch, all threads"
+    return Claim("host-peer", text, "", "both", "exact products", decide(now, 1))
 
 
 def near_ceiling(card):
