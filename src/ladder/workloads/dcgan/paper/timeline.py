@@ -8,13 +8,12 @@ TITLE = "Batches and their copies home"
 CATEGORY = "Generator"
 CAPTION = """\
 When batches are drawn and when they are copied home, in half precision, numbered in their order: copies after each
-batch; hidden behind the next one; and with smaller batches that take turns in two streams.
+batch, and hidden behind the next one.
 """
 EXPERIMENTS = ("dcgan_home",)
 WAYS = {
     "copies after each batch": rungs.home("pinned", "after", "float16"),
     "copies hidden": rungs.home("pinned", "hidden", "float16"),
-    "copies hidden, two streams": rungs.line("home-float16"),
 }
 
 

@@ -132,7 +132,7 @@ def begun(several, one, other, images):
 
 def one_card(several):
     now = begun(several, 2, 1, earlier.ONE_UP_TO)
-    text = f"One card over two to {earlier.ONE_UP_TO}, with start"
+    text = f"One card to {earlier.ONE_UP_TO} pictures, with start"
     return Claim("one-card", text, "", "both, with their starts", "cards start in turn", decide(now, 1))
 
 
@@ -141,7 +141,7 @@ def two_cards(several):
     calls = called(several, 1, 2, earlier.TWO_FROM)
     cause = f"call alone {ratios.latex(calls)}" if calls else None
     then = of_cards_then()
-    text = f"Two over one from {earlier.TWO_FROM}, with start"
+    text = f"Two cards from {earlier.TWO_FROM}, with start"
     return Claim("two-cards", text, then, "both, with their starts", cause, decide(now, 1))
 
 
