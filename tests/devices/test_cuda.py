@@ -240,6 +240,7 @@ def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked
 
 
 @pytest.mark.gpu
+@pytest.mark.clock
 @pytest.mark.parametrize("joined", ["no", "yes"])
 @pytest.mark.parametrize("size", [2049, 4097])
 def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
@@ -277,6 +278,15 @@ def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, co
     monkeypatch.setattr(cuda, "REPEATS", 0.05)
     assert cuda.energy(lambda: runs.append(1), timed=lambda run: 0.01) == {"joules": 3.0 * count}
     assert len(runs) >= 8
+
+
+def test_all_cards_are_waited_for(monkeypatch):
+    waited = []
+    device = lambda number: SimpleNamespace(synchronize=lambda: waited.append(number))  # noqa: E731
+    monkeypatch.setattr(cuda.card, "numbers", lambda: range(3))
+    monkeypatch.setattr(cuda.card, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
+    cuda.card.synchronize()
+    assert waited == [0, 1, 2]
 
 
 def test_without_a_counter_there_is_no_energy(seen, monkeypatch):

@@ -351,6 +351,9 @@ def test_a_publication_says_what_it_is(here, one):
     assert about()["sources"] == [one["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
+    Path("published/here/cards.json").write_text("[]")
+    here.publish()
+    assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 
 
 def test_a_publication_names_every_commit_of_its_cases(here):

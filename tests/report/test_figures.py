@@ -28,7 +28,7 @@ HOLLOW = "hollow: not converged"
 def require_in_bounds(figure):
     """Nothing is small, and nothing is cut off."""
     assert figure.get_figwidth() == theme.WIDTH
-    assert figure.get_figheight() <= 9.5
+    assert figure.get_figheight() <= theme.TALLEST
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
     box = figure.get_tightbbox()
     assert box.x0 >= -0.02

@@ -6,9 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
 import made_up_dcgan
+from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.harness import generation
 from ladder.report import break_even
@@ -217,6 +219,13 @@ def test_cards_pay_from_the_least_images_behind_which_they_always_do(count, imag
     assert break_even.pays_from(TIMES | {4: {10: (0.5, 3.6), 1000: (3.0, 6.0)}}, count) == images
 
 
+def test_of_several_crossings_the_last_one_counts():
+    """Two cards are faster at 10 and at 30 images and behind, not at 20."""
+    one, two = {10: (1.0, 3.0), 20: (2.0, 3.0), 30: (3.0, 4.0)}, {10: (0.5, 2.0), 20: (1.0, 3.5), 30: (1.5, 3.0)}
+    assert break_even.pays_from({1: one, 2: two}, 2) == 24
+    assert break_even.pays_from({1: one, 2: {10: (0.5, 2.0)}}, 2) == 1
+
+
 def test_what_is_beyond_the_most_images_costs_what_calls_do():
     assert break_even.pays_from({1: {10: (1.0, 2.0)}, 2: {10: (0.5, 7.0)}}, 2) == 111
     assert break_even.pays_from({1: {10: (1.0, 2.0)}, 2: {10: (1.0, 7.0)}}, 2) is None
@@ -230,19 +239,32 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
         (tmp_path / name / "machine.json").write_text(json.dumps({"description": {"gpus": [{"name": model}]}}))
     variant, tuning = formats.VARIANTS["offload"]
-    found = break_even.measured("dcgan", variant, tuning, "NVIDIA H200", tmp_path)
+    sizes = break_even.without(made_up_dcgan.dcgan(1), "images")
+    found = break_even.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(found) == {1, 2}
     seconds, start = found[1][5248]
     assert seconds == pytest.approx(2 * found[2][5248][0], rel=0.02)
     assert start > seconds
-    assert break_even.measured("dcgan", variant, tuning | {"batch": 7}, "NVIDIA H200", tmp_path) == {}
-    assert break_even.measured("dcgan", variant, tuning, "NVIDIA A100", tmp_path) == {}
-    assert break_even.measured("dcgan", "cuda", tuning, "NVIDIA H200", tmp_path) == {}
-    assert break_even.rows_of(frame.drop(columns="cold_start")) == []
+    for other in (
+        (sizes, variant, tuning | {"batch": 7}, "NVIDIA H200"),
+        (sizes, variant, tuning, "NVIDIA A100"),
+        (sizes, "cuda", tuning, "NVIDIA H200"),
+        (sizes | {"channels": 64}, variant, tuning, "NVIDIA H200"),
+    ):
+        assert break_even.measured("dcgan", *other, tmp_path) == {}
+    for missing in ("cold_start", "images"):
+        assert break_even.rows_of(frame.drop(columns=missing)) == []
 
 
 def test_published_measurements_tell_how_long_cards_take():
-    found = break_even.measured("dcgan", *formats.VARIANTS["offload"], "NVIDIA H200")
+    sizes = break_even.without(made_up_dcgan.dcgan(1), "images")
+    found = break_even.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     most = max(found[2])
     assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]
     assert break_even.pays_from(found, 2) > most
+
+
+def test_the_study_measures_on_cards_what_the_verb_draws():
+    study = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
+    variant, tuning = formats.VARIANTS["offload"]
+    assert break_even.without(study["dcgan_cards"]["variants"][variant], "gpus") == tuning

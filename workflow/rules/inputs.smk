@@ -294,8 +294,8 @@ def is_at_hand(name):
     if not datasets.is_artefact(name):
         return False
     workload, _, file = name.partition("/")
-    made_from = datasets.artefacts(workload)[file]
-    return bool(published.sum_of(workload, file) or made_from is None or is_at_hand(made_from))
+    origin = datasets.artefacts(workload)[file]
+    return bool(published.sum_of(workload, file) or origin is None or is_at_hand(origin))
 
 
 def code_of(verb):

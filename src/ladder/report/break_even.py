@@ -14,22 +14,25 @@ MOST = 10**8
 
 
 def rows_of(frame):
-    """What CARDS holds of some timed calls: a dict for each case with a tuning `gpus` whose cold start was measured."""
-    from ladder.records.case import Case
+    """What CARDS holds of some timed calls: a dict for each case with a tuning `gpus`, of so many images.
+
+    Cases whose cold start wasn't kept are left out.
+    """
+    from ladder.records.case import Case  # here, like the next ones, because `generate` need not load pandas
     from ladder.report import study
     from ladder.statistics import claims
 
-    if not {"gpus", "cold_start"} <= set(frame.columns):
+    if not {"gpus", "images", "cold_start"} <= set(frame.columns):
         return []
     found = []
-    for key, rows in frame.dropna(subset=["gpus", "cold_start"]).groupby(study.CASE):
+    for key, rows in frame.dropna(subset=["gpus", "images", "cold_start"]).groupby(study.CASE):
         case = Case.parse(*key)
-        tuning = {name: value for name, value in case.tuning.items() if name != "gpus"}
         found.append(
             {
                 "workload": case.workload,
                 "variant": case.variant,
-                "tuning": tuning,
+                "sizes": without(case.sizes, "images"),
+                "tuning": without(case.tuning, "gpus"),
                 "gpus": case.tuning["gpus"],
                 "images": case.sizes["images"],
                 "seconds": claims.middle(study.processes(rows)),
@@ -39,9 +42,17 @@ def rows_of(frame):
     return found
 
 
-def measured(workload, variant, tuning, model, folder="results/published"):
-    """{cards: {images: (seconds, cold start)}} of a tuning, from the machine with most cards of that model."""
-    chosen = {"workload": workload, "variant": variant, "tuning": tuning}
+def without(values, name):
+    """Sizes or tunings but for one."""
+    return {key: value for key, value in values.items() if key != name}
+
+
+def measured(workload, sizes, variant, tuning, model, folder="results/published"):
+    """{cards: {images: (seconds, cold start)}} of a variant's tuning, from the machine with most cards of that model.
+
+    `sizes` are all but the number of images.
+    """
+    chosen = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
     return max((times_of(path, chosen) for path in machines(model, folder)), key=len, default={})
 
 
@@ -74,12 +85,26 @@ def cards(times, images, most):
 
 def pays_from(times, count):
     """The least number of images from which on so many cards take less time than fewer; None if they never do."""
-    if cards(times, MOST, count) != count:
+
+    def pay(images):
+        return cards(times, images, count) == count
+
+    ends = sorted({MOST, *(images for found in times.values() for images in found)})
+    if not pay(MOST):
         return None
-    low, high = 0, MOST  # they don't pay at the lower one, and do at the higher
+    high = MOST
+    for low in reversed(ends):  # from one measured number to the next, times lie on lines
+        if not pay(low):
+            return crossing(low, high, pay)
+        high = low
+    return 1
+
+
+def crossing(low, high, pay):
+    """The least whole number for which `pay` holds, which it doesn't at `low` and does at `high`."""
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if cards(times, middle, count) == count else (middle, high)
+        low, high = (low, middle) if pay(middle) else (middle, high)
     return high
 
 

@@ -13,10 +13,10 @@ every size and every tuning by its name, threads_found, flops, bytes, precision,
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
 writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
 held back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. `cold_start` is a
-process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there; what was published
-early lacks it. Where there are ranks, `nodes` counts those that they ran on (what was published early lacks it, too), a
-phase's seconds are those of the slowest rank, and `imbalance` is their ratio to the mean over the ranks, 1 where all
-take equally long.
+process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a card's own start
+is part of it where the arrays lie on the host. What was published early lacks it. Where there are ranks, `nodes` counts
+those that they ran on (what was published early lacks it, too), a phase's seconds are those of the slowest rank, and
+`imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
 
 import zlib

@@ -1,4 +1,4 @@
-"""Publishing: a machine's tables, description and ceilings as files that are committed to the repository.
+"""Publishing: a machine's tables, description, ceilings and times by cards as files, committed to the repository.
 
 A machine that is to be had for minutes only is measured in steps; `keep` adds the present step to what is published.
 """
@@ -60,6 +60,8 @@ def publish(plans, machine, folder, keep=False):
     write_atomically(folder / "ceilings.json", json.dumps(of_samples(calls), indent=1) + "\n")
     if cards := break_even.rows_of(calls):
         write_atomically(folder / break_even.CARDS, json.dumps(cards, indent=1) + "\n")
+    else:
+        (folder / break_even.CARDS).unlink(missing_ok=True)
     if Path(GPU_TESTS).exists():
         shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
     about = {

@@ -44,10 +44,16 @@ class Study:
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
-    def first_with(self, *experiments):
-        """The same study about the first machine with timed calls of one of these experiments, else about none."""
-        there = map(self.of, self.machines())
-        return next((one for one in there if any(len(one.samples(name)) for name in experiments)), self.of(None))
+    def first_with(self, *experiments, **conditions):
+        """The same study about the first machine with timed calls of one of these experiments, else about none.
+
+        The calls have these values of columns.
+        """
+
+        def is_there(one):
+            return any(len(one.samples(name, **conditions)) for name in experiments)
+
+        return next(filter(is_there, map(self.of, self.machines())), self.of(None))
 
     def everything(self, name):
         """The rows of one table of all experiments and machines."""

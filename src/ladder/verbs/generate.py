@@ -36,7 +36,7 @@ def run(options):
     given = formats.read(options.network, options.inputs)
     images = given.sizes["images"]
     formats.require_output(options.output, images)
-    gpus = cards(options, formats, images)
+    gpus = cards(options, formats, given.sizes)
     case = generation.case_of(options.workload, formats, given.sizes, gpus, len(os.sched_getaffinity(0)))
     due = environment.of_worker(case)
     if due != dict(os.environ):  # runtimes read their variables once, when they are loaded
@@ -46,7 +46,7 @@ def run(options):
         generation.write(formats, options.output, images, generation.chunks(case, formats, given.inputs, advance))
 
 
-def cards(options, formats, images):
+def cards(options, formats, sizes):
     """How many cards to use. Raises LadderError for more than there are."""
     there = nvidia.gpus()
     if options.gpus is not None:
@@ -55,10 +55,13 @@ def cards(options, formats, images):
         return options.gpus
     if not there:
         return 0
+    from ladder.catalogue import workloads
     from ladder.report import break_even
 
-    times = break_even.measured(options.workload, *formats.VARIANTS["offload"], there[0]["name"], options.published)
-    return break_even.cards(times, images, len(there))
+    others = break_even.without(workloads.complete(options.workload, sizes), "images")
+    how = options.workload, others, *formats.VARIANTS["offload"]
+    times = break_even.measured(*how, there[0]["name"], options.published)
+    return break_even.cards(times, sizes["images"], len(there))
 
 
 @contextlib.contextmanager

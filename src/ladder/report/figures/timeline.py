@@ -6,7 +6,7 @@ from matplotlib.patches import Patch
 from matplotlib.textpath import TextPath
 
 from ladder.report.figures import layout, looks
-from ladder.report.figures.theme import DARK, SMALL, sns
+from ladder.report.figures.theme import DARK, SMALL, TALLEST, sns
 
 LANE = 0.19  # inches of a lane
 TALL = 0.8  # of a lane is its bars
@@ -43,7 +43,7 @@ def figure(found, what, colours=None):
     told = set.union(*unwritten) if has_legend else ()
     layout.legend(drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in told])
     for legend in drawn.legends:
-        drawn.set_figheight(inches + legend.get_window_extent().height / drawn.dpi)
+        drawn.set_figheight(min(inches + legend.get_window_extent().height / drawn.dpi, TALLEST))
     return drawn
 
 

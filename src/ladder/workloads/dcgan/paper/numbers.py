@@ -35,7 +35,7 @@ NAMES = {
     "loops": "with the branch",
     "pytorch": "PyTorch on as many threads",
 }
-ENERGY = ("window", "tf32", "float16", "home", "home-tf32", "home-float16")
+ENERGY = ("window", "tf32", "float16")
 BATCHES = (1, 16, 100, 256, 1280, 5248)
 
 
@@ -49,11 +49,11 @@ def numbers(found):
         "earlier": of_the_earlier_study(),
         "ladder": ladder(host, card),
         "batch": batches(card),
-        "parts": layers(card),
+        "shares": shares(card),
         "splits": splits(card),
         "energy": energy(card),
         "cards": cards(query.with_several_cards(found)),
-        "layers": zeros(query.with_layers(found)),
+        "layers": layers(query.with_layers(found)),
         "verdicts": verdict_table.numbers_of_groups(earlier=earlier_claims, rungs=own_claims),
     }
     return {f"dcgan/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
@@ -83,7 +83,6 @@ def of_the_earlier_study():
         "parity": ratios.times(earlier.PARITY_GAIN),
         "batch": number(earlier.BATCH),
         "small": seconds(earlier.ONE_EACH[10], 2),
-        "small-on-two": seconds(earlier.TWO_EACH[10], 2),
         "one-up-to": number(earlier.ONE_UP_TO),
         "two-from": number(earlier.TWO_FROM),
         "all": seconds(earlier.ONE_EACH[5248], 3),
@@ -125,7 +124,7 @@ def batches(card):
     return values | {f"{batch}/time": timed(rungs.batches(batch).rows(card.ladder)) for batch in BATCHES}
 
 
-def layers(card):
+def shares(card):
     """The shares of the layers on the card, in float32 and on tensor cores."""
     values = {}
     for key in ("window", "float16"):
@@ -141,12 +140,14 @@ def splits(card):
     """The time of a picture by the earlier study's splits, and how many pictures were drawn."""
     cases = {first: tables.one_case(rungs.split(first).rows(card.splits)) for first in (2, 3, 4)}
     values = {f"{first}/time": timed(rows) for first, rows in cases.items()}
+    for first, name in ((2, "with two layers as products"), (4, "with four")):
+        values[f"3/against/{first}"] = ratios.compared(ratios.of(cases[first], cases[3]), name)
     images = study.values(card.splits, "images")
     return values | {"images": f"\\num{{{max(images)}}}" if images else None}
 
 
 def energy(card):
-    """Joules of a picture, drawn on the card and drawn home."""
+    """Joules of a picture."""
     return {key: spent(tables.one_case(rungs.line(key).rows(card.ladder))) for key in ENERGY}
 
 
@@ -156,11 +157,11 @@ def spent(rows):
     return None if found is None else joules(found, 2)
 
 
-def zeros(machine):
+def layers(machine):
     """What products by zero cost: gathered products over implicit ones, all but the last layer."""
 
     def whole(name):
-        rows = [tables.method(machine.layers, name, h) for h in tables.heights()[:-1]]
+        rows = [tables.rows_of_method(machine.layers, name, h) for h in tables.heights()[:-1]]
         return sum(map(query.middle, rows)) if all(map(len, rows)) else None
 
     gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
@@ -196,9 +197,11 @@ def cards(several):
 
 
 def paying(times):
-    """The number of images from which on two cards pay."""
-    images = break_even.pays_from(times, 2) if times else None
-    return f"\\num{{{digits(images, 2)}}}" if images else None
+    """From how many images on two cards pay, as the predicate of a sentence."""
+    if set(times) != {1, 2}:
+        return None
+    images = break_even.pays_from(times, 2)
+    return f"pay from \\num{{{digits(images, 2)}}} pictures on" if images else "never pay"
 
 
 def efficiency(several, line, images):

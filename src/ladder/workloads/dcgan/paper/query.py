@@ -5,6 +5,7 @@ from functools import cached_property
 
 from ladder.report import collect, study
 from ladder.statistics import claims
+from ladder.workloads.dcgan import layout
 
 HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
 LADDER = (HOST, CARD, HOME)
@@ -43,8 +44,10 @@ class Machine:
 
     @cached_property
     def layers(self):
-        """The timed calls of single layers."""
-        return collect.concatenated([self.found.samples(one) for one in LAYERS])
+        """The timed calls of the full network's layers, one by one, of the most images."""
+        rows = collect.concatenated([self.found.samples(one, dtype="float32") for one in LAYERS])
+        parts = [study.where(rows, h=h, c=c, k=k) for h, c, k in layout.layers(SIZE["channels"])]
+        return of_most(collect.concatenated(parts))
 
     @cached_property
     def several(self):
@@ -66,20 +69,14 @@ def chosen(found):
     return (host, host) if both else (host, card)
 
 
-def first_with(found, experiment, **conditions):
-    """The first machine with timed calls of an experiment that have these values, else none."""
-    there = (found.of(name) for name in found.machines())
-    return Machine(next((one for one in there if len(one.samples(experiment, **conditions))), found.of(None)))
-
-
 def with_several_cards(found):
     """The first machine on which two cards have drawn."""
-    return first_with(found, CARDS, **SIZE, gpus=2)
+    return Machine(found.first_with(CARDS, **SIZE, gpus=2))
 
 
 def with_layers(found):
-    """The first machine on which layers were measured one by one."""
-    return first_with(found, LAYERS[0])
+    """The first machine on which the full network's layers were measured one by one."""
+    return Machine(found.first_with(*LAYERS, c=SIZE["channels"]))
 
 
 def of_most(rows):
@@ -124,3 +121,14 @@ def parts(rows, phases):
     times = own.groupby(["process", "sample", "phase"])["seconds"].sum().groupby("phase").median()
     times = {part: times[part] for part in PARTS if part in times}
     return times if times and 1 / NEAR < sum(times.values()) / middle(rows) < NEAR else {}
+
+
+def traces_of(traces, lines):
+    """The first process's rows of each line on the machine with most of them, {title: rows}."""
+    found = {}
+    for name in study.ordered(set(traces["machine"])) if len(traces) else ():
+        own = study.where(traces, machine=name, process=0)
+        rows = {title: one.rows(own) for title, one in lines.items()}
+        rows = {title: study.where(one, case=min(one["case"])) for title, one in rows.items() if len(one)}
+        found = max(found, rows, key=len)
+    return found

@@ -1,8 +1,7 @@
 """The earlier study's splits on a card: what each batch's layers take, as products or by loops."""
 
 from ladder.report.figures import timeline
-from ladder.workloads.dcgan.paper import rungs
-from ladder.workloads.dcgan.paper.timeline import of_machine
+from ladder.workloads.dcgan.paper import query, rungs
 
 TITLE = "Layers as products or by loops"
 CATEGORY = "Generator"
@@ -16,4 +15,4 @@ WAYS = {f"{first} + {4 - first}": rungs.split(first) for first in (2, 3, 4)}
 
 def draw(tables):
     """A panel per split."""
-    return timeline.figure(of_machine(tables["dcgan_splits"]["traces"], WAYS), "the splits")
+    return timeline.figure(query.traces_of(tables["dcgan_splits"]["traces"], WAYS), "the splits")

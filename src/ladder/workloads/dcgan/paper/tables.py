@@ -39,7 +39,7 @@ def tables(found):
 
 
 def ladder(host, card):
-    """Rungs with their ideas, and a picture; the waterfall has peers and other precisions, too."""
+    """The rungs of RELIEVES with the time of a picture; the waterfall has peers and other precisions, too."""
     shown = []
     for key, (line, idea) in rungs.LINES.items():
         found = host if line.variant in ("host", "pytorch") else card
@@ -60,7 +60,7 @@ def one_case(rows):
 
 
 def home(card):
-    """Milliseconds of a call with pictures home, by where they go and whether copies are hidden."""
+    """The time of a call with pictures home, by where they go and whether copies are hidden."""
     columns = [(copies, math) for math in ("float32", "float16") for copies in rungs.COPIES]
     cases = {memory: [rungs.home(memory, *column).rows(card.ladder) for column in columns] for memory in rungs.MEMORIES}
     if all(rows.empty for every in cases.values() for rows in every):
@@ -77,7 +77,7 @@ def called(rows):
 
 def layers(machine):
     """TFLOP/s of every layer by every method, without products by zero."""
-    rows = [[code_of(name), *(rate(method(machine.layers, name, h)) for h in heights())] for name in METHODS]
+    rows = [[code_of(name), *(rate(rows_of_method(machine.layers, name, h)) for h in heights())] for name in METHODS]
     rows = [row for row in rows if set(row[1:]) != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in heights())], rows)
 
@@ -87,7 +87,7 @@ def heights():
     return [h for h, *_ in layout.layers(layout.FULL)]
 
 
-def method(frame, name, h):
+def rows_of_method(frame, name, h):
     """The rows of a method at one layer."""
     variant, tuning = METHODS[name]
     return study.where(frame, variant=variant, h=h, **tuning)
@@ -105,7 +105,7 @@ def rate(rows):
 
 
 def cards(machine):
-    """Milliseconds by images: then on two and four cards, now on one and two, a call and with a process's start."""
+    """Times by images: then on two and four cards, now on one and two, a call and with a process's start."""
     measured = study.values(rungs.on_cards(2).rows(machine.several), "images")
     rows = [cards_of(machine, images) for images in measured]
     head = ["Pictures", "2 cards then", "4 cards then", "1 card", "2 cards", "1 card, start", "2 cards, start"]
@@ -115,8 +115,8 @@ def cards(machine):
 def cards_of(machine, images):
     """The cells of so many images."""
     now = [study.where(rungs.on_cards(count).rows(machine.several), images=images) for count in (1, 2)]
-    tables = earlier.ONE_EACH, earlier.TWO_EACH
-    then = [latex.seconds(table[images], 3) if images in table else NONE for table in tables]
+    known = earlier.ONE_EACH, earlier.TWO_EACH
+    then = [latex.seconds(times[images], 3) if images in times else NONE for times in known]
     calls = [latex.seconds(query.middle(rows)) if len(rows) else NONE for rows in now]
     begun = [latex.seconds(claims.middle(query.starts(rows)), 2) if query.starts(rows) else NONE for rows in now]
     return [f"\\num{{{images}}}", *then, *calls, *begun]

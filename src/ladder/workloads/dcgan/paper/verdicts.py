@@ -20,7 +20,7 @@ def of_the_earlier_study(card, several):
         card_parity(card),
         two_layers(card),
         three_layers(card),
-        in_registers(query.first_with(card.found, query.PRODUCTS, variant="cuda_columns")),
+        in_registers(card.found.first_with(query.PRODUCTS, variant="cuda_columns")),
         batching(card),
         hidden(card),
         pinned(card),
@@ -87,8 +87,8 @@ def two_layers(card):
     return Claim("two", "A split of 3 + 1 over 2 + 2", "", "both splits", cause, decide(now, 1))
 
 
-def in_registers(machine):
-    rows = machine.found.samples(query.PRODUCTS, form="nn")
+def in_registers(found):
+    rows = study.one_size(found.samples(query.PRODUCTS, form="nn"))
     shared, columns, tiled = (study.fastest(study.where(rows, variant=name)) for name in PRODUCTS)
     both = ratios.of(shared, tiled)
     cause = f"{code('cuda_tiled')} {ratios.latex(both)}" if both else None
@@ -140,9 +140,8 @@ def two_cards(several):
     now = begun(several, 1, 2, earlier.TWO_FROM)
     calls = called(several, 1, 2, earlier.TWO_FROM)
     cause = f"call alone {ratios.latex(calls)}" if calls else None
-    then = of_cards_then()
     text = f"Two cards from {earlier.TWO_FROM}, with start"
-    return Claim("two-cards", text, then, "both, with their starts", cause, decide(now, 1))
+    return Claim("two-cards", text, of_cards_then(), "both, with their starts", cause, decide(now, 1))
 
 
 def of_cards_then():

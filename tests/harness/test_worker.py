@@ -1,0 +1,42 @@
+"""What a worker tells of its case, by a clock of the test's own."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.harness import worker
+from ladder.harness.steps import Steps
+from ladder.records.case import Case
+
+LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
+
+
+def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
+    gemm, clock = workloads.load("gemm"), [0.0]
+    case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(host, "flusher", lambda: lambda: None)
+    monkeypatch.setattr(
+        worker, "time", SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic), raising=True
+    )
+
+    def spend(seconds):
+        clock[0] += seconds
+
+    def fill(*given):
+        spend(1000.0)
+        return gemm.fill(*given)
+
+    def setup(problem, threads):
+        spend(10.0)
+        run = lambda: np.matmul(problem.a, problem.b, out=problem.out)  # noqa: E731
+        return Steps([("product", run)], prepare=[("pack", lambda: spend(1.0))])
+
+    late = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
+    variant = SimpleNamespace(DEVICE="host", setup=setup)
+    found = worker.work(case, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
+    assert found["setup"] == 11.0
+    assert found["check"] >= 1000.0
