@@ -213,3 +213,17 @@ def test_the_workflow_unpacks_what_is_published_and_makes_nothing(study, monkeyp
     out, status = study.snakemake("--cores", "2", WEIGHTS)
     assert status
     assert "can't be unpacked" in out
+
+
+@pytest.mark.slow
+@pytest.mark.workflow
+def test_what_is_made_of_what_is_published_is_shown_without_measuring(study, monkeypatch):
+    write_workload(study.folder / "own")
+    study.config |= {"variant_folders": ["own"], "measure": False}
+    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    monkeypatch.chdir(study.folder)
+    figure = "results/figures/scaling_picture.pdf"
+    assert study.snakemake("-n", figure)[1], "digits would have to be fetched"
+    np.save("made.npy", np.ones(784))
+    published.publish("scaling", "weights.npy", "made.npy")
+    assert {WEIGHTS, PICTURE, figure} <= study.pending(figure)
