@@ -44,6 +44,7 @@ EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "p
 # Seconds of a call for no picture, and of a process's start, by cards; those of a rank are the same.
 CALL, START = {1: 0.5e-3, 2: 1e-3}, {1: 0.4, 2: 0.7}
 IMAGES, SOME = (10, 100, 200, 1000, 5248), 1000
+PRODUCTS = {"cuda_shared": 10e-3, "cuda_columns": 5e-3, "cuda_tiled": 2e-3}  # seconds
 BY_VERB = formats.VARIANTS["offload"][1]
 JOULES = 5e-3  # of a picture on a card
 
@@ -78,6 +79,8 @@ def cases():
                 yield query.HOME, case, query.IMAGES * seconds * longer * after
     for first, seconds in {2: 200e-6, 3: 100e-6, 4: 130e-6}.items():
         yield query.SPLITS, case_of(rungs.split(first), SOME), SOME * seconds
+    for variant, seconds in PRODUCTS.items():
+        yield query.PRODUCTS, Case("gemm", variant, complete("gemm", query.SQUARE), {}), seconds
     for cards in CALL:
         for images in IMAGES:
             yield query.CARDS, case_of(rungs.on_cards(cards), images, **BY_VERB), on_cards(images, cards)
@@ -96,7 +99,7 @@ def tables(machine=MACHINE, processes=6, chosen=None):
         parts = found.setdefault(experiment, {name: [] for name in collect.TABLES})
         rows = made_up.case_rows(machine, experiment, case, seconds, processes, 2)
         for row in rows:
-            if case.variant not in ("host", "pytorch"):
+            if case.workload == "dcgan" and case.variant not in ("host", "pytorch"):
                 row["joules"] = JOULES * case.sizes["images"]
                 row["cold_start"] = START[case.tuning.get("gpus", 1)] + seconds
         parts["samples"] += rows

@@ -12,7 +12,8 @@ LADDER = (HOST, CARD, HOME)
 SPLITS = "dcgan_splits"
 CARDS, RANKS, HALF, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_cards_half", "dcgan_weak"
 LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
-PRODUCTS = "gemm_gpu_float32"
+# Where products of matrices are compared, far beyond the caches.
+PRODUCTS, SQUARE = "gemm_gpu_float32", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}
 # Of the claims: the network of the earlier study; on a card, as many images as there at most.
 SIZE = {"channels": 512, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248

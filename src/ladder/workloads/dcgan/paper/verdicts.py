@@ -88,7 +88,7 @@ def two_layers(card):
 
 
 def in_registers(found):
-    rows = study.one_size(found.samples(query.PRODUCTS, form="nn"))
+    rows = found.samples(query.PRODUCTS, **query.SQUARE)
     shared, columns, tiled = (study.fastest(study.where(rows, variant=name)) for name in PRODUCTS)
     both = ratios.of(shared, tiled)
     cause = f"{code('cuda_tiled')} {ratios.latex(both)}" if both else None
