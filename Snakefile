@@ -57,6 +57,7 @@ if SITE:
         precompile,
         publish,
         reference,
+        sensitivity,
         table,
         tables,
         typeset,

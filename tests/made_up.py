@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ladder.catalogue.workloads import complete, constants, load, precision
+from ladder.harness.sensitivity import ELEMENT, ROW
+from ladder.harness.sensitivity import cases as sensitivity_cases
 from ladder.records.case import Case
 from ladder.report import collect
 from ladder.report.collect import with_integers
@@ -278,6 +280,21 @@ def kernel_report():
         "constants": "dtype=float32,block=16",
     }
     return about | {"kernels": kernels, "warnings": []}
+
+
+def sensitivity(path):
+    """Write what the verb `sensitivity` does: every declared case, one check that sees and one that doesn't."""
+    about = {"array": "history", "share": 0.0123, "places": 5}
+    kinds = [
+        about | {"fault": fault, "check": check, "seen": seen, "error": error}
+        for fault in (ELEMENT, ROW)
+        for check, seen, error in (("columns projected", 3, 1.23e-15), ("residual before it stops", 0, None))
+    ]
+    cases = (
+        {"workload": one.workload, "variant": one.variant, "case": one.slug} | one.sizes for one in sensitivity_cases()
+    )
+    names = ("workload", "variant", "case", "dtype")
+    pd.DataFrame([{name: one[name] for name in names} | kind for one in cases for kind in kinds]).to_csv(path)
 
 
 def both(one, other):

@@ -33,6 +33,7 @@ def test_the_bound_of_a_sum(length, dtype, factor):
 
 def test_the_bound_of_a_sum_of_random_signs():
     assert validation.random_sum_factor(100, "float32") == pytest.approx(6 * 61 * U32, rel=1e-12)
+    assert validation.random_sum_factor(9, "float32") == pytest.approx(27 * U32, rel=1e-12)  # 9 by all data's bound
 
 
 def test_what_isn_t_written_shows():

@@ -37,7 +37,8 @@ def generated(found, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
     latex.write(folder / "results/numbers.tex", numbers.text(values_of(found)))
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
-    for name, text in tables.tables(found, [folder / "kernel.json"]).items():
+    made_up.sensitivity(folder / "sensitivity.csv")
+    for name, text in tables.tables(found, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ladder.build import binaries, compilation, libraries
 from ladder.catalogue import datasets, imports, published
+from ladder.harness import sensitivity
 from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.report import figures as drawings
@@ -308,6 +309,17 @@ def words_of_chapters():
     """The fingerprint of all that the paper reads of chapters: their order, titles, texts and captions."""
     texts = json.dumps(chapters.texts() | captions.text())
     return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+
+def sensitivity_cases():
+    """The cases whose checks are tried with errors put in on purpose, those that this machine can run."""
+    return [case for case in sensitivity.cases() if not plan.reason_left_out(case, True, PLACES["cpu"])]
+
+
+def sensitivity_code():
+    """The fingerprint of the code that finds these errors, that of the cases' workloads and variants included."""
+    roots = {root for case in sensitivity_cases() for root in sources.own_roots(case)}
+    return sources.of("ladder.verbs.sensitivity", "ladder.devices.host", *sorted(roots))
 
 
 def study_arguments():

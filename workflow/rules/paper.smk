@@ -38,12 +38,31 @@ rule numbers:
         )
 
 
+# How wrong a result may be and still pass: it times nothing, and goes by no measurement.
+rule sensitivity:
+    input:
+        sorted({path for case in sensitivity_cases() for path in data_of(case)}),
+    output:
+        "results/sensitivity.csv",
+    log:
+        "results/logs/sensitivity.log",
+    conda:
+        ENVIRONMENT
+    threads: PLACES["cpu"].cores
+    params:
+        sources=lambda wildcards: sensitivity_code(),
+        cases=[case.key for case in sensitivity_cases()],
+    shell:
+        ladder("sensitivity {params.cases:q} --out {output} 2> >(tee {log} >&2)")
+
+
 rule tables:
     input:
         tables=TABLE_FILES,
         descriptions=DESCRIPTIONS,
         ceilings=OWN_CEILINGS,
         kernels=KERNEL_REPORTS,
+        sensitivity="results/sensitivity.csv",
     output:
         PAPER_TABLES,
         html=report(
@@ -61,7 +80,10 @@ rule tables:
         study=study_arguments(),
         kernels=[f"--kernel={path}" for path in KERNEL_REPORTS],
     shell:
-        ladder("tables {params.study:q} {params.kernels:q} --out results/tex --html {output.html} 2> >(tee {log} >&2)")
+        ladder(
+            "tables {params.study:q} {params.kernels:q} --sensitivity {input.sensitivity}"
+            " --out results/tex --html {output.html} 2> >(tee {log} >&2)"
+        )
 
 
 rule typeset:

@@ -22,7 +22,7 @@ HOME = Path(__file__).parents[1]
 # What finds code, or names the files of what is compiled, changes no measurement.
 NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.build.compilation"}
 # Literals of a workload that lists, plans and reports read as text, and no measurement.
-DESCRIPTIONS = {"RUNGS", "CEILING"}
+DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
 def fingerprint(*roots):

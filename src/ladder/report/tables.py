@@ -3,7 +3,7 @@
 from ladder.report import chapters
 
 # The names of the former, which planning reads.
-OWN = ("machines", "software", "plan", "validation", "kernels")
+OWN = ("machines", "software", "plan", "validation", "kernels", "sensitivity")
 
 
 def names():
@@ -11,12 +11,16 @@ def names():
     return [*OWN, *chapters.table_names()]
 
 
-def tables(found, reports=()):
-    """Every table's LaTeX by its file's name; `reports` are the files that say what each built kernel takes."""
+def tables(found, reports=(), sensitivity=None):
+    """Every table's LaTeX by its file's name.
+
+    `reports` are the files that say what each built kernel takes, `sensitivity` the one of the smallest errors refused.
+    """
     from ladder.report import (
         kernels_table,
         machines_table,
         plan_table,
+        sensitivity_table,
         validation_table,
     )  # planning asks for names only
 
@@ -26,5 +30,6 @@ def tables(found, reports=()):
         "plan": plan_table.plan(found),
         "validation": validation_table.latex_table(found),
         "kernels": kernels_table.kernels(reports),
+        "sensitivity": sensitivity_table.latex_table(sensitivity),
     }
     return own | chapters.tables(found)

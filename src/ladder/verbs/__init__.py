@@ -16,6 +16,7 @@ VERBS = (
     "measure",
     "ceilings",
     "collect",
+    "sensitivity",
     "table",
     "figure",
     "compare",

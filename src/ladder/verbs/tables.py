@@ -8,11 +8,12 @@ from ladder.verbs.arguments import add_study
 def add_arguments(parser):
     add_study(parser)
     parser.add_argument("--html", required=True, help="file for the table of validation as a page")
+    parser.add_argument("--sensitivity", required=True, help="the smallest errors that checks refuse (CSV)")
     parser.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")
 
 
 def run(options):
     found = study.load(options.folders, options.machine, options.description)
-    for name, text in tables.tables(found, options.kernel).items():
+    for name, text in tables.tables(found, options.kernel, options.sensitivity).items():
         latex.write(f"{options.out}/{name}.tex", text)
     write_atomically(options.html, validation_table.page(found))

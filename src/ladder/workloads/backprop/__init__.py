@@ -53,6 +53,13 @@ SIZES = {
     "seed": 1,
 }
 CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
+SENSITIVITY = [
+    (
+        "numpy_loop",
+        {"threads": 1},
+        {"layers": "784-13-10", "images": 130, "epochs": 1, "rate": 0.005, "source": "digits"},
+    ),
+]
 STATEFUL = True
 
 

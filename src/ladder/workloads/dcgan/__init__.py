@@ -38,6 +38,7 @@ SIZES = {
     "dtype": ("float32",),
     "seed": 1,
 }
+SENSITIVITY = [("host", {"threads": 1}, {"images": 3, "channels": 16})]
 STATEFUL = False
 # Images that a thread compares at once: their float64 copies take memory.
 CHUNK = 64

@@ -56,6 +56,19 @@ SIZES = {
 CURVE = ("step", "residual", "reference", "bound")
 FACTS = ("steps",)
 GENERATED = ("matrix",)
+SENSITIVITY = [
+    ("numpy_loop", {"threads": 1}, {"n": 65, "kappa": 10.0, "iterations": 20}),
+    (
+        "numpy_loop",
+        {"threads": 1},
+        {"n": 65, "kappa": 10.0, "iterations": 40, "tolerance": 0.01, "algorithm": "cg", "start": "random"},
+    ),
+    (
+        "scipy_cholesky",
+        {"threads": 1},
+        {"n": 65, "kappa": 10.0, "iterations": 1, "algorithm": "direct", "start": "random"},
+    ),
+]
 STATEFUL = False
 # A tolerance must be so many times what rounding leaves of a residual, kappa u.
 REACHED = 10.0

@@ -43,6 +43,11 @@ SIZES = {
     "seed": 1,
 }
 ARRAYS = ("a", "b", "c", "out")
+SENSITIVITY = [
+    ("blas", {"threads": 1}, {"form": "nt", "m": 37, "n": 29, "k": 17}),
+    ("blas", {"threads": 1}, {"form": "nn", "m": 37, "n": 29, "k": 64}),
+    ("blas", {"threads": 1}, {"form": "nn", "m": 257, "n": 259, "k": 261}),
+]
 STATEFUL = False
 # The most products of which every element is recomputed; beyond, rows are sampled and all are projected.
 FULL_CHECK = 2**24

@@ -38,6 +38,13 @@ SIZES = {
     "seed": 1,
 }
 CURVE = ("epoch", "loss", "reference_loss", "loss_bound", "accuracy")
+SENSITIVITY = [
+    (
+        "numpy_loop",
+        {"threads": 1},
+        {"layers": "784-13-10", "images": 130, "batch": 20, "epochs": 1, "rate": 0.5, "source": "digits"},
+    ),
+]
 STATEFUL = True
 
 

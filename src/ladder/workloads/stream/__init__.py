@@ -26,6 +26,11 @@ RUNGS = {
 CEILING = "bandwidth"
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
+SENSITIVITY = [
+    ("openmp", {"threads": 1}, {"kernel": "read", "elements": 131_075}),
+    ("openmp", {"threads": 1}, {"kernel": "copy", "elements": 1_027}),
+    ("openmp", {"threads": 1}, {"kernel": "triad", "elements": 1_027}),
+]
 STATEFUL = False
 BLOCK = 2**16
 PART = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK

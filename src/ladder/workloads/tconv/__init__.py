@@ -35,6 +35,10 @@ RUNGS = {
     "pytorch_cuda": "peer: cuDNN's fastest algorithm through PyTorch, channels last",
 }
 SIZES = {"images": int, "h": int, "c": int, "k": int, "dtype": ("float32", "float64"), "seed": 1}
+SENSITIVITY = [
+    ("tuned", {"threads": 1}, {"images": 3, "h": 5, "c": 7, "k": 3}),
+    ("tuned", {"threads": 1}, {"images": 33, "h": 5, "c": 13, "k": 85}),
+]
 STATEFUL = False
 TAPS = 5  # rows and columns of the filter
 # The most products of which every element is recomputed; beyond, images are sampled and all are projected.

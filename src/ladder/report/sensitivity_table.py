@@ -1,0 +1,65 @@
+"""The table of how wrong would still pass: by case, check and array the smallest errors that are refused."""
+
+import pandas as pd
+
+from ladder.harness.sensitivity import ANY, ELEMENT, ROW
+from ladder.records.case import Case
+from ladder.report import collect, latex
+from ladder.report.cells import NONE
+from ladder.report.latex import code, escape
+
+DTYPES = ("float64", "float32")
+UNSEEN = "not seen"
+
+
+def latex_table(path):
+    """The table of the file that the verb `sensitivity` writes; a sentence where there is none."""
+    frame, rows = collect.read_csv(path) if path else pd.DataFrame(), []
+    titles = frame.apply(title, axis=1) if len(frame) else ()
+    for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
+        rows += [None] if rows else []
+        rows += [[rf"\multicolumn{{8}}{{p{{0.7\linewidth}}}}{{\raggedright {code(case)}}}"], *rows_of(part)]
+    kinds = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
+    head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Right", "Element", "Row"] * len(DTYPES)]
+    return latex.long_table(r">{\raggedright}p{0.13\linewidth}l" + "rrr" * len(DTYPES), head, rows)
+
+
+def title(row):
+    """The case of a row without its dtype, seed, caches and tuning."""
+    sizes = Case.parse(row["workload"], row["variant"], row["case"]).sizes
+    shown = ", ".join(f"{name}={value}" for name, value in sizes.items() if name not in ("dtype", "seed"))
+    return f"{row['workload']}/{row['variant']}: {shown}"
+
+
+def rows_of(part):
+    """Of one case, a row for each check and array in which it sees an error, for what sees none, and what none sees."""
+    for check, some in part[part["check"] != ANY].groupby("check", sort=False):
+        arrays = some[some["seen"] > 0]["array"].unique()
+        for array in arrays:
+            yield [escape(check), code(array), *cells(some[some["array"] == array])]
+        if not len(arrays):
+            yield [escape(check), NONE, *cells(some)]
+    for array, some in part[part["check"] == ANY].groupby("array", sort=False):
+        if not some["seen"].any():
+            yield [NONE, code(array), *cells(some)]
+
+
+def cells(some):
+    """For each dtype the share of the bound that the right result uses, and the smallest errors that are refused."""
+    for dtype in DTYPES:
+        here = some[some["dtype"] == dtype]
+        share = here["share"].max()
+        yield NONE if here.empty or pd.isna(share) else latex.number(share, 2)
+        for fault in (ELEMENT, ROW):
+            yield refused(here[here["fault"] == fault])
+
+
+def refused(some):
+    """The smallest error refused in the worst place that is seen, and how many of the places tried are, if not all."""
+    if some.empty:
+        return NONE
+    worst = some.loc[some["seen"].idxmax()]
+    if not worst["seen"]:
+        return UNSEEN
+    part = "" if worst["seen"] == worst["places"] else f" ({worst['seen']}/{worst['places']})"
+    return latex.number(worst["error"], 2) + part

@@ -1,0 +1,35 @@
+"""Find the smallest errors that the checks refuse (CSV)."""
+
+import os
+
+from ladder.devices import host
+from ladder.verbs.arguments import data_paths
+
+
+def add_arguments(parser):
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="workload/variant/slug (default: all declared ones)")
+    parser.add_argument("--data", default="results/data", help="folder of the data sets")
+    parser.add_argument("--out", required=True)
+
+
+def run(options):
+    os.environ.update(host.environment(1))  # runtimes read these once, when they are loaded
+
+    import pandas as pd
+
+    from ladder.harness import comparison, sensitivity
+
+    cases = [comparison.parse_key(key) for key in options.cases] or sensitivity.cases()
+    data = data_paths(options.data, *cases)
+    rows = [
+        {
+            "workload": case.workload,
+            "variant": case.variant,
+            "case": case.slug,
+            "dtype": case.sizes["dtype"],
+            **vars(one),
+        }
+        for case in cases
+        for one in sensitivity.sensitivities(case, data)
+    ]
+    pd.DataFrame(rows).to_csv(options.out, index=False)
