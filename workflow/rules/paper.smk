@@ -48,7 +48,6 @@ rule sensitivity:
         "results/logs/sensitivity.log",
     conda:
         ENVIRONMENT
-    threads: PLACES["cpu"].cores
     params:
         sources=lambda wildcards: sensitivity_code(),
         cases=[case.key for case in sensitivity_cases()],
