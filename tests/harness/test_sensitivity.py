@@ -200,7 +200,7 @@ def test_the_table_says_what_is_refused_and_what_is_not_seen(made_up, tmp_path):
     text = sensitivity_table.latex_table(tmp_path / "sensitivity.csv")
     lines = {line.partition(" & ")[0]: line for line in text.splitlines()}
     assert lines["blind"].count("not seen") == 4
-    assert r"(1/5)" in lines["first row"]
+    assert f"(1/{sensitivity.PLACES})" in lines["first row"]
     assert r"\num{0.0038}" in lines["close"]
     assert "n=7, " in lines[next(line for line in lines if "multicolumn{8}" in line)].replace(r"\allowbreak{}", "")
     assert "no measurement" in sensitivity_table.latex_table(None)

@@ -21,8 +21,8 @@ from ladder.records.case import Case
 ELEMENT, ROW = "one element", "one row"
 # Stands for a result's checks together: what one of them refuses.
 ANY = "any"
-# The first, the last, and others drawn at random.
-PLACES = 5
+# The first, the last, and one drawn at random.
+PLACES = 3
 # The largest errors tried, from the largest value on: a check that refuses none of them is blind to the fault.
 LARGE = range(0, -5, -1)  # powers of two
 NOTHING = -1100  # a power of two that is 0 in every type
