@@ -18,10 +18,10 @@ def latex_table(path):
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
         rows += [None] if rows else []
-        rows += [[rf"\multicolumn{{8}}{{p{{0.7\linewidth}}}}{{\raggedright {code(case)}}}"], *rows_of(part)]
+        rows += [[rf"\multicolumn{{8}}{{@{{}}p{{0.7\linewidth}}}}{{\raggedright {code(case)}}}"], *rows_of(part)]
     kinds = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
     head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Right", "Element", "Row"] * len(DTYPES)]
-    return latex.long_table(r">{\raggedright}p{0.13\linewidth}l" + "rrr" * len(DTYPES), head, rows)
+    return latex.long_table(r"@{}>{\raggedright}p{0.1\linewidth}l" + "rrr" * len(DTYPES) + "@{}", head, rows)
 
 
 def title(row):
@@ -49,7 +49,7 @@ def cells(some):
     for dtype in DTYPES:
         here = some[some["dtype"] == dtype]
         share = here["share"].max()
-        yield NONE if here.empty or pd.isna(share) else latex.number(share, 2)
+        yield NONE if here.empty or pd.isna(share) else latex.number(share, 1)
         for fault in (ELEMENT, ROW):
             yield refused(here[here["fault"] == fault])
 
