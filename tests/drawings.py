@@ -29,6 +29,7 @@ CURVES = {
     "descent": [{"step": step, "residual": 0.5**step, "reference": 0.5**step, "bound": 1e-6} for step in range(20)],
 }
 FACTS = {"descent": {"steps": 20}}
+TRACE = [["compute", "1", 0.0, 1e-3], ["copy", "1", 1e-3, 2e-3]]
 
 
 def seconds(case, flops, process, sample):
@@ -70,6 +71,7 @@ def record(case, processes, converged):
             "checks": [],
             "curve": CURVES.get(case.workload, []),
             "facts": FACTS.get(case.workload, {}),
+            "trace": TRACE if case.workload == "dcgan" and device != "host" else [],
         }
 
     found = {"device": device, "converged": converged, "cost": cost, "source": {"commit": "unknown", "dirty": False}}
@@ -140,7 +142,9 @@ def ceilings(machines=MACHINES):
 
 def draw(name, found, known=None, is_laid_out=False):
     """A figure as the verb would draw it."""
-    given = {"tables": found}
+    given = {"tables": found} if figures.constants(name)["EXPERIMENTS"] else {}
+    if figures.constants(name)["USES_ARTEFACTS"]:
+        given["artefacts"] = dict.fromkeys(figures.constants(name)["USES_ARTEFACTS"], ROOT / "docs/pictures.png")
     if figures.constants(name)["USES_CEILINGS"]:
         given["ceilings"] = ceilings() if known is None else known
     with theme.context():

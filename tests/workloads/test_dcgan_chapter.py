@@ -125,7 +125,7 @@ def test_layers_are_rates_of_exact_products(found):
     assert "no measurement" in tables.tables(small)["layers"]
 
 
-def test_timelines_are_of_one_machine():
+def test_timelines_are_of_every_machine_that_was_traced():
     rows = {"lane": "card", "name": "layer 1", "start": 0.0, "end": 1.0, "process": 0}
     traces = pd.DataFrame(
         [
@@ -135,8 +135,8 @@ def test_timelines_are_of_one_machine():
         ]
     )
     found = query.traces_of(traces, splits.WAYS)
-    assert list(found) == ["2 + 2", "3 + 1", "4 + 0"]
-    assert {name for one in found.values() for name in one["machine"]} == {"b"}
+    assert list(found) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
+    assert {name for one in found.values() for name in one["machine"]} == {"a", "b"}
     assert query.traces_of(pd.DataFrame(), splits.WAYS) == {}
 
 

@@ -278,14 +278,15 @@ def artefacts_shown(figure):
 
 @functools.cache
 def shown(figure):
-    """The files of data and artefacts that a figure shows; None where one is to be fetched and nothing is measured."""
+    """The files of data and artefacts that a figure shows; None where one isn't at hand and nothing else asks for it."""
     name = data_shown(figure)
     if stated(figure)["USES_DATA"] and not name:
         return None
-    names = [name] if name else []
-    names += [f"{drawings.workload(figure)}/{file}" for file in artefacts_shown(figure)]
+    workload, names = drawings.workload(figure), [name] if name else []
+    names += [f"{workload}/{file}" for file in artefacts_shown(figure)]
     files = [path for one in names for path in datasets.files(one)]
-    return files if CONFIG["measure"] or all(map(is_at_hand, names)) else None
+    is_asked_for = CONFIG["measure"] and any(one.case.workload == workload for one in PLAN)
+    return files if is_asked_for or all(map(is_at_hand, names)) else None
 
 
 def is_at_hand(name):

@@ -125,11 +125,11 @@ def parts(rows, phases):
 
 
 def traces_of(traces, lines):
-    """The first process's rows of each line on the machine with most of them, {title: rows}."""
+    """The first process's rows of each line on every machine that has some, {machine and title: rows}."""
     found = {}
     for name in study.ordered(set(traces["machine"])) if len(traces) else ():
         own = study.where(traces, machine=name, process=0)
-        rows = {title: one.rows(own) for title, one in lines.items()}
-        rows = {title: study.where(one, case=min(one["case"])) for title, one in rows.items() if len(one)}
-        found = max(found, rows, key=len)
+        for title, line in lines.items():
+            if len(rows := line.rows(own)):
+                found[f"{name}: {title}"] = study.where(rows, case=min(rows["case"]))
     return found
