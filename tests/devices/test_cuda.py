@@ -282,7 +282,10 @@ def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, co
 
 def test_all_cards_are_waited_for(monkeypatch):
     waited = []
-    device = lambda number: SimpleNamespace(synchronize=lambda: waited.append(number))  # noqa: E731
+
+    def device(number):
+        return SimpleNamespace(synchronize=lambda: waited.append(number))
+
     monkeypatch.setattr(cuda.card, "numbers", lambda: range(3))
     monkeypatch.setattr(cuda.card, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
     cuda.card.synchronize()

@@ -1,6 +1,7 @@
 """What a worker tells of its case, by a clock of the test's own."""
 
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,9 +20,8 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
     monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
     monkeypatch.setattr(host, "flusher", lambda: lambda: None)
-    monkeypatch.setattr(
-        worker, "time", SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic), raising=True
-    )
+    times = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
+    monkeypatch.setattr(worker, "time", times)
 
     def spend(seconds):
         clock[0] += seconds
@@ -32,8 +32,8 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
 
     def setup(problem, threads):
         spend(10.0)
-        run = lambda: np.matmul(problem.a, problem.b, out=problem.out)  # noqa: E731
-        return Steps([("product", run)], prepare=[("pack", lambda: spend(1.0))])
+        product = partial(np.matmul, problem.a, problem.b, out=problem.out)
+        return Steps([("product", product)], prepare=[("pack", lambda: spend(1.0))])
 
     late = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
     variant = SimpleNamespace(DEVICE="host", setup=setup)

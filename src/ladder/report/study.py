@@ -110,6 +110,12 @@ def processes(frame):
     return [list(rows["seconds"]) for _, rows in frame.groupby("process")] if len(frame) else []
 
 
+def energy(frame):
+    """Joules of a case's run, the median over processes; None where they weren't counted."""
+    known = frame.dropna(subset="joules") if "joules" in frame else NO_ROWS
+    return float(known.groupby("process")["joules"].median().median()) if len(known) else None
+
+
 def one_size(frame):
     """The rows of one size and cache protocol, so that cases never mix: those with the most work, cold before warm."""
     if frame.empty:

@@ -18,7 +18,7 @@ BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
 class Works:
     """What works for a Generator on the card that is current; `math` is that of layers which read operands.
 
-    `product` is the variant of `gemm` of the projection, and of the layers that are products of its.
+    `product` is the variant of `gemm` of the projection, and of the layers whose variants take a product.
     """
 
     def __init__(self, channels, batch, math, product):

@@ -153,8 +153,8 @@ def energy(card):
 
 def spent(rows):
     """The joules of a picture as text."""
-    found = query.joules(rows)
-    return None if found is None else joules(found, 2)
+    found = study.energy(rows)
+    return None if found is None else joules(found / int(rows["images"].iloc[0]), 2)
 
 
 def layers(machine):

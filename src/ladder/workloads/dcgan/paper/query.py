@@ -99,14 +99,6 @@ def middle(rows):
     return claims.middle(study.processes(rows)) if len(rows) else None
 
 
-def joules(rows):
-    """Joules of a picture, the median over processes; None where they weren't counted."""
-    known = rows.dropna(subset="joules") if "joules" in rows else study.NO_ROWS
-    if known.empty:
-        return None
-    return float((known["joules"] / known["images"]).groupby(known["process"]).median().median())
-
-
 def starts(rows):
     """Seconds of the cold start of each process, as lists; none where they weren't kept."""
     known = rows.dropna(subset="cold_start") if "cold_start" in rows else study.NO_ROWS

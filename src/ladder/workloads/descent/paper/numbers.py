@@ -248,6 +248,6 @@ def energy(found):
 
 
 def spent(rows):
-    """The median joules of a case's processes; None where nothing was counted."""
-    known = rows.dropna(subset="joules") if "joules" in rows else study.NO_ROWS
-    return joules(known.groupby("process")["joules"].median().median(), 2) if len(known) else None
+    """The joules of a run as text."""
+    found = study.energy(rows)
+    return None if found is None else joules(found, 2)
