@@ -11,7 +11,7 @@ SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study status test test-slow test-all mutants test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study paper status test test-slow test-all mutants test-gpu bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -50,6 +50,10 @@ test-gpu: setup ## run the tests that wait for a GPU, and every kernel under com
 study: ## run the study of config/config.yaml on this machine
 	@$(SETUP) latex
 	$(SNAKEMAKE)
+
+paper: ## build the paper and its supplement from what was measured or published, and measure nothing
+	@$(SETUP) latex
+	$(SNAKEMAKE) paper --config measure=false
 
 status: ## tell how far the last run is: done, running, failed and why, left out and why
 	@.venv/bin/python -m ladder status

@@ -71,13 +71,13 @@ rule kernels:
 rule all:
     default_target: True
     input:
-        "results/paper.pdf",
+        DOCUMENT_FILES,
         "results/report.zip",
 
 
 rule paper:
     input:
-        "results/paper.pdf",
+        DOCUMENT_FILES,
 
 
 rule figures:

@@ -46,7 +46,7 @@ def generated(found, folder):
 def sources():
     """All LaTeX that the paper is written in, of the skeleton and of the chapters, by path."""
     return {
-        str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:3])]
+        str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:2])]
     }
 
 
@@ -54,11 +54,11 @@ def joined():
     return "\n".join(sources().values())
 
 
-def build(found, folder):
-    """The PDF of the paper about a study, and the log of its making."""
-    texts = chapters.texts() | captions.text()
-    typesetting.build(PAPER / "ladder.tex", generated(found, folder), folder / "build", folder / "paper.pdf", texts)
-    return folder / "paper.pdf", (folder / "build/ladder.log").read_text(errors="replace")
+def build(found, folder, document="paper"):
+    """The PDF of the paper about a study, or of its supplement, and the log of its making."""
+    texts, out = chapters.texts() | captions.text(), folder / f"{document}.pdf"
+    typesetting.build(PAPER / f"{document}.tex", generated(found, folder), folder / document, out, texts)
+    return out, (folder / f"{document}/{document}.log").read_text(errors="replace")
 
 
 def text_of(pdf):
@@ -85,9 +85,10 @@ def test_a_figures_caption_is_its_modules():
         assert f"\\definecaption{{{name}}}{{{latex.prose(figures.constants(name)['CAPTION'])}}}" in text
 
 
-@pytest.mark.parametrize(
-    "path", [PAPER / "results.tex", PAPER / "introduction.tex", *chapters.files("text.tex")], ids=str
-)
+WRITTEN = [PAPER / f"{name}.tex" for name in ("introduction", "synthesis", "build")]
+
+
+@pytest.mark.parametrize("path", [*WRITTEN, *chapters.files("text.tex", "appendix.tex")], ids=str)
 def test_no_measured_number_is_typed_by_hand(path):
     text = re.sub(r"(?m)%.*$", "", path.read_text())
     text = re.sub(r"\\(?:result|ifmeasured|ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
@@ -169,13 +170,13 @@ def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, m
             asked = {one: found.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
             theme.save(drawings.draw(name, asked, known), tmp_path / f"results/figures/{name}.pdf")
     inputs += sorted((tmp_path / "results/figures").glob("*.pdf"))
-    shutil.copy(PAPER / "macros.tex", tmp_path)
-    preamble, _ = (PAPER / "ladder.tex").read_text().split(r"\begin{document}")
+    for name in ("macros.tex", "preamble.tex"):
+        shutil.copy(PAPER / name, tmp_path)
+    preamble, _ = (PAPER / "paper.tex").read_text().split(r"\begin{document}")
     body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage Behind.\label{{behind}}"
     texts = chapters.texts() | captions.text()
-    appendix = rf"\input{{chapters/{chapter}/appendix}}" if f"chapters/{chapter}/appendix.tex" in texts else ""
     works = rf"\bibliographystyle{{plainnat}}\bibliography{{chapters/{chapter}/references}}\end{{document}}"
-    (tmp_path / "alone.tex").write_text(f"{preamble}{body}{appendix}{works}\n")
+    (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
     typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", texts)
     (behind,) = re.findall(r"newlabel\{behind\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())
     assert int(behind) - 1 <= 4
@@ -234,7 +235,7 @@ def test_a_broken_build_does_not_spoil_the_next(tmp_path):
 
 
 def test_a_missing_package_is_named_with_what_to_install():
-    log = "This is pdfTeX\n./paper/ladder.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
+    log = "This is pdfTeX\n./paper/preamble.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
     assert "siunitx.sty" in typesetting.complaint(log)
     assert "texlive-science" in typesetting.complaint(log)
 
@@ -242,7 +243,7 @@ def test_a_missing_package_is_named_with_what_to_install():
 def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match="apt-get install latexmk"):
-        typesetting.build(PAPER / "ladder.tex", [], tmp_path / "build", tmp_path / "paper.pdf")
+        typesetting.build(PAPER / "paper.tex", [], tmp_path / "build", tmp_path / "paper.pdf")
 
 
 @needs_latex
@@ -255,7 +256,7 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
     with zipfile.ZipFile(study.folder / "results/report.zip") as report:
         names = {Path(name).name for name in report.namelist()}
         page = report.read("report/report.html").decode()
-    assert {"paper.pdf", "validation.html", "gemm_square.svg", "report.html"} <= names
+    assert {"paper.pdf", "supplement.pdf", "validation.html", "gemm_square.svg", "report.html"} <= names
     assert "came nearest to its" in page  # the caption of the validation
     said, status = study.snakemake("--cores", "2")
     assert "Nothing to be done" in said

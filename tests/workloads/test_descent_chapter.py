@@ -38,8 +38,12 @@ def changed(drop=lambda case: False, factor=lambda case: 1.0):
     return made_up_descent.study(chosen=chosen)
 
 
+def claims(study):
+    return [one for group in verdicts.verdicts(study).values() for one in group]
+
+
 def verdict(study, key):
-    (one,) = [one for one in verdicts.claims(study) if one.key == key]
+    (one,) = [one for one in claims(study) if one.key == key]
     return one
 
 
@@ -89,12 +93,12 @@ def test_toy_sizes_decide_nothing():
     toys = [one for one in made_up_descent.cases() if one[1].workload == "descent" and one[1].sizes["n"] != query.N]
     small = made_up_descent.study(chosen=toys)
     assert query.chosen(small).subject is None
-    assert {one.answer.verdict for one in verdicts.claims(query.chosen(small))} == {"not tested"}
+    assert {one.answer.verdict for one in claims(small)} == {"not tested"}
     assert numbers.numbers(small)["descent/verdicts/tally/earlier"] is None
 
 
 def test_the_claims_are_decided_as_the_times_say(found):
-    decided = {one.key: one.answer.verdict for one in verdicts.claims(found)}
+    decided = {one.key: one.answer.verdict for one in claims(found)}
     assert decided == {
         "rates-rise": "confirmed",
         "only-init": "refuted",
@@ -107,7 +111,7 @@ def test_the_claims_are_decided_as_the_times_say(found):
         "recomputed": "confirmed",
         "conjugate": "confirmed",
     }
-    assert numbers.tallies(found)["tally/earlier"] == r"\num{1} confirmed and \num{3} refuted"
+    assert numbers.numbers(found)["descent/verdicts/tally/earlier"] == r"\num{1} confirmed and \num{3} refuted"
     slower = verdict(found, "slower")
     assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
     assert r"here so: \num{1.5" in slower.cause
@@ -153,7 +157,7 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
             facts = {"steps": case.sizes["iterations"]} if case.workload == "descent" else None
             chosen.append((experiment, case, 2e-3 if case.tuning.get("graph") == "off" else 1e-3, facts))
     every = made_up_descent.study(chosen=chosen)
-    assert {one.key for one in verdicts.claims(every) if one.answer.found is None} == set()
+    assert {one.key for one in claims(every) if one.answer.found is None} == set()
     said = numbers.numbers(every)
     assert [key for key, value in said.items() if value is None or isinstance(value, Missing)] == []
 
@@ -194,11 +198,11 @@ def test_the_tables_hold_every_rung_kernel_and_claim(found):
         assert re.search(rf"texttt\{{{name}\}}".replace("_", r"\\_\\allowbreak{}"), made["ladder"])
     for name in earlier.KERNELS:
         assert f"\\texttt{{{name}}} & " in made["kernels"]
-    assert made["verdicts"].count(" \\\\\n") == 1 + len(verdicts.claims(found))
+    assert made["verdicts"].count(" \\\\\n") == 1 + len(claims(found))
     empty = descent_tables.tables(Study({}, None))
     assert "no measurement" in empty["ladder"]
     assert "no measurement" in empty["kernels"]
-    assert empty["verdicts"].count("not tested") == len(verdicts.claims(found))
+    assert empty["verdicts"].count("not tested") == len(claims(found))
 
 
 def test_where_cholesky_is_overtaken_is_interpolated(values):

@@ -1,4 +1,4 @@
-# Numbers and tables become LaTeX, LaTeX becomes the paper, and everything becomes one report.
+# Numbers and tables become LaTeX, LaTeX becomes the paper and its supplement, and everything becomes one report.
 
 from ladder.report import captions, chapters, tables
 
@@ -10,6 +10,8 @@ KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
 PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
+DOCUMENTS = ["paper", "supplement"]
+DOCUMENT_FILES = expand("results/{document}.pdf", document=DOCUMENTS)
 PAPER_SOURCES = [*sorted(Path("paper").glob("*.tex")), *sorted(Path("paper").glob("*.bib"))]
 PAPER_SOURCES = [str(path) for path in [*PAPER_SOURCES, *chapters.files(*chapters.TEXTS)]]
 
@@ -64,6 +66,7 @@ rule tables:
         sensitivity="results/sensitivity.csv",
     output:
         PAPER_TABLES,
+        verdicts="results/tables/verdicts.csv",
         html=report(
             "results/validation.html",
             caption="../report/validation.rst",
@@ -81,7 +84,7 @@ rule tables:
     shell:
         ladder(
             "tables {params.study:q} {params.kernels:q} --sensitivity {input.sensitivity}"
-            " --out results/tex --html {output.html} 2> >(tee {log} >&2)"
+            " --out results/tex --html {output.html} --verdicts {output.verdicts} 2> >(tee {log} >&2)"
         )
 
 
@@ -93,13 +96,15 @@ rule typeset:
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
     output:
         report(
-            "results/paper.pdf",
+            "results/{document}.pdf",
             caption="../report/paper.rst",
             category="Paper",
-            labels={"paper": "The paper"},
+            labels={"document": "{document}"},
         ),
     log:
-        "results/logs/paper.log",
+        "results/logs/{document}.log",
+    wildcard_constraints:
+        document="|".join(DOCUMENTS),
     conda:
         ENVIRONMENT
     params:
@@ -107,7 +112,7 @@ rule typeset:
         words=lambda wildcards: words_of_chapters(),
     shell:
         ladder(
-            "paper paper/ladder.tex {input.numbers} {input.tables} {input.figures}"
+            "paper paper/{wildcards.document}.tex {input.numbers} {input.tables} {input.figures}"
             " --out {output} 2> >(tee {log} >&2)"
         )
 
@@ -135,7 +140,7 @@ rule configuration:
 rule report:
     input:
         configuration="results/configuration.json",
-        shown=["results/paper.pdf", "results/validation.html", *FIGURE_FILES],
+        shown=[*DOCUMENT_FILES, "results/validation.html", *FIGURE_FILES],
     output:
         "results/report.zip",
     log:

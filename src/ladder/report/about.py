@@ -1,6 +1,6 @@
 """The numbers of the study as a whole, `study/...`: its machines, its cases, its protocol and its checks."""
 
-from ladder.report import latex, study
+from ladder.report import PUBLISHED, latex, study
 from ladder.report.latex import code, listed, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
 
@@ -36,7 +36,7 @@ def origin(subject):
     """Where the subject's measurements come from."""
     if subject is None:
         return Missing("nowhere: nothing was measured and nothing is published")
-    published = subject.endswith(study.PUBLISHED)
+    published = subject.endswith(PUBLISHED)
     return "the measurements published with the source" if published else "measurements taken for this build"
 
 

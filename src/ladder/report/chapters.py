@@ -5,8 +5,8 @@
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `numbers.py` | `numbers(study)`, {key: value}; every key begins with the workload's name and a slash |
 | `tables.py` | `tables(study)`, {name: LaTeX}; the names are those of TABLES |
-| `text.tex`, `appendix.tex` | the chapter, and what stands behind it in the appendix |
-| `findings.tex` | its rows of the table of findings |
+| `verdicts.py` | `verdicts(study)`, {group: claims}; the groups are `earlier` and `rungs` (`report/verdict_table.py`) |
+| `text.tex`, `appendix.tex` | the chapter in the paper, and what stands in the supplement |
 | `references.bib` | works that only this chapter cites |
 
 Every file may be missing. Chapters stand in the paper by ORDER, then by name. A table `square` of gemm is the file
@@ -24,7 +24,7 @@ from ladder.report import latex
 
 # Behind all chapters that say where they stand.
 LAST = 1000
-TEXTS = ("text.tex", "appendix.tex", "findings.tex", "references.bib")
+TEXTS = ("text.tex", "appendix.tex", "references.bib")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Chapter:
     tables: tuple[str, ...]
 
     def module(self, name):
-        """The imported module `numbers` or `tables` of the chapter, or None."""
+        """The imported module `numbers`, `tables` or `verdicts` of the chapter, or None."""
         if not (self.folder / f"{name}.py").is_file():
             return None
         workloads.load(self.workload)
@@ -134,6 +134,18 @@ def tables(study):
     return found
 
 
+def verdicts(study):
+    """The claims of every chapter that has some, [(chapter, group, claim)], in the order of the paper."""
+    having = ((chapter, chapter.module("verdicts")) for chapter in chapters())
+    return [
+        (chapter, group, claim)
+        for chapter, module in having
+        if module
+        for group, claims in module.verdicts(study).items()
+        for claim in claims
+    ]
+
+
 def texts():
     """What the typesetting reads of chapters, {path: text}: their texts, and `chapters.tex`, which brings them in."""
     every = chapters()
@@ -148,8 +160,6 @@ def texts():
             if one.text("text.tex")
         ),
         "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
-        # Rows of a table, which no \input may interrupt.
-        "chapterfindings": "\\midrule\n".join(filter(None, (one.text("findings.tex") for one in every))),
         "chapterreferences": "".join(f",chapters/{name}/references" for name in having["references.bib"]),
     }
     return found | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}

@@ -30,7 +30,7 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import TABLES
+from ladder.report import PUBLISHED, TABLES
 
 KEY = ["machine", "workload", "variant", "case"]
 # Columns of text that may look like numbers, such as the names of batches.
@@ -133,7 +133,7 @@ def published_rows(folder, name, experiment, here):
     frame = frame[frame["experiment"] == experiment]
     measured_here = pd.MultiIndex.from_frame(frame[KEY]).isin(here)
     frame = frame[~measured_here].dropna(axis="columns", how="all")
-    return frame.assign(machine=frame["machine"] + " (published)") if len(frame) else pd.DataFrame()
+    return frame.assign(machine=frame["machine"] + PUBLISHED) if len(frame) else pd.DataFrame()
 
 
 def published_table(folder, name):

@@ -3,6 +3,8 @@
 import math
 from pathlib import Path
 
+from ladder.report import PUBLISHED
+
 SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -20,8 +22,9 @@ def escape(text):
 
 
 def code(text):
-    """A name of the code, which may be broken after its separators."""
-    found = f"\\texttt{{{escape(text)}}}"
+    """A name of the code, which may be broken after its separators; a machine's with its mark if it is published."""
+    text, mark = str(text).removesuffix(PUBLISHED), r"\published{}" if str(text).endswith(PUBLISHED) else ""
+    found = f"\\texttt{{{escape(text)}}}{mark}"
     for separator in (",", "/", "-", r"\_"):
         found = found.replace(separator, separator + r"\allowbreak{}")
     return found

@@ -6,7 +6,7 @@ says so in words, and `\ifmeasured` distinguishes it; a key that no module makes
 LaTeX. They speak of one machine, the study's subject, or of the one that a chapter names.
 """
 
-from ladder.report import about, chapters
+from ladder.report import about, chapters, verdicts
 from ladder.report.phrases import NOTHING, Missing
 
 
@@ -15,7 +15,8 @@ def numbers(found, protocol, margin):
 
     Raises LadderError when two give the same key, and when a chapter's key doesn't begin with its workload.
     """
-    parts = {about.__file__: about.numbers(found, protocol, margin)} | chapters.numbers(found)
+    parts = {about.__file__: about.numbers(found, protocol, margin), verdicts.__file__: verdicts.numbers(found)}
+    parts |= chapters.numbers(found)
     return filled(chapters.merged(parts))
 
 
@@ -25,7 +26,7 @@ def filled(values):
 
 
 def text(values):
-    """The definitions that `paper/ladder.tex` reads."""
+    """The definitions that `paper/preamble.tex` reads."""
     lines = [
         f"\\{'defineunmeasured' if isinstance(value, Missing) else 'defineresult'}{{{key}}}{{{value}}}"
         for key, value in values.items()

@@ -29,9 +29,8 @@ def plan(found):
                 None,
                 [code(name), *(str(study.count(frame)) for frame in frames), "another machine, in all"],
             ]
-    columns = r">{\raggedright}p{0.26\linewidth}rr>{\raggedright\arraybackslash}p{0.62\linewidth}"
-    # Small, since it must fit on a page.
-    return "\\scriptsize\n" + latex.table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
+    columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.6\linewidth}@{}"
+    return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
 
 def reasons(absent, ran):

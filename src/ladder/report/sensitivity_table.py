@@ -1,4 +1,4 @@
-"""The table of how wrong would still pass: by case, check and array the smallest errors that are refused."""
+"""The tables of how wrong would still pass: the smallest errors refused by case, check and array, and by problem."""
 
 import pandas as pd
 
@@ -22,6 +22,38 @@ def latex_table(path):
     kinds = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
     head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Right", "Element", "Row"] * len(DTYPES)]
     return latex.long_table(r"@{}>{\raggedright}p{0.1\linewidth}l" + "rrr" * len(DTYPES) + "@{}", head, rows)
+
+
+def faults(path):
+    """By problem and array the smallest error in one element that some check refuses, and which sees it first."""
+    frame, rows = collect.read_csv(path) if path else pd.DataFrame(), []
+    frame = frame[frame["fault"] == ELEMENT] if len(frame) else frame
+    for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
+        rows += [None] if rows else []
+        rows += [
+            [code(workload), code(array), first_to_see(some), *by_dtype(some)]
+            for array, some in part.groupby("array", sort=False)
+        ]
+    kinds = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
+    head = [rf"&&& {kinds} \\" + "\nProblem", "Array", "Refused by", *["Right", "Element"] * len(DTYPES)]
+    return latex.table("lll" + "rr" * len(DTYPES), head, rows)
+
+
+def first_to_see(some):
+    """The check that refuses the smallest error."""
+    seen = some[(some["check"] != ANY) & (some["seen"] > 0)]
+    return escape(seen.loc[seen["error"].idxmin(), "check"]) if len(seen) else NONE
+
+
+def by_dtype(some):
+    """For each dtype the share of its bound that the right result uses at most, and the smallest error refused."""
+    for dtype in DTYPES:
+        here = some[(some["dtype"] == dtype) & (some["check"] == ANY)]
+        yield NONE if here["share"].isna().all() else latex.number(here["share"].max(), 1)
+        if here["seen"].any():
+            yield latex.number(here["error"].max(), 2)
+        else:
+            yield NONE if here.empty else UNSEEN
 
 
 def title(row):

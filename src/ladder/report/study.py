@@ -11,9 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from ladder.errors import LadderError
-from ladder.report import collect
+from ladder.report import PUBLISHED, collect
 
-PUBLISHED = " (published)"
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
 

@@ -3,7 +3,7 @@
 from ladder.report import chapters
 
 # The names of the former, which planning reads.
-OWN = ("machines", "software", "plan", "validation", "kernels", "sensitivity")
+OWN = ("machines", "software", "plan", "validation", "kernels", "sensitivity", "faults", "verdicts", "toys")
 
 
 def names():
@@ -22,6 +22,7 @@ def tables(found, reports=(), sensitivity=None):
         plan_table,
         sensitivity_table,
         validation_table,
+        verdicts,
     )  # planning asks for names only
 
     own = {
@@ -31,5 +32,8 @@ def tables(found, reports=(), sensitivity=None):
         "validation": validation_table.latex_table(found),
         "kernels": kernels_table.kernels(reports),
         "sensitivity": sensitivity_table.latex_table(sensitivity),
+        "faults": sensitivity_table.faults(sensitivity),
+        "verdicts": verdicts.table(found),
+        "toys": validation_table.by_workload(found),
     }
     return own | chapters.tables(found)

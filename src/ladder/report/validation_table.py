@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ladder.report import latex, study
+from ladder.report import PUBLISHED, latex, study
 from ladder.report.latex import code, escape
 from ladder.report.study import CASE
 
@@ -44,6 +44,23 @@ def latex_table(found):
         ]
     head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
     return latex.long_table("lllrrlrrr", head, rows)
+
+
+def by_workload(found):
+    """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
+    own = [name for name in found.machines() if not name.endswith(PUBLISHED)]
+    checks = found.everything("checks")
+    checks = checks[checks["machine"].isin(own)] if len(checks) else checks
+    rows = [
+        [
+            code(workload),
+            str(study.count(part)),
+            str(len(part.drop_duplicates([*CASE, "process", "check"]))),
+            latex.percent((part["error"] / part["bound"].where(part["bound"] > 0)).max(), 2),
+        ]
+        for workload, part in (checks.groupby("workload") if len(checks) else ())
+    ]
+    return latex.table("lrrr", ["Problem", "Cases", "Comparisons", "Nearest"], rows)
 
 
 def page(found):

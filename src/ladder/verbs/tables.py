@@ -1,13 +1,14 @@
-"""Write the paper's tables (LaTeX)."""
+"""Write the paper's tables (LaTeX), and all verdicts (CSV)."""
 
 from ladder.records.files import write_atomically
-from ladder.report import latex, study, tables, validation_table
+from ladder.report import latex, study, tables, validation_table, verdicts
 from ladder.verbs.arguments import add_study
 
 
 def add_arguments(parser):
     add_study(parser)
     parser.add_argument("--html", required=True, help="file for the table of validation as a page")
+    parser.add_argument("--verdicts", required=True, help="file for the verdicts of all chapters (CSV)")
     parser.add_argument("--sensitivity", required=True, help="the smallest errors that checks refuse (CSV)")
     parser.add_argument("--kernel", action="append", default=[], help="a built kernel's report (JSON)")
 
@@ -16,4 +17,5 @@ def run(options):
     found = study.load(options.folders, options.machine, options.description)
     for name, text in tables.tables(found, options.kernel, options.sensitivity).items():
         latex.write(f"{options.out}/{name}.tex", text)
+    write_atomically(options.verdicts, verdicts.rows(found).to_csv(index=False))
     write_atomically(options.html, validation_table.page(found))

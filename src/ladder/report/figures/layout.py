@@ -6,6 +6,7 @@ import textwrap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ladder.report import PUBLISHED
 from ladder.report.figures.looks import look
 from ladder.report.figures.theme import DARK, TALLEST, WIDTH
 
@@ -59,7 +60,12 @@ def wrapped(names, width):
 
 def headline(part, machine):
     """The machine's name above its part of a figure."""
-    part.suptitle(machine, x=0.01, ha="left", weight="bold")
+    part.suptitle(marked(machine), x=0.01, ha="left", weight="bold")
+
+
+def marked(text):
+    """A text with a machine's name, a mark behind one that is published, as in the paper."""
+    return text.replace(PUBLISHED, "†")
 
 
 def rows_of_bands(counts, beside=3):

@@ -13,7 +13,6 @@ SIZES = {"rate": 1.0, "momentum": 0.8, **query.SIZE}
 def numbers(found):
     """Every key's value."""
     host, card = query.chosen(found)
-    groups = verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)
     parts = {
         "machine": machines_table.named(host.found, card.found),
         "problem": problem(),
@@ -27,7 +26,7 @@ def numbers(found):
         "reading": reading(host),
         "varied": variations(host, card),
         "learning": time_to_error(host, card),
-        "verdicts": verdict_table.numbers_of_groups(earlier=groups[0], rungs=groups[1]),
+        "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"backprop/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
 

@@ -12,7 +12,7 @@ def tables(found):
     host, card = query.chosen(found)
     return {
         "ladder": ladder(host, card),
-        "verdicts": verdict_table.table(verdicts.of_the_earlier_study(host, card), verdicts.of_the_rungs(host, card)),
+        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
         "flags": flags(host),
         "kernels": kernels(card),
     }

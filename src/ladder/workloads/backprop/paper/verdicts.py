@@ -11,9 +11,10 @@ STEPS = ("loop_order", "temporaries", "fusion", "associativity")
 ONE_ADDITION = "one addition a pattern"
 
 
-def claims(host, card):
-    """Every claim with its answer: those of the earlier study first."""
-    return [*of_the_earlier_study(host, card), *of_the_rungs(host, card)]
+def verdicts(found):
+    """The claims of the earlier study and those of our rungs, with their answers."""
+    host, card = query.chosen(found)
+    return {"earlier": of_the_earlier_study(host, card), "rungs": of_the_rungs(host, card)}
 
 
 def of_the_earlier_study(host, card):

@@ -42,7 +42,6 @@ BATCHES = (1, 16, 100, 256, 1280, 5248)
 def numbers(found):
     """Every key's value."""
     host, card = query.chosen(found)
-    earlier_claims, own_claims = verdicts.groups(found)
     parts = {
         "machine": machines_table.named(host.found, card.found),
         "problem": problem(),
@@ -54,7 +53,7 @@ def numbers(found):
         "energy": energy(card),
         "cards": cards(query.with_several_cards(found)),
         "layers": layers(query.with_layers(found)),
-        "verdicts": verdict_table.numbers_of_groups(earlier=earlier_claims, rungs=own_claims),
+        "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"dcgan/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
 

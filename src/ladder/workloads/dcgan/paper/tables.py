@@ -28,13 +28,12 @@ METHODS = {
 def tables(found):
     """Every table's LaTeX by its name."""
     host, card = query.chosen(found)
-    groups = verdicts.groups(found)
     return {
         "ladder": ladder(host, card),
         "layers": layers(query.with_layers(found)),
         "home": home(card),
         "cards": cards(query.with_several_cards(found)),
-        "verdicts": verdict_table.table(*groups),
+        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
     }
 
 

@@ -7,11 +7,11 @@ from ladder.statistics.claims import decide, quotient
 from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables
 
 
-def groups(found):
+def verdicts(found):
     """The claims of the earlier study and those of our rungs, with their answers."""
     host, card = query.chosen(found)
     several = query.with_several_cards(found)
-    return of_the_earlier_study(card, several), of_the_rungs(host, card, several)
+    return {"earlier": of_the_earlier_study(card, several), "rungs": of_the_rungs(host, card, several)}
 
 
 def of_the_earlier_study(card, several):

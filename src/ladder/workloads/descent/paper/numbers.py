@@ -27,15 +27,9 @@ def numbers(found):
         "theory": rates(),
         "solution": solution(found),
         "energy": energy(found),
-        "verdicts": verdict_table.numbers(verdicts.claims(found)) | tallies(found),
+        "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"descent/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
-
-
-def tallies(found):
-    """How many claims have which verdict."""
-    parts = {"earlier": verdicts.of_the_earlier_study(found), "rungs": verdicts.of_the_rungs(found)}
-    return {f"tally/{name}": verdict_table.tally(claims) for name, claims in parts.items()}
 
 
 def machine(found):

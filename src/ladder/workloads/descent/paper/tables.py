@@ -15,7 +15,7 @@ def tables(found):
     return {
         "ladder": ladder(found),
         "kernels": kernels(found),
-        "verdicts": verdict_table.table(verdicts.of_the_earlier_study(found), verdicts.of_the_rungs(found)),
+        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
     }
 
 

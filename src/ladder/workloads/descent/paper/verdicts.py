@@ -9,9 +9,10 @@ from ladder.workloads.descent.paper import algorithms, earlier, query, rungs
 EVERY = 50  # steps after which a residual is recomputed, of the configuration
 
 
-def claims(found):
-    """Every claim with its answer, about one machine: those of the earlier study first."""
-    return [*of_the_earlier_study(found), *of_the_rungs(found)]
+def verdicts(found):
+    """The claims of the earlier study and those of our rungs, with their answers, about one machine."""
+    found = query.chosen(found)
+    return {"earlier": of_the_earlier_study(found), "rungs": of_the_rungs(found)}
 
 
 def of_the_earlier_study(found):

@@ -1,0 +1,111 @@
+"""The verdicts of all chapters as data: a row for each claim, of which `verdicts.csv`, a table and numbers are made."""
+
+import re
+from collections import Counter
+
+import pandas as pd
+
+from ladder.report import PUBLISHED, chapters, latex, study, verdict_table
+from ladder.report.cells import NONE
+from ladder.report.latex import code
+from ladder.report.phrases import span
+from ladder.statistics import claims
+
+GROUPS = {"earlier": "claims of the study", "rungs": "claims behind our rungs"}
+COLUMNS = ("chapter", "group", "claim", "text", "then", "now", "low", "high", "verdict", "detectable", "cause")
+COLUMNS = (*COLUMNS, "machines", "cases")
+# What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
+PLAIN = (
+    (r"\\(?:texttt|num|emph|code)\{([^{}]*)\}", r"\1"),
+    (r"\\qty\{([^{}]*)\}\{\\percent\}", r"\1 %"),
+    (r"\$?\\times\$?", "x"),
+    (r"\\allowbreak\{\}|\\,|[$]", " "),
+    (r"\\([_%&#])", r"\1"),
+    (r"\\(?:kappa)", "kappa"),
+)
+
+
+def rows(found):
+    """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
+
+    `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. `now`, `low` and `high`
+    are a ratio and its interval, empty where nothing was measured; `detectable` is the smallest change that could have
+    been seen; `machines` and `cases` are what the ratio rests on, a space between.
+    """
+    return pd.DataFrame([row(*one) for one in chapters.verdicts(found)], columns=list(COLUMNS))
+
+
+def row(chapter, group, claim):
+    """The row of one claim."""
+    ratio, told = claim.answer.found, claim.answer.detectable
+    cases = ratio.cases if ratio else ()
+    return {
+        "chapter": chapter.workload,
+        "group": group,
+        "claim": claim.key,
+        "text": plain(claim.text),
+        "then": plain(claim.then),
+        "now": ratio.value if ratio else None,
+        "low": ratio.low if ratio else None,
+        "high": ratio.high if ratio else None,
+        "verdict": claim.answer.verdict,
+        "detectable": told if ratio and claim.answer.verdict == claims.UNDECIDED else None,
+        "cause": plain(claim.cause or ""),
+        "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED) for machine, *_ in cases)),
+        "cases": " ".join("/".join(case) for _, *case in cases),
+    }
+
+
+def plain(text):
+    """LaTeX of a claim as plain text."""
+    for pattern, instead in PLAIN:
+        text = re.sub(pattern, instead, text)
+    return " ".join(text.split())
+
+
+def table(found):
+    """How many claims of each chapter have which verdict: the studies' own, and those behind our rungs, as LaTeX."""
+    every = chapters.verdicts(found)
+    counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in every)
+    lines = [
+        [latex.escape(title), *(str(counts[title, group, word] or NONE) for group in GROUPS for word in claims.WORDS)]
+        for title in dict.fromkeys(chapter.title for chapter, *_ in every)
+    ]
+    width = len(claims.WORDS)
+    over = " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{words}}}" for words in GROUPS.values())
+    ruled = rf"\cmidrule(lr){{2-{1 + width}}}\cmidrule(l){{{2 + width}-{1 + 2 * width}}}"
+    head = [rf"& {over} \\{ruled}" + "\nSection", *claims.WORDS * 2]
+    return latex.table("@{}l" + "r" * 2 * width + "@{}", head, lines)
+
+
+def numbers(found):
+    """The numbers of all verdicts together, and of the cases behind them."""
+    every = chapters.verdicts(found)
+    groups = {name: [claim for _, group, claim in every if group == name] for name in GROUPS}
+    behind = {case for *_, claim in every if claim.answer.found for case in claim.answer.found.cases}
+    return {
+        "study/verdicts/count": f"\\num{{{len(groups['earlier'])}}}",
+        **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
+        "study/toy": toy(found, {machine for machine, *_ in behind}),
+        **samples_behind(found, behind),
+    }
+
+
+def toy(found, deciding):
+    """The machine of this build, if it has measured and no verdict rests on it."""
+    own = [name for name in found.machines() if not name.endswith(PUBLISHED)]
+    return code(own[0]) if own and own[0] not in deciding else None
+
+
+def samples_behind(found, cases):
+    """How many processes the cases behind the verdicts have, and how many samples those have."""
+    everything = found.everything("samples")
+    if everything.empty or not cases:
+        return {"study/behind/processes": None, "study/behind/samples": None}
+    calls = everything[everything["phase"] == "total"]
+    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *study.CASE]]).isin(cases)]
+    by_case = calls.drop_duplicates(["machine", *study.CASE, "process", "sample"]).groupby(["machine", *study.CASE])
+    return {
+        "study/behind/processes": span(by_case["process"].nunique()),
+        "study/behind/samples": span(calls.groupby(["experiment", "machine", *study.CASE, "process"]).size()),
+    }
