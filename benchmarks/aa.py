@@ -1,11 +1,11 @@
-"""Does a comparison of a case with itself say "can't tell", and does one with a planted slowdown find it?
+"""Does a comparison of a case with itself tell no difference, and does one with a planted slowdown find it?
 
     python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
 To end within ten minutes on two idle cores, a comparison of equals always takes 6 pairs of processes; on a GPU it takes
 2, and 30 comparisons about three minutes. Slowdowns are looked for as the verb `compare` does, with 10 to 30 pairs, on
 a GPU from 4 on, until changes of their size would show. Exits with 1 when fewer than 95 % of the comparisons of equals
-come out "can't tell".
+come out "equal" or "undecided".
 """
 
 import argparse
@@ -20,6 +20,7 @@ os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants"
 
 from ladder.errors import LadderError
 from ladder.harness.comparison import parse_key, side_by_side
+from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 PERCENT = 5
 SMALL = "form=nn,m=256,n=256,k=256,dtype=float64,source=random,seed=1,cache=warm"
@@ -45,7 +46,7 @@ def outcome(verdict):
         return "found"
     if verdict.outcome == "faster":
         return "called faster"
-    return "undecidable" if verdict.detectable > PERCENT / 100 else "missed though decidable"
+    return "undecidable" if verdict.detectable > PERCENT / 100 else "missed though detectable"
 
 
 def verdicts(a, b, count, **rule):
@@ -55,7 +56,7 @@ def verdicts(a, b, count, **rule):
         verdict = found.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
-            f"{found.pairs} pairs, changes below {100 * verdict.detectable:.1f} % undecidable",
+            f"{found.pairs} pairs, changes below {100 * verdict.detectable:.1f} % can't be seen",
             flush=True,
         )
         yield verdict
@@ -84,12 +85,12 @@ def judge(plain, slower, same, planted, pairs, fewest):
     print(f"A slowdown of {PERCENT} % planted: {slower.key}")
     planted = list(verdicts(slower, plain, planted, pairs=fewest, detect=PERCENT / 100))
 
-    quiet = sum(verdict.outcome == "can't tell" for verdict in same)
+    quiet = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in same)
     for what, found in (("equals", same), ("slowdowns", planted)):
         if found:
             detectable = median(verdict.detectable for verdict in found)
-            print(f"{what}: in the middle comparison, changes below {100 * detectable:.1f} % were undecidable")
-    print(f'equals: {quiet} of {len(same)} came out "can\'t tell" (required: {REQUIRED:.0%})')
+            print(f"{what}: in the middle comparison, changes below {100 * detectable:.1f} % could not be seen")
+    print(f"equals: {quiet} of {len(same)} came out equal or undecided (required: {REQUIRED:.0%})")
     print(f"slowdowns: {dict(Counter(map(outcome, planted)))}")
     print(f"{time.monotonic() - began:.0f} s in all")
     sys.exit(quiet < REQUIRED * len(same))

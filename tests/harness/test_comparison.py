@@ -11,6 +11,7 @@ from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.harness import comparison
 from ladder.harness.workers import Worker
+from ladder.statistics.verdicts import Verdict
 
 SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
 PLAIN = f"gemm/blas/{SIZES},threads=1"
@@ -165,11 +166,27 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated, capsys, 
     printed = capsys.readouterr().out
     assert "A is slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
-    assert "% are undecidable here" in printed
+    assert "A change could be seen from" in printed
     found = json.loads((tmp_path / "found/compared.json").read_text())
     assert found["cases"] == {"a": TWICE, "b": PLAIN}
     assert (found["outcome"], found["pairs"]) == ("slower", 6)
     assert [len(times) for times in found["times"]["b"]] == [3] * 6
+
+
+@pytest.mark.parametrize(
+    ("outcome", "low", "high", "words"),
+    [
+        ("slower", 1.2, 1.4, "A is slower than B: A takes"),
+        ("equal", 0.985, 1.03, "A is equal to B within 3 %: A takes"),
+        ("undecided", 0.8, 1.3, "A can't be told apart from B: A takes"),
+    ],
+)
+def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
+    times, cases = {"a": [[1.0]], "b": [[1.0]]}, {"a": comparison.parse_key(PLAIN), "b": comparison.parse_key(TWICE)}
+    found = comparison.Comparison(cases, times, False, Verdict(outcome, 1.0, low, high, 0.123))
+    printed = comparison.report(found)
+    assert words in printed
+    assert "A change could be seen from 12.3 % on." in printed
 
 
 @pytest.mark.parametrize("option", ["--samples", "--most-pairs"])

@@ -7,7 +7,7 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.statistics import verdicts
-from ladder.statistics.claims import Ratio, decide, middle, quotient
+from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
 from ladder.statistics.crossings import crossing
 
 
@@ -22,6 +22,9 @@ from ladder.statistics.crossings import crossing
         (1.05, 2.0, (3.0,), "undecided"),
         (1.01, 1.09, (3.0,), "refuted"),  # an effect, but none beyond the margin
         (0.3, 0.9, (3.0,), "refuted"),
+        # Twice: an interval that is short of it, and one that has it inside and says next to nothing.
+        (1.1001, 1.3, (2.0,), "weaker"),
+        (1.42, 8.64, (2.0,), "undecided"),
         # Three to four times, no more.
         (4.5, 5.0, (3.0, 4.0), "refuted"),
         (4.0, 5.0, (3.0, 4.0), "undecided"),
@@ -76,6 +79,23 @@ def test_one_process_of_each_leaves_everything_undecided():
     found = quotient([[1.0, 1.1]], [[2.0, 2.1]])
     assert (found.low, found.high) == (0.0, math.inf)
     assert found.detectable() == math.inf
+
+
+def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
+    cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
+    found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
+    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).found.cases == cases
+    assert found == quotient([[2.0]] * 5, [[1.0]] * 5)
+    assert "gemm" not in repr(found)
+
+
+def test_a_multiple_of_an_exact_time_has_the_interval_of_the_median():
+    """Not that of a shift, which took the exact time for a sample of five, and its range for 99 %."""
+    rng = np.random.default_rng(2)
+    studies = np.exp(0.05 * rng.standard_normal((500, 5, 1)))
+    covered = [one.low <= 1 / 3 <= one.high for one in (multiple(study, 3.0) for study in studies)]
+    assert np.mean(covered) >= 0.97
+    assert multiple(studies[0], 3.0).value == middle(studies[0]) / 3.0
 
 
 def test_what_could_have_been_seen_is_beyond_the_margin_and_grows_with_the_noise():

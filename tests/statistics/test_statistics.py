@@ -10,7 +10,18 @@ from scipy import stats
 
 from ladder.errors import LadderError
 from ladder.statistics.intervals import converged, median_interval, summary
-from ladder.statistics.verdicts import compare, shift_rank, speedup
+from ladder.statistics.verdicts import (
+    EQUAL,
+    FASTER,
+    SLOWER,
+    UNDECIDED,
+    compare,
+    equal_within,
+    shift_rank,
+    speedup,
+)
+
+NO_DIFFERENCE = EQUAL, UNDECIDED
 
 
 def measured(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
@@ -44,10 +55,10 @@ NOISE = {
 }
 
 
-def share(word, rng, count, factor, repeats, noise=None, **options):
-    """Share of comparisons of a kernel, slowed down by `factor`, with itself that end in `word`."""
+def share(words, rng, count, factor, repeats, noise=None, **options):
+    """Share of comparisons of a kernel, slowed down by `factor`, with itself that end in one of `words`."""
     pairs = (measured(rng, count, **(noise or {})) for _ in range(repeats))
-    return np.mean([compare(factor * a, b, **options).outcome == word for a, b in pairs])
+    return np.mean([compare(factor * a, b, **options).outcome in words for a, b in pairs])
 
 
 # --- the median and its rank interval ---
@@ -168,18 +179,18 @@ def test_comparison_says_which_is_slower(count, paired):
     [(5, False), (3, True), *(pytest.param(*each, marks=pytest.mark.slow) for each in [(3, False), (8, True)])],
 )
 @pytest.mark.parametrize("kind", NOISE)
-def test_a_kernel_compared_with_itself_comes_out_as_cannot_tell(kind, count, paired):
+def test_a_kernel_compared_with_itself_shows_no_difference(kind, count, paired):
     rng, repeats = np.random.default_rng(6), 600
-    undecided = share("can't tell", rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
+    same = share(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
     wrong = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only nearly right for two groups
-    assert 1 - undecided <= wrong + 3 * np.sqrt(wrong * (1 - wrong) / repeats)
+    assert 1 - same <= wrong + 3 * np.sqrt(wrong * (1 - wrong) / repeats)
 
 
 @pytest.mark.parametrize("count", [3, 5, 20])
 def test_unequal_noise_is_no_difference(count):
     rng = np.random.default_rng(13)
     pairs = ((measured(rng, count, 0.05)[0], measured(rng, count, 0.005, 0.005)[0]) for _ in range(500))
-    assert np.mean([compare(a, b, threshold=0).outcome != "can't tell" for a, b in pairs]) <= 0.05
+    assert np.mean([compare(a, b, threshold=0).outcome not in NO_DIFFERENCE for a, b in pairs]) <= 0.05
 
 
 def test_pooled_samples_would_tell_a_kernel_from_itself():
@@ -191,8 +202,8 @@ def test_pooled_samples_would_tell_a_kernel_from_itself():
 
 @pytest.mark.parametrize(("paired", "count"), [(False, 5), (True, 8)])
 def test_five_percent_are_found_where_processes_differ_by_one(paired, count):
-    assert share("slower", np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
-    assert share("faster", np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
+    assert share([SLOWER], np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
+    assert share([FASTER], np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
 
 
 def test_five_percent_are_found_although_some_processes_run_at_half_speed():
@@ -209,7 +220,7 @@ def test_five_percent_are_found_although_some_processes_run_at_half_speed():
 def test_what_noise_hides_is_called_undecidable():
     rng = np.random.default_rng(9)
     verdicts = [compare(1.05 * a, b) for a, b in (measured(rng, 5, 0.08) for _ in range(200))]
-    undecided = [verdict for verdict in verdicts if verdict.outcome == "can't tell"]
+    undecided = [verdict for verdict in verdicts if verdict.outcome == UNDECIDED]
     assert len(undecided) >= 0.8 * len(verdicts)
     assert np.mean([verdict.detectable > 0.05 for verdict in undecided]) >= 0.99
 
@@ -218,24 +229,47 @@ def test_what_noise_hides_is_called_undecidable():
 def test_detectable_is_the_change_found_in_about_four_of_five(count):
     rng = np.random.default_rng(10)
     change = np.median([compare(*measured(rng, count)).detectable for _ in range(200)])
-    assert 0.65 <= share("slower", rng, count, 1 + change, 300) <= 0.97
-    assert share("slower", rng, count, 1 + change / 2, 300) <= 0.4
+    assert 0.65 <= share([SLOWER], rng, count, 1 + change, 300) <= 0.97
+    assert share([SLOWER], rng, count, 1 + change / 2, 300) <= 0.4
 
 
 def test_changes_below_the_threshold_do_not_count():
     a, b = measured(np.random.default_rng(11), 10, 0.001, 0.001)
     assert compare(1.02 * a, b, threshold=0.0).outcome == "slower"
-    assert compare(1.02 * a, b, threshold=0.05).outcome == "can't tell"
+    assert compare(1.02 * a, b, threshold=0.05).outcome == "equal"
     assert compare(a, 1.02 * b, threshold=0.0).outcome == "faster"
-    assert compare(a, 1.02 * b, threshold=0.05).outcome == "can't tell"
+    assert compare(a, 1.02 * b, threshold=0.05).outcome == "equal"
     assert compare(a, b, threshold=0.05).detectable > 0.05
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "per_cents"),
+    [
+        (0.999, 1.001, 1),
+        (0.98, 1.01, 3),  # 1 / 0.98 is 1.0204
+        (0.99, 1.05, 5),
+        (1 / 1.1, 1.1, 10),
+        (0.9, 1.0, None),
+        (1.0, 1.11, None),
+        (0.0, np.inf, None),
+    ],
+)
+def test_equal_is_said_with_the_fewest_whole_per_cents_that_hold(low, high, per_cents):
+    assert equal_within(low, high) == per_cents
+
+
+def test_equals_are_told_from_what_noise_hides():
+    quiet, noisy = (measured(np.random.default_rng(14), 10, noise) for noise in (0.005, 0.1))
+    found = compare(*quiet)
+    assert (found.outcome, found.within) == (EQUAL, 2)
+    assert compare(*noisy).outcome == UNDECIDED
 
 
 def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
     rng = np.random.default_rng(12)
     drift = np.linspace(1.0, 1.5, 12)[:, None]
     a, b = measured(rng, 12, 0.003, 0.003) * drift
-    assert compare(1.05 * a, b).outcome == "can't tell"
+    assert compare(1.05 * a, b).outcome == UNDECIDED
     assert compare(1.05 * a, b, paired=True).outcome == "slower"
 
 
@@ -284,7 +318,7 @@ def test_senseless_options_are_refused(options):
 def test_one_process_decides_nothing(paired):
     one, other = [[5.0] * 10], [[1.0] * 10] * (1 if paired else 6)
     verdict = compare(one, other, paired=paired)
-    assert (verdict.outcome, verdict.ratio) == ("can't tell", pytest.approx(5.0))
+    assert (verdict.outcome, verdict.ratio) == (UNDECIDED, pytest.approx(5.0))
     assert (verdict.low, verdict.high, verdict.detectable) == (0.0, np.inf, np.inf)
     assert speedup(one, other) == (5.0, 0.0, np.inf)
 
@@ -293,11 +327,11 @@ def test_one_process_decides_nothing(paired):
 def test_extreme_spread_is_wide_and_not_a_warning():
     case = summary([[1e-300] * 10, [1e300] * 10])
     assert (case.low, case.high) == (0.0, np.inf)
-    assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).outcome == "can't tell"
+    assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).outcome == UNDECIDED
 
 
 def test_equal_medians_leave_no_spread_to_divide_by():
-    assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).outcome == "can't tell"
+    assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).outcome == EQUAL
     assert compare([[1.0] * 10] * 3, [[2.0] * 10] * 3).outcome == "faster"
     assert summary([[0.5, 1.0, 1.5] * 4] * 3).high > 1.0  # the samples differ though the medians do not
 

@@ -18,7 +18,7 @@ from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records.case import Case
 from ladder.records.files import write_atomically
-from ladder.statistics.verdicts import Verdict, compare
+from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 
 # Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the positions
 # that case a had in the first, because the first worker of a block may meet another machine than its followers.
@@ -98,13 +98,21 @@ def report(comparison):
     for name, case in comparison.cases.items():
         median = np.median(np.concatenate(comparison.times[name]))
         lines.append(f"{name.upper()}  {median:.4g} s  {case.key}")
-    outcome = verdict.outcome if verdict.outcome == "can't tell" else f"A is {verdict.outcome} than B"
     lines.append(
-        f"{outcome}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
+        f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(f"Changes below {100 * verdict.detectable:.1f} % are undecidable here.")
+    lines.append(f"A change could be seen from {100 * verdict.detectable:.1f} % on.")
     return "\n".join(lines)
+
+
+def answer(verdict):
+    """The verdict in words."""
+    if verdict.outcome == UNDECIDED:
+        return "A can't be told apart from B"
+    if verdict.outcome == EQUAL:
+        return f"A is equal to B within {verdict.within} %"
+    return f"A is {verdict.outcome} than B"
 
 
 def write(path, comparison):

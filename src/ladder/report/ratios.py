@@ -3,17 +3,26 @@
 import math
 
 from ladder.report import study
+from ladder.report.latex import percent
 from ladder.report.phrases import Missing, bounded
-from ladder.statistics import claims
+from ladder.statistics import claims, verdicts
 from ladder.statistics.verdicts import THRESHOLD
 
 DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
+FAR = 10  # a relative change that nobody asks for
 NARROW = 1.02  # an interval of ratios that prose leaves out
 
 
 def of(rows, other):
     """The time of a case over that of another, or None where one of them wasn't measured."""
-    return claims.quotient(*map(study.processes, (rows, other))) if len(rows) and len(other) else None
+    if not (len(rows) and len(other)):
+        return None
+    return claims.quotient(*map(study.processes, (rows, other)), study.cases(rows, other))
+
+
+def over(rows, seconds):
+    """The time of a case over one that is known exactly, or None where one of them is missing."""
+    return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
 
 
 def parts(ratio):
@@ -59,11 +68,21 @@ def prose(ratio):
 
 
 def compared(ratio, name):
-    """What another's time over a case's says of the case, as the predicate of a sentence; by THRESHOLD of verdicts."""
+    """What another's time over a case's says of the case, as the predicate of a sentence; by `verdicts.outcome_of`."""
     if ratio is None:
         return Missing(f"was not compared with {name}")
-    if ratio.low > 1 + THRESHOLD:
+    outcome = verdicts.outcome_of(ratio.low, ratio.high)
+    if outcome == verdicts.SLOWER:  # the other is
         return f"is {prose(ratio)} as fast as {name}"
-    if ratio.high < 1 / (1 + THRESHOLD):
+    if outcome == verdicts.FASTER:
         return f"takes {prose(ratio.inverse())} as long as {name}"
-    return f"can't be told apart from {name} ({latex(ratio)})"
+    if outcome == verdicts.EQUAL:
+        return f"is equal to {name} within \\qty{{{verdicts.equal_within(ratio.low, ratio.high)}}}{{\\percent}}"
+    return f"can't be told apart from {name} ({seen(ratio.detectable(THRESHOLD))})"
+
+
+def seen(detectable):
+    """The smallest relative change that could have been seen, as a clause."""
+    if detectable > FAR:
+        return "too few processes to see any change"
+    return f"a change could be seen from {percent(detectable, 2)} on"

@@ -109,6 +109,13 @@ def processes(frame):
     return [list(rows["seconds"]) for _, rows in frame.groupby("process")] if len(frame) else []
 
 
+def cases(*frames):
+    """What some rows rest on, each (machine, workload, variant, case) once; none where a table doesn't say so."""
+    columns = ["machine", *CASE]
+    known = (frame[columns].drop_duplicates() for frame in frames if set(columns) <= set(frame.columns))
+    return tuple(dict.fromkeys(case for frame in known for case in frame.itertuples(index=False, name=None)))
+
+
 def energy(frame):
     """Joules of a case's run, the median over processes; None where they weren't counted."""
     known = frame.dropna(subset="joules") if "joules" in frame else NO_ROWS

@@ -39,15 +39,8 @@ def cause(one):
     if one.answer.verdict == claims.NOT_TESTED:
         return f"needs {one.needs}"
     if one.answer.verdict == claims.UNDECIDED:
-        return seen(one.answer)
+        return ratios.seen(one.answer.detectable)
     return one.cause or NONE
-
-
-def seen(answer):
-    """The smallest change that could have been seen."""
-    if answer.detectable > 10:
-        return "too few processes to see any change"
-    return f"a change could be seen from {latex.percent(answer.detectable, 2)} on"
 
 
 def tally(found):

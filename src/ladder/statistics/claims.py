@@ -1,47 +1,46 @@
 """Verdicts on what is claimed of a ratio: confirmed, weaker, refuted, undecided or not tested.
 
 A ratio is the quotient of two medians over processes of the processes' medians, the numbers that a table shows, and it
-has one interval for every purpose: at LEVEL, since verdicts come in dozens. Which of two cases is faster, if that can
-be told, is in `verdicts`.
+has one interval for every purpose: at LEVEL, since verdicts come in dozens. Which of two cases is faster, if any, is in
+`verdicts`.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.statistics.intervals import exp, log_medians, require_processes
-from ladder.statistics.verdicts import farther, shift_between
+from ladder.statistics.intervals import exp, location, log_medians, require_processes
+
+# MARGIN is what a claim may differ by, too, and still be the same: another machine's numbers are never nearer.
+from ladder.statistics.verdicts import MARGIN, UNDECIDED, farther, shift_between
 
 LEVEL = 0.99
-# What a claim may differ by, and still be the same: another machine's numbers are never nearer.
-MARGIN = 0.1
-WORDS = CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED = (
-    "confirmed",
-    "weaker",
-    "refuted",
-    "undecided",
-    "not tested",
-)
+CONFIRMED, WEAKER, REFUTED, NOT_TESTED = "confirmed", "weaker", "refuted", "not tested"
+WORDS = CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A positive ratio with its interval at LEVEL, (0, inf) where there are too few processes for one."""
+    """A positive ratio with its interval at LEVEL, (0, inf) where there are too few processes for one.
+
+    `cases` are those that it rests on, each (machine, workload, variant, case); they are no part of its value.
+    """
 
     value: float
     low: float
     high: float
+    cases: tuple = field(default=(), compare=False, repr=False)
 
     def times(self, factor):
         """The ratio times a number that is known exactly, such as that of two amounts of work."""
-        return Ratio(self.value * factor, self.low * factor, self.high * factor)
+        return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
 
     def inverse(self):
         """The other way round."""
-        return Ratio(1 / self.value, 1 / self.high, 1 / self.low if self.low else math.inf)
+        return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low if self.low else math.inf)
 
     def detectable(self, margin=MARGIN):
         """The smallest relative change, beyond a margin, that an interval as wide as this shows in 80 % of cases."""
@@ -64,12 +63,33 @@ def middle(processes: Sequence[Sequence[float]]) -> float:
     return float(np.median([np.median(times) for times in require_processes(processes, "the case")]))
 
 
-def quotient(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Ratio:
-    """The time of a over that of b; by `verdicts.shift_between`, the interval extended to the ratio if need be."""
-    value = middle(a) / middle(b)
-    logarithms = (log_medians(require_processes(one, "the case")) for one in (a, b))
-    _, low, high = exp(shift_between(*logarithms, LEVEL))
-    return Ratio(value, float(min(low, value)), float(max(high, value)))
+def quotient(
+    a: Sequence[Sequence[float]],
+    b: Sequence[Sequence[float]],
+    cases: tuple = (),
+    tested: Sequence[Sequence[float]] | None = None,
+) -> Ratio:
+    """The time of a over that of b, which rests on these cases.
+
+    The interval is that of `verdicts.shift_between`, extended to the ratio if need be: by ranks from 5 processes of
+    each on, else Welch's, which processes in two states make a little too narrow. Where b was chosen as the best of
+    several, `tested` are those of its processes that didn't choose it (`selection.apart`): they alone set the interval.
+    """
+    logarithms = (log_medians(require_processes(one, "the case")) for one in (a, b if tested is None else tested))
+    return extended(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
+
+
+def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
+    """The time of a over one that is known exactly; the interval is that of a's median, by ranks from 8 processes on."""
+    _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
+    shift = math.log(seconds)
+    return extended(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
+
+
+def extended(value, logarithms, cases):
+    """A ratio with the interval of (centre, low, high) in logarithms, extended to the ratio if need be."""
+    _, low, high = exp(logarithms)
+    return Ratio(value, float(min(low, value)), float(max(high, value)), cases)
 
 
 def decide(found: Ratio | None, least: float, most: float = math.inf, margin: float = MARGIN) -> Answer:

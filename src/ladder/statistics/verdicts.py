@@ -1,8 +1,9 @@
-"""Comparisons of two cases that may say "can't tell", and speed-ups; see `intervals` for the sources.
+"""Comparisons of two cases: faster, slower, equal or undecided; and speed-ups. See `intervals` for the sources.
 
-What a ratio says of somebody's claim, with undecided among the answers, is in `claims`.
+What a ratio says of somebody's claim is in `claims`.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,14 +27,16 @@ from ladder.statistics.intervals import (
 
 POWER = 0.8  # the chance, about, with which a change of size `Verdict.detectable` is found
 THRESHOLD = 0.01  # the relative difference beyond which one case is faster than another
+MARGIN = 0.1  # the relative difference within which two cases are equal
+OUTCOMES = FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "equal", "undecided"
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What `compare(a, b)` found: `ratio`, between `low` and `high`, is time of a over time of b.
 
-    It is above 1 when a is slower; `outcome` is "faster", "slower" or "can't tell".
-    `detectable` is the smallest relative slowdown that samples as noisy as these show in about 80 % of
+    It is above 1 when a is slower; `outcome` is one of OUTCOMES, and `within` says within how many per cent they are
+    equal. `detectable` is the smallest relative slowdown that samples as noisy as these show in about 80 % of
     comparisons: 0.05 means that changes below 5 % are undecidable here.
     """
 
@@ -42,6 +45,31 @@ class Verdict:
     low: float
     high: float
     detectable: float
+
+    @property
+    def within(self):
+        """The whole per cents within which the two are equal; None if more than MARGIN."""
+        return equal_within(self.low, self.high)
+
+
+def outcome_of(low: float, high: float, threshold: float = THRESHOLD) -> str:
+    """What the interval of the time of a case over that of another says of the case, one of OUTCOMES.
+
+    It is slower or faster where the whole interval lies beyond the threshold; else equal where it lies within MARGIN.
+    """
+    if low > 1 + threshold:
+        return SLOWER
+    if high < 1 / (1 + threshold):
+        return FASTER
+    return UNDECIDED if equal_within(low, high) is None else EQUAL
+
+
+def equal_within(low: float, high: float) -> int | None:
+    """The fewest whole per cents by which no ratio of an interval differs from 1, either way; None beyond MARGIN."""
+    farthest = max(high, 1 / low) if low > 0 else math.inf
+    if not farthest <= 1 + MARGIN:
+        return None
+    return max(1, math.ceil(100 * (farthest - 1) - 1e-9))  # rounding makes no further per cent
 
 
 def speedup(
@@ -67,10 +95,10 @@ def compare(
     paired: bool = False,
     level: float = 0.99,
 ) -> Verdict:
-    """Whether a is "faster" or "slower" than b by more than `threshold` (relative), or one "can't tell".
+    """Whether a is faster or slower than b by more than `threshold` (relative), equal to it, or undecided.
 
-    `outcome` is "faster" or "slower" when the whole interval of the ratio at `level` lies beyond `threshold`: a
-    test for a minimum effect, so that a bias below the threshold (the order of measuring, say) is no change.
+    `outcome` is that of the ratio's interval at `level` by `outcome_of`. Faster and slower are tests for a minimum
+    effect, so that a bias below the threshold (the order of measuring, say) is no change.
     The interval is that of the shift between the logarithms of the process medians or, with `paired`, of the
     median of the differences between process i of a and process i of b. These must have run back to back, in
     alternating order (ABBA), so that slow drift of the machine cancels; unpaired, the same order only widens
@@ -95,7 +123,7 @@ def compare(
     level = checked_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
     ratio, least, most = exp([centre, low, high])
-    outcome = "slower" if least > 1 + threshold else "faster" if most < 1 / (1 + threshold) else "can't tell"
+    outcome = outcome_of(least, most, threshold)
     detectable = (1 + threshold) * exp(farther(level) * max(high - centre, centre - low)) - 1
     return Verdict(outcome, float(ratio), float(least), float(most), float(detectable))
 

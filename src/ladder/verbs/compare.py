@@ -1,4 +1,4 @@
-"""Measure two cases side by side: is A faster or slower, or can't we tell?"""
+"""Measure two cases side by side: is A faster or slower than B, equal to it within some per cent, or undecided?"""
 
 from ladder.harness import comparison
 from ladder.verbs.arguments import at_least_one, data_paths

@@ -126,4 +126,5 @@ def over_the_rest(rows, phases, block):
     summed = [part.groupby(["process", "sample"])["seconds"].sum() for part in (own[inside], own[~inside])]
     if any(times.empty for times in summed):
         return None
-    return claims.quotient(*([list(one) for _, one in times.groupby("process")] for times in summed))
+    processes = ([list(one) for _, one in times.groupby("process")] for times in summed)
+    return claims.quotient(*processes, study.cases(rows))

@@ -4,7 +4,7 @@ from ladder.report import ratios, study
 from ladder.report.latex import code, digits, percent
 from ladder.report.rungs import MOST
 from ladder.report.verdict_table import Claim
-from ladder.statistics.claims import decide, quotient
+from ladder.statistics.claims import decide
 from ladder.workloads.backprop.paper import earlier, model, query, rates, rungs, varied
 
 STEPS = ("loop_order", "temporaries", "fusion", "associativity")
@@ -196,5 +196,4 @@ def floor(found):
 def over_floor(found, rows):
     """The time of a case over its floor, which is known exactly; None without one."""
     least = model.floor(rows.iloc[0], rates.of_study(found.found, rows.iloc[0])) if len(rows) else None
-    processes = study.processes(rows)
-    return quotient(processes, [[least]] * len(processes)) if least else None
+    return ratios.over(rows, least)

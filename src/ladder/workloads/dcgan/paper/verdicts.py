@@ -124,10 +124,9 @@ def pinned(card):
 
 def begun(several, one, other, images):
     """The time of a process's start and first call on so many cards over that on others."""
-    times = [
-        query.starts(study.where(rungs.on_cards(count).rows(several.several), images=images)) for count in (one, other)
-    ]
-    return quotient(*times) if all(times) else None
+    rows = [study.where(rungs.on_cards(count).rows(several.several), images=images) for count in (one, other)]
+    times = [query.starts(own) for own in rows]
+    return quotient(*times, study.cases(*rows)) if all(times) else None
 
 
 def one_card(several):
@@ -186,8 +185,7 @@ def host_peer(host):
 def near_ceiling(card):
     rows = rows_of(card, "window")
     least = model.floor(rows.iloc[0], model.rate_of_study(card.found, rows.iloc[0])) if len(rows) else None
-    processes = [list(times["seconds"]) for _, times in rows.groupby("process")] if len(rows) else []
-    now = quotient(processes, [[least]] * len(processes)) if least else None
+    now = ratios.over(rows, least)
     text = "Near the ceiling, float32"
     cause = "projection and tanh too"
     return Claim("ceiling", text, then(1 / 0.85), "the rung and ceilings", cause, decide(now, 1, 1 / 0.85))
