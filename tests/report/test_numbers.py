@@ -19,7 +19,7 @@ from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, mlp, study
 
 PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
-KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines")
+KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
 KNOWN_WITHOUT += (
@@ -48,7 +48,10 @@ def on_cores(values):
     return [
         key
         for key in values
-        if not re.search(r"gemv/|descent/|backprop/|dcgan/|/gpu/|/beside/|findings/(shared|transfers)", key)
+        if not re.search(
+            r"study/(toy|behind|verdicts)|gemv/|descent/|backprop/|dcgan/|/gpu/|/beside/|findings/(shared|transfers)",
+            key,
+        )
     ]
 
 

@@ -29,7 +29,7 @@ def plan(found):
                 None,
                 [code(name), *(str(study.count(frame)) for frame in frames), "another machine, in all"],
             ]
-    columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.6\linewidth}@{}"
+    columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"
     return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
 

@@ -16,12 +16,13 @@ COLUMNS = ("chapter", "group", "claim", "text", "then", "now", "low", "high", "v
 COLUMNS = (*COLUMNS, "machines", "cases")
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
 PLAIN = (
-    (r"\\(?:texttt|num|emph|code)\{([^{}]*)\}", r"\1"),
-    (r"\\qty\{([^{}]*)\}\{\\percent\}", r"\1 %"),
-    (r"\$?\\times\$?", "x"),
-    (r"\\allowbreak\{\}|\\,|[$]", " "),
+    (r"\\allowbreak\{\}", ""),
     (r"\\([_%&#])", r"\1"),
-    (r"\\(?:kappa)", "kappa"),
+    (r"\\qty\{([^{}]*)\}\{\\percent\}", r"\1 %"),
+    (r"\\(?:texttt|num|emph|code)\{([^{}]*)\}", r"\1"),
+    (r"\\times", "x"),
+    (r"\\,|[$]", " "),
+    (r"\\kappa", "kappa"),
 )
 
 
@@ -103,7 +104,7 @@ def samples_behind(found, cases):
     if everything.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
     calls = everything[everything["phase"] == "total"]
-    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *study.CASE]]).isin(cases)]
+    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *study.CASE]]).isin(list(cases))]
     by_case = calls.drop_duplicates(["machine", *study.CASE, "process", "sample"]).groupby(["machine", *study.CASE])
     return {
         "study/behind/processes": span(by_case["process"].nunique()),

@@ -26,5 +26,6 @@ VERBS = (
     "numbers",
     "tables",
     "paper",
+    "proof",
     "describe",
 )

@@ -1,0 +1,58 @@
+"""Verdicts as data: a row for each claim of every chapter, and a build of toy sizes that says so."""
+
+from dataclasses import replace
+
+import pytest
+
+import made_up
+import made_up_backprop
+import made_up_descent
+from ladder.report import chapters, validation_table, verdicts
+from ladder.report.study import Study
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made_up_descent.study()
+
+
+def test_every_claim_is_a_row_with_its_cases(found):
+    frame = verdicts.rows(found)
+    assert list(frame) == list(verdicts.COLUMNS)
+    assert len(frame) == len(chapters.verdicts(found))
+    row = frame.set_index(["chapter", "claim"]).loc[("descent", "one-launch")]
+    assert row["low"] <= row["now"] <= row["high"]
+    assert row["verdict"] == "confirmed"
+    assert row["machines"] == made_up_descent.CARD
+    assert {case.split("/")[1] for case in row["cases"].split()} == {"cuda_fused", "cuda_persistent"}
+    untested = frame[frame["verdict"] == "not tested"]
+    assert untested["now"].isna().all()
+    assert (untested["cases"] == "").all()
+
+
+def test_data_hold_no_latex(found):
+    frame = verdicts.rows(made_up_backprop.study())
+    for column in ("text", "then", "cause"):
+        assert not frame[column].str.contains(r"[\\{}$]").any(), column
+    assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
+
+
+def test_the_tally_counts_every_claim(found):
+    said = verdicts.numbers(found)
+    earlier = [claim for _, group, claim in chapters.verdicts(found) if group == "earlier"]
+    assert said["study/verdicts/count"] == f"\\num{{{len(earlier)}}}"
+    assert "confirmed" in said["study/verdicts/earlier"]
+    assert said["study/behind/processes"] is not None
+    assert verdicts.numbers(Study({}, None))["study/verdicts/earlier"] is None
+
+
+def test_a_build_that_decides_nothing_says_so(found):
+    """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
+    toys = made_up.study("here")
+    published = replace(found, tables=made_up_descent.tables("there (published)"), subject="there (published)")
+    both = made_up.both(toys, published)
+    assert verdicts.numbers(both)["study/toy"] == r"\texttt{here}"
+    assert verdicts.numbers(found)["study/toy"] is None
+    assert verdicts.numbers(published)["study/toy"] is None
+    assert r"\texttt{gemm}" in validation_table.by_workload(both)
+    assert "descent" not in validation_table.by_workload(both)
