@@ -19,6 +19,8 @@ those that they ran on (what was published early lacks it, too), a phase's secon
 `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
 
+import gzip
+import io
 import zlib
 from pathlib import Path
 
@@ -127,19 +129,18 @@ def published_rows(folder, name, experiment, here):
 
     Without the cases of the keys in `here`.
     """
-    frame = published_table(folder, name)
+    frame = published_table(folder, name, experiment)
     if frame.empty:
         return frame
-    frame = frame[frame["experiment"] == experiment]
     measured_here = pd.MultiIndex.from_frame(frame[KEY]).isin(here)
     frame = frame[~measured_here].dropna(axis="columns", how="all")
     return frame.assign(machine=frame["machine"] + PUBLISHED) if len(frame) else pd.DataFrame()
 
 
-def published_table(folder, name):
-    """A published table of all experiments; empty where there is none."""
+def published_table(folder, name, experiment=None):
+    """A published table of all experiments or of one; empty where there is none."""
     path = Path(folder) / f"{name}.csv.gz"
-    return read_csv(path) if path.exists() else pd.DataFrame()
+    return read_csv(path, experiment) if path.exists() else pd.DataFrame()
 
 
 def concatenated(frames):
@@ -147,15 +148,23 @@ def concatenated(frames):
     return pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame()])
 
 
-def read_csv(path):
-    """A table as written by `write_table`; an empty file is an empty table."""
+def read_csv(path, experiment=None):
+    """A table as written by `write_table`; an empty file is an empty table. Of a packed one, only an experiment's rows."""
     try:
+        source = lines_of(path, experiment) if experiment else path
         missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
-        return with_integers(pd.read_csv(path, low_memory=False, converters=TEXTS, **missing))
+        return with_integers(pd.read_csv(source, low_memory=False, converters=TEXTS, **missing))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
         raise LadderError(f"The table {path} can't be read: {error}.") from None
+
+
+def lines_of(path, experiment):
+    """A packed table's head and the lines of an experiment, its second column: parsing all others takes a second."""
+    with gzip.open(path, "rt", newline="") as file:
+        lines = [line for number, line in enumerate(file) if not number or line.split(",", 2)[1] == experiment]
+    return io.StringIO("".join(lines))
 
 
 def with_integers(frame):
