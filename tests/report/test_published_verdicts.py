@@ -1,0 +1,91 @@
+"""What the paper says of the published measurements: every verdict recomputed from the raw samples."""
+
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from conftest import ROOT
+from drawings import planned
+from ladder.report import PUBLISHED, collect, verdict_table, verdicts
+from ladder.report import chapters as chapters_of_the_paper
+from ladder.report.study import Study
+from ladder.statistics import claims
+
+OF_STARTS = ("one-card", "two-cards")  # claims of cold starts, not of calls
+FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The study of all published machines and nothing else."""
+    tables = {}
+    for name in collect.TABLES:
+        frames = [collect.published_table(folder, name) for folder in FOLDERS]
+        frame = collect.concatenated([one.assign(machine=one["machine"] + PUBLISHED) for one in frames if len(one)])
+        for experiment, rows in frame.groupby("experiment"):
+            tables.setdefault(experiment, {})[name] = rows.dropna(axis="columns", how="all")
+    whole = {one: {name: rows.get(name, pd.DataFrame()) for name in collect.TABLES} for one, rows in tables.items()}
+    return Study(whole, None)
+
+
+@pytest.fixture(scope="module")
+def rows(published):
+    return verdicts.rows(published)
+
+
+def test_what_is_published_decides_claims_of_every_study(rows):
+    earlier = rows[rows["group"] == "earlier"]
+    decided = earlier[~earlier["verdict"].isin((claims.NOT_TESTED, claims.UNDECIDED))]
+    assert set(decided["chapter"]) == set(earlier["chapter"])
+
+
+def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(published, rows):
+    """Of two cases and nothing else; the seconds of an iteration, a picture or equal work differ by a known factor."""
+    medians = medians_of(published)
+    checked = 0
+    for row in rows[rows["now"].notna()].itertuples():
+        cases = row.cases.split()
+        if len(cases) != 2 or len(row.machines.split()) != 1 or row.claim in OF_STARTS:
+            continue
+        one, other = (medians[row.machines, case] for case in cases)
+        factor = row.now / (one / other)
+        assert is_known(factor), (row.chapter, row.claim, factor)
+        checked += 1
+    assert checked > 30
+
+
+def medians_of(published):
+    """The median over processes of the processes' medians, by (machine, case)."""
+    found = {}
+    for tables in published.tables.values():
+        frame = tables["samples"]
+        frame = frame[frame["phase"] == "total"] if len(frame) else frame
+        for key, part in frame.groupby(["machine", "workload", "variant", "case"]) if len(frame) else ():
+            machine, *case = key
+            by_process = part.groupby("process")["seconds"].median()
+            found[machine.removesuffix(PUBLISHED), "/".join(case)] = float(np.median(by_process))
+    return found
+
+
+def is_known(factor):
+    """Whether a factor between times is that of two amounts of work: a quotient of small whole numbers."""
+    return any(
+        abs(factor * below / above - 1) < 1e-9 for above, below in itertools.product((1, 2, 4, 16, 50, 51), repeat=2)
+    )
+
+
+def test_only_cases_of_the_full_study_decide(rows):
+    """Toy sizes are those of `config/smoke.yaml` alone."""
+    full = {case.key for cases in planned().values() for case in cases}
+    strange = {case for cases in rows["cases"] for case in cases.split()} - full
+    assert strange == set()
+
+
+def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
+    told = [one for *_, one in chapters_of_the_paper.verdicts(published) if one.answer.verdict == claims.UNDECIDED]
+    assert len(told) == (rows["verdict"] == claims.UNDECIDED).sum()
+    for one in told:
+        assert re.search(r"could be seen from|too few processes", verdict_table.cells(one)[-1]), one.key
