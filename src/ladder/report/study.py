@@ -6,12 +6,13 @@ a case that isn't there gives an empty frame, never an error: what can be asked 
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from ladder.errors import LadderError
-from ladder.report import collect
+from ladder.report import collect, roofs
 from ladder.statistics import claims, selection
 
 PUBLISHED = " (published)"
@@ -44,6 +45,11 @@ class Study:
         """The machines of which something was measured, this one's before the published ones."""
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+
+    @cached_property
+    def ceilings(self):
+        """The most that was ever seen on the subject, {rows} (`roofs.of_study`)."""
+        return roofs.of_study(self)
 
     def first_with(self, *experiments, **conditions):
         """The same study about the first machine with timed calls of one of these experiments, else about none.
