@@ -21,7 +21,7 @@ except LadderError as error:
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
 # The experiments of whose cases some may set a ceiling in figures.
-ROOF_EXPERIMENTS = sorted({one.experiment for one in PLAN if one.case.workload in roofs.WORK})
+ROOF_EXPERIMENTS = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["workload"] in roofs.WORK]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.
 CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
