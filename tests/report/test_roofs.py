@@ -91,7 +91,8 @@ def medians(found, workload, device):
     """A row per case of a workload on a device, with its median seconds."""
     rows = found.samples("all", workload=workload, device=device)
     assert len(rows)
-    return rows.assign(seconds=rows.groupby(["variant", "case"])["seconds"].transform("median")).drop_duplicates(["variant", "case"])
+    names = ["variant", "case"]
+    return rows.assign(seconds=rows.groupby(names)["seconds"].transform("median")).drop_duplicates(names)
 
 
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])

@@ -3,7 +3,7 @@
 import math
 
 from ladder.report import study
-from ladder.report.latex import Missing, percent
+from ladder.report.latex import Missing, digits, percent
 from ladder.statistics import claims, verdicts
 from ladder.statistics.verdicts import THRESHOLD
 
@@ -54,6 +54,13 @@ def parts(ratio):
 def rounded(value, decimals):
     """A number with so many decimals, which may be below 0."""
     return f"{round(value, decimals):.{max(decimals, 0)}f}"
+
+
+def size(value, low, high):
+    """A size with its interval, such as that of a break-even point."""
+    texts = ([digits(one, DIGITS + more) for one in (value, low, high)] for more in range(MORE + 1))
+    value, low, high = next((text for text in texts if text[1] != text[2]), (digits(value, DIGITS), None, None))
+    return f"\\num{{{value}}}" + (f" [\\num{{{low}}}, \\num{{{high}}}]" if low else "")
 
 
 def plain(ratio):
