@@ -57,6 +57,7 @@ if SITE:
         precompile,
         publish,
         reference,
+        roofs,
         sensitivity,
         table,
         tables,

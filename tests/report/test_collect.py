@@ -16,7 +16,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import ceilings, collect, publish, study
+from ladder.report import collect, publish, study
 
 OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
@@ -350,7 +350,7 @@ def test_a_publication_says_what_it_is(here, one):
     assert about()["description"] == one["description"]
     assert about()["sources"] == [one["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
-    assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "ceilings.json", "machine.json"}
+    assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
     Path("published/here/cards.json").write_text("[]")
     here.publish()
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
@@ -405,20 +405,6 @@ def test_a_column_of_replaced_cases_alone_goes_with_them(here):
     assert "imbalance" in published("samples")
     here.forget().add(case_of(2)).publish(keep=True)
     assert "imbalance" not in published("samples")
-
-
-def test_the_ceilings_of_all_that_is_published_are_those_of_its_records(here):
-    ceiling = "ceiling_arithmetic"
-    here.add(case_of(1), samples=[3.0, 1.0, 2.0]).add(case_of(2), samples=[5.0]).publish(ceiling, "small")
-    every = [record.read(record.path_of("here", case_of(threads).key)) for threads in (1, 2)]
-    here.forget().add(case_of(4), samples=[7.0]).publish(ceiling, keep=True)
-    every.append(record.read(record.path_of("here", case_of(4).key)))
-    for number, found in enumerate(every):
-        record.write(f"{number}.json", found)
-    told = ceilings.summarise([f"{number}.json" for number in range(3)], 1.25)["rows"]
-    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": told}
-    here.forget().add(case_of(1)).publish("small")
-    assert json.loads(Path("published/here/ceilings.json").read_text()) == {"rows": []}
 
 
 def test_not_keeping_replaces_all(here):

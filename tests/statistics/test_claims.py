@@ -8,7 +8,7 @@ import pytest
 from ladder.errors import LadderError
 from ladder.statistics import verdicts
 from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
-from ladder.statistics.crossings import crossing
+from ladder.statistics.crossings import break_even, crossing
 
 
 @pytest.mark.parametrize(
@@ -125,3 +125,29 @@ def test_an_end_that_does_not_cross_is_open():
 @pytest.mark.parametrize("ratios", [(3.0, 2.0, 1.5), (0.9, 0.5, 0.1), (0.5, 2.0, 3.0), (), (2.0,)])
 def test_costs_that_do_not_cross_have_no_point_of_it(ratios):
     assert crossing([(2.0**index, around(ratio)) for index, ratio in enumerate(ratios)]) is None
+
+
+def of(*ends):
+    """Points at 1, 2, 4 ... of ratios between these ends."""
+    return [(2.0**index, Ratio(math.sqrt(low * high), low, high)) for index, (low, high) in enumerate(ends)]
+
+
+@pytest.mark.parametrize(
+    ("points", "word"),
+    [
+        ((), None),
+        (of((0.5, 0.6), (0.3, 0.4)), "everywhere"),
+        (of((1.5, 1.6), (1.1, 1.2)), "nowhere"),
+        # What was printed once as "from 1 on", of 153 against 153.1 ms.
+        (of((0.99, 1.01), (0.98, 1.03), (0.97, 1.02)), "undecided"),
+        (of((1.5, 1.6), (0.9, 1.08)), "undecided"),  # the values cross, but where it should pay the two are alike
+        (of((0.9, 1.08), (0.5, 0.6)), "undecided"),  # below at every size, and at some not surely
+    ],
+)
+def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
+    assert break_even(points) == word
+
+
+def test_a_break_even_point_has_an_interval():
+    value, low, high = break_even(of((1.5, 1.6), (0.9, 1.05), (0.5, 0.6)))
+    assert 1 < low < value < 2 < high < 4

@@ -54,7 +54,8 @@ def test_a_whole_study_lacks_only_what_cannot_be(values):
 
 def test_the_fastest_on_threads_is_held_against_reading_by_as_many(found, values):
     reading = found.samples("ceiling_bandwidth", kernel="read", threads=12)
-    best = (reading["bytes"] / reading["seconds"]).max()
+    every = [found.samples(name, threads=12) for name in ("ceiling_bandwidth", "gemv_threads")]
+    best = max((rows["bytes"] / rows["seconds"]).max() for rows in every)
     rows = found.samples("gemv_threads", variant="openmp_bound", binding="spread", threads=12)
     reached = rows["bytes"].iloc[0] / rows["seconds"].median()
     assert values["gemv/threads/intensity"] == r"\num{0.250}"

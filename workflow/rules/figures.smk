@@ -4,10 +4,27 @@ FIGURES = [figure for figure in drawings.drawable(EXPERIMENTS) if shown(figure) 
 FIGURE_FILES = expand("results/figures/{figure}.{format}", figure=FIGURES, format=drawings.FORMATS)
 
 
+# The ceilings of all machines, from all that was measured there.
+rule roofs:
+    input:
+        expand("results/tables/{experiment}/{table}.csv", experiment=ROOF_EXPERIMENTS, table=TABLES),
+    output:
+        "results/roofs.json",
+    log:
+        "results/logs/roofs.log",
+    conda:
+        ENVIRONMENT
+    params:
+        sources=sources.of("ladder.verbs.roofs"),
+        tables=expand("results/tables/{experiment}", experiment=ROOF_EXPERIMENTS),
+    shell:
+        ladder("roofs {params.tables:q} --out {output} 2> >(tee {log} >&2)")
+
+
 rule figure:
     input:
         tables=lambda wildcards: expand("{folder}/{table}.csv", folder=tables_of(wildcards.figure), table=TABLES),
-        ceilings=lambda wildcards: ceilings_for(wildcards.figure).values(),
+        ceilings=lambda wildcards: ceilings_for(wildcards.figure),
         shown=lambda wildcards: shown(wildcards.figure),
     output:
         "results/figures/{figure}.pdf",
@@ -28,9 +45,7 @@ rule figure:
         sources=lambda wildcards: drawings.fingerprint(wildcards.figure),
         caption=lambda wildcards: drawings.caption(wildcards.figure),
         tables=lambda wildcards: [f"--tables={folder}" for folder in tables_of(wildcards.figure)],
-        ceilings=lambda wildcards: [
-            f"--ceilings={name}={path}" for name, path in ceilings_for(wildcards.figure).items()
-        ],
+        ceilings=lambda wildcards: [f"--ceilings={path}" for path in ceilings_for(wildcards.figure)],
         data=lambda wildcards: f"--data=results/data/{name}" if (name := data_shown(wildcards.figure)) else "",
         artefacts=lambda wildcards: [
             f"--artefact={name}={path}" for name, path in artefacts_shown(wildcards.figure).items()

@@ -10,6 +10,7 @@ from ladder.harness import sensitivity
 from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.report import figures as drawings
+from ladder.report import roofs
 
 # A mistake in a chapter or in what a figure states ends the run before it begins.
 try:
@@ -19,6 +20,8 @@ except LadderError as error:
     stop(error)
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
+# The experiments of whose cases some may set a ceiling in figures.
+ROOF_EXPERIMENTS = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["workload"] in roofs.WORK]
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.
 CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
@@ -253,12 +256,8 @@ def tables_of(figure):
 
 
 def ceilings_for(figure):
-    """The files of ceilings that a figure reads: {machine: path}, published machines named as in the tables."""
-    if not stated(figure)["USES_CEILINGS"]:
-        return {}
-    own = {label: f"results/ceilings/{label}.json" for label in MACHINES if label in CEILING_MACHINES}
-    others = {f"{name} (published)": f"results/published/{name}/ceilings.json" for name in PUBLISHED}
-    return own | {name: path for name, path in others.items() if Path(path).exists()}
+    """The file of ceilings that a figure reads, in a list; empty where it reads none or nothing has any."""
+    return ["results/roofs.json"] if stated(figure)["USES_CEILINGS"] and ROOF_EXPERIMENTS else []
 
 
 def data_shown(figure):

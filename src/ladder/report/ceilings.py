@@ -1,4 +1,7 @@
-"""The machine's ceilings, from the records of the experiments whose names begin with `ceiling`.
+"""What samples are held against: ceilings, from the records of the experiments whose names begin with `ceiling`.
+
+They are there before anything else is measured. What shares of a ceiling refer to, from all that was measured, is in
+`roofs`.
 
 What a workload's cases are a ceiling of, its literal CEILING says: "bandwidth", of B/s; "multiply-adds", FLOP/s that
 may raise what products have reached; without one "flops".
@@ -71,15 +74,6 @@ def ceiling_of(workload):
 def bound(workload):
     """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
     return "bytes" if ceiling_of(workload) == "bandwidth" else "flops"
-
-
-def of_samples(samples):
-    """{rows} of a table of samples, as `summarise` has them of records."""
-    found = []
-    for _, rows in samples[samples["experiment"].map(is_ceiling)].groupby(["workload", "variant", "case"]):
-        one = rows.iloc[0]
-        found.append(row({name: one[name] for name in CASE}, float(one[bound(one["workload"])]), rows["seconds"]))
-    return {"rows": found}
 
 
 def of_a_device(cache_bytes):

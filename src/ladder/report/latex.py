@@ -16,6 +16,10 @@ JOULES = [(1e3, r"\kilo\joule"), (1.0, r"\joule"), (1e-3, r"\milli\joule")]
 PREFIXES = {"flops": r"\flops", "bandwidth": r"\bytes"}
 
 
+class Missing(str):
+    """A placeholder where there is no measurement: words that fit where the value would stand."""
+
+
 def escape(text):
     """Text as LaTeX prints it."""
     return "".join(SPECIAL.get(character, character) for character in str(text))

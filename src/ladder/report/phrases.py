@@ -1,22 +1,16 @@
 """Measurements as parts of sentences: times, rates, comparisons and scaling by threads, in LaTeX.
 
-A verdict comes from `ladder.statistics.verdicts.compare`, so that a sentence claims a difference only where the
-samples show one. What is missing is None, or a `Missing` where words other than the usual ones fit the sentence.
+A sentence claims a difference only where the samples show one, by `ladder.statistics.verdicts`. What is missing is
+None, or a `Missing` where words other than the usual ones fit the sentence.
 """
 
-from ladder.report import study
-from ladder.report.latex import code, digits, listed, number, percent, rate, seconds, seconds_between
-from ladder.statistics import intervals, verdicts
+from ladder.report import ratios, study
+from ladder.report.latex import Missing, code, digits, listed, number, percent, rate, seconds, seconds_between
+from ladder.report.ratios import bounded
+from ladder.statistics import claims, intervals, verdicts
 
 # A time within a tenth of the shortest counts as levelled off.
 LEVEL = 1.1
-# An interval this wide, of two processes say, excludes nothing, and its ends are numbers of many digits.
-WIDEST = 1e6
-
-
-class Missing(str):
-    """A placeholder where there is no measurement: words that fit where the value would stand."""
-
 
 NOTHING = Missing(r"\nomeasurement{}")
 
@@ -57,11 +51,6 @@ def comparison(frame, other, name):
     return f"can't be told apart from {name} ({around})"
 
 
-def bounded(low, high):
-    """Whether an interval of ratios has ends that mean something: it spans less than a factor of WIDEST."""
-    return low > 0 and high < WIDEST * low
-
-
 def between(low, high, level=99):
     """An interval of ratios, as words that stand in brackets."""
     if not bounded(low, high):
@@ -80,39 +69,41 @@ def thread_count(count):
 
 
 def levels_off(cases):
-    """The fewest threads whose median is within a tenth of the shortest."""
-    shortest = cases[study.shortest(cases)]["seconds"].median()
-    return min(count for count in cases if cases[count]["seconds"].median() <= LEVEL * shortest)
+    """The fewest threads whose time is within a tenth of the shortest."""
+    times = {count: claims.middle(study.processes(rows)) for count, rows in cases.items()}
+    return min(count for count in cases if times[count] <= LEVEL * min(times.values()))
 
 
 def scaling(cases):
-    """How the time goes with the number of threads: {threads: rows} to numbers and a predicate."""
+    """How the time goes with the number of threads: {threads: rows} to numbers and a predicate.
+
+    The best number is chosen on other processes than those that say whether it is faster (`study.chosen_apart`).
+    """
     names = ("fewest-threads", "fewest-time", "best-threads", "best-time", "most-threads", "speedup", "levels-off")
     if not cases:
         return dict.fromkeys(names) | {"scaling": Missing("has no measurement")}
-    few, best, most = min(cases), study.shortest(cases), max(cases)
-    start, end = (seconds(cases[count]["seconds"].median()) for count in (few, best))
+    few, (best, _), most = min(cases), study.chosen_apart(cases), max(cases)
+    start, end = (seconds(claims.middle(study.processes(cases[count]))) for count in (few, best))
     single = f"was measured on {thread_count(few)} alone: {start}"
     values = {"fewest-threads": thread_count(few), "fewest-time": start, "best-threads": thread_count(best)}
     values |= {"best-time": end, "most-threads": thread_count(most)}
     if len(cases) == 1:
         return values | {"speedup": Missing("none"), "levels-off": Missing("unknown"), "scaling": single}
-    ratio, low, high = verdicts.speedup(study.processes(cases[few]), study.processes(cases[best]))
-    is_faster = verdicts.compare(study.processes(cases[best]), study.processes(cases[few])).outcome == "faster"
-    if is_faster:
+    gain = ratios.of_best(cases[few], cases)
+    if verdicts.outcome_of(gain.low, gain.high) == verdicts.SLOWER:
         sentence = (
             f"falls from {start} on {thread_count(few)} to {end} on {thread_count(best)}, the best of those tried: "
-            f"a speed-up of {number(ratio)} ({between(low, high, 95)})"
+            f"a speed-up of {ratios.prose(gain)}"
         )
         if best < most:
-            back = comparison(cases[most], cases[best], thread_count(best))
+            back = ratios.compared(ratios.of_best(cases[most], cases).inverse(), thread_count(best))
             sentence += f"; on {thread_count(most)} the program {back}"
     elif best == few:
-        sentence = f"is {start} on {thread_count(few)}; no other count up to {most} has a shorter median"
+        sentence = f"is {start} on {thread_count(few)}; no other count up to {most} does better"
     else:
-        best_time = f"{end} on {thread_count(best)}"
-        sentence = f"is {start} on {thread_count(few)}, from which the best median, {best_time}, can't be told apart"
-    return values | {"speedup": number(ratio), "levels-off": thread_count(levels_off(cases)), "scaling": sentence}
+        sentence = f"is {start} on {thread_count(few)}; the best of those tried, {end} on {thread_count(best)}, "
+        sentence += ratios.compared(gain, thread_count(few))
+    return values | {"speedup": number(gain.value), "levels-off": thread_count(levels_off(cases)), "scaling": sentence}
 
 
 def intensity(frame):

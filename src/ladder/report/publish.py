@@ -1,4 +1,4 @@
-"""Publishing: a machine's tables, description, ceilings and times by cards as files, committed to the repository.
+"""Publishing: a machine's tables, description and times by cards as files, committed to the repository.
 
 A machine that is to be had for minutes only is measured in steps; `keep` adds the present step to what is published.
 """
@@ -18,7 +18,6 @@ from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
 from ladder.report import break_even, collect
-from ladder.report.ceilings import of_samples
 from ladder.report.study import where
 
 # What `make test-gpu` found on this machine, where it was run.
@@ -57,7 +56,6 @@ def publish(plans, machine, folder, keep=False):
     for name, frame in frames.items():
         write_packed(folder / f"{name}.csv.gz", frame)
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
-    write_atomically(folder / "ceilings.json", json.dumps(of_samples(calls), indent=1) + "\n")
     if cards := break_even.rows_of(calls):
         write_atomically(folder / break_even.CARDS, json.dumps(cards, indent=1) + "\n")
     else:

@@ -3,12 +3,12 @@
 import math
 
 from ladder.report import study
-from ladder.report.latex import percent
-from ladder.report.phrases import Missing, bounded
+from ladder.report.latex import Missing, digits, percent
 from ladder.statistics import claims, verdicts
 from ladder.statistics.verdicts import THRESHOLD
 
 DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
+WIDEST = 1e6  # an interval this wide, of two processes say, excludes nothing, and its ends have many digits
 FAR = 10  # a relative change that nobody asks for
 NARROW = 1.02  # an interval of ratios that prose leaves out
 
@@ -20,9 +20,23 @@ def of(rows, other):
     return claims.quotient(*map(study.processes, (rows, other)), study.cases(rows, other))
 
 
+def of_best(rows, cases):
+    """The time of a case over that of the best of {key: rows}, chosen and tested on different processes; or None."""
+    if not (len(rows) and cases):
+        return None
+    best, tested = study.chosen_apart(cases)
+    of_all, apart = study.processes(cases[best]), study.processes(tested)
+    return claims.quotient(study.processes(rows), of_all, study.cases(rows, cases[best]), apart)
+
+
 def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
     return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
+
+
+def bounded(low, high):
+    """Whether an interval of ratios has ends that mean something: it spans less than a factor of WIDEST."""
+    return low > 0 and high < WIDEST * low
 
 
 def parts(ratio):
@@ -40,6 +54,13 @@ def parts(ratio):
 def rounded(value, decimals):
     """A number with so many decimals, which may be below 0."""
     return f"{round(value, decimals):.{max(decimals, 0)}f}"
+
+
+def size(value, low, high):
+    """A size with its interval, such as that of a break-even point."""
+    texts = ([digits(one, DIGITS + more) for one in (value, low, high)] for more in range(MORE + 1))
+    value, low, high = next((text for text in texts if text[1] != text[2]), (digits(value, DIGITS), None, None))
+    return f"\\num{{{value}}}" + (f" [\\num{{{low}}}, \\num{{{high}}}]" if low else "")
 
 
 def plain(ratio):

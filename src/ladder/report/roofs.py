@@ -1,19 +1,60 @@
-"""The ceilings of a study's subject as the tables have them: the best rate ever sampled of each, or None.
+"""The ceilings that shares refer to: the most that was ever seen on a machine, over sizes, rungs and libraries.
+
+Arithmetic's is the best sample of all products of matrices, warm or cold, of one precision on so many threads; each
+precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best sample of the
+streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A card's
+fused multiply-adds without tensor cores stand beside its products and raise no ceiling of theirs. What was never
+measured has the ceiling None.
 
 They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model, Communications of the ACM 52(4), 2009.
 """
 
-from ladder.report.study import best_rate
+import pandas as pd
+
+from ladder.report.figures import peaks
+
+# What a workload moves or computes, by which it sets a ceiling.
+WORK = {"gemm": "flops", "fma": "flops", "stream": "bytes", "gemv": "bytes"}
+PRODUCTS, STREAMS, MULTIPLY_ADDS = ("gemm",), ("stream", "gemv"), ("fma",)
+UNITS = {"flops": "FLOP/s", "bytes": "B/s"}
+KIND = ["workload", "device", "precision", "threads", "kernel"]
+CASE = ["workload", "variant", "case", "device"]
+COLUMNS = [*dict.fromkeys(CASE + KIND), "cache", "seconds", *UNITS]
 
 
-def arithmetic(found, dtype, threads):
-    """FLOP/s of the BLAS on that many threads."""
-    return best_rate(found.samples("ceiling_arithmetic", dtype=dtype, threads=threads), "flops")
+def of_samples(samples):
+    """{rows}: the best case of each KIND among a machine's timed calls, with its best rate in FLOP/s or B/s."""
+    calls = samples.reindex(columns=COLUMNS)
+    calls = calls[calls["workload"].isin(WORK) & calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
+    work = calls["workload"].map(WORK)
+    calls = calls.assign(best=calls["flops"].where(work == "flops", calls["bytes"]) / calls["seconds"], work=work)
+    calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & beside_streams(calls))]
+    best = calls.loc[calls.groupby(KIND, dropna=False)["best"].idxmax()] if len(calls) else calls
+    units = best["work"].map(UNITS)
+    return {"rows": best.assign(unit=units)[[*CASE, "best", "unit"]].to_dict("records")}
 
 
-def bandwidth(found, threads, **kernel):
-    """B/s of memory on that many threads, of one kernel or of all."""
-    return best_rate(found.samples("ceiling_bandwidth", threads=threads, **kernel), "bytes")
+def beside_streams(calls):
+    """Which calls are on a device and as many threads as some stream."""
+    places = pd.MultiIndex.from_frame(calls[["device", "threads"]].fillna({"threads": 1}))
+    return places.isin(places[calls["workload"] == "stream"])
+
+
+def of_study(found):
+    """The same of a study's subject."""
+    frames = [frame.reindex(columns=COLUMNS) for frame in map(found.samples, found.tables) if len(frame)]
+    frames = [frame[frame["workload"].isin(WORK)] for frame in frames]
+    return of_samples(pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame(columns=COLUMNS)]))
+
+
+def arithmetic(found, dtype, threads=None):
+    """FLOP/s of the host's products in a precision on so many threads, or on any."""
+    return peaks.best(found.ceilings, PRODUCTS, "host", threads, precision=dtype)
+
+
+def bandwidth(found, threads=None, kernel=None):
+    """B/s of the host's memory on so many threads, or on any; or what one kernel of the streams reaches."""
+    return peaks.best(found.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
 def ridge(found, dtype):
@@ -23,10 +64,10 @@ def ridge(found, dtype):
 
 
 def card_arithmetic(found, dtype):
-    """FLOP/s of the card's BLAS in a dtype's own precision."""
-    return best_rate(found.samples("ceiling_gpu_arithmetic", dtype=dtype), "flops")
+    """FLOP/s of the card's products in a precision: a dtype, or what tensor cores make of it, such as tf32."""
+    return peaks.best(found.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 
-def card_bandwidth(found, kernel):
-    """B/s of one kernel in the card's memory."""
-    return best_rate(found.samples("ceiling_gpu_bandwidth", kernel=kernel), "bytes")
+def card_bandwidth(found, kernel=None):
+    """B/s of the card's memory, or what one kernel of the streams reaches in it."""
+    return peaks.best(found.ceilings, STREAMS, "cuda", kernel=kernel)

@@ -6,12 +6,14 @@ a case that isn't there gives an empty frame, never an error: what can be asked 
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from ladder.errors import LadderError
-from ladder.report import PUBLISHED, collect
+from ladder.report import PUBLISHED, collect, roofs
+from ladder.statistics import claims, selection
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
@@ -42,6 +44,11 @@ class Study:
         """The machines of which something was measured, this one's before the published ones."""
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+
+    @cached_property
+    def ceilings(self):
+        """The most that was ever seen on the subject, {rows} (`roofs.of_study`)."""
+        return roofs.of_study(self)
 
     def first_with(self, *experiments, **conditions):
         """The same study about the first machine with timed calls of one of these experiments, else about none.
@@ -150,13 +157,28 @@ def by_threads(frame):
 
 
 def shortest(cases):
-    """The key of the case with the shortest median, of {key: rows} without empty ones."""
-    return min(cases, key=lambda key: cases[key]["seconds"].median())
+    """The key of the case with the shortest time, of {key: rows} without empty ones."""
+    return min(cases, key=lambda key: claims.middle(processes(cases[key])))
 
 
 def best_of(cases):
-    """The rows of the case with the shortest median; none of none."""
+    """The rows of the case with the shortest time; none of none.
+
+    That is what a table shows. What is said of the best, such as that it is faster than another, `chosen_apart` tests.
+    """
     return cases[shortest(cases)] if cases else NO_ROWS
+
+
+def chosen_apart(cases):
+    """The key of the best of {key: rows} without empty ones, and its rows of the processes that didn't choose it.
+
+    Every second process chooses, the others test (`selection.apart`). With fewer than four, one chooses and one or two
+    test, from which there is a wide interval or none; a lone process does both, and has none.
+    """
+    best, _ = selection.chosen_apart({key: processes(rows) for key, rows in cases.items()})
+    rows = cases[best]
+    _, tested = selection.apart(values(rows, "process"))
+    return best, rows[rows["process"].isin(tested)]
 
 
 def best_rate(frame, work):

@@ -80,7 +80,7 @@ def quotient(
 
 
 def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
-    """The time of a over one that is known exactly; the interval is that of a's median, by ranks from 8 processes on."""
+    """The time of a over one that is known exactly; the interval is that of a's median, by ranks from 8 processes."""
     _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
     shift = math.log(seconds)
     return extended(middle(a) / seconds, (0.0, low - shift, high - shift), cases)

@@ -5,6 +5,25 @@ import math
 from collections.abc import Sequence
 
 from ladder.statistics.claims import Ratio
+from ladder.statistics.verdicts import UNDECIDED
+
+EVERYWHERE, NOWHERE = "everywhere", "nowhere"
+
+
+def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | str | None:
+    """From which size on a cost is below another, of points as in `crossing`: (size, low, high), or a word.
+
+    EVERYWHERE or NOWHERE where the intervals at all sizes say so; UNDECIDED where there is no crossing, or none of them
+    lies below 1, so that the two can't be told apart where it should have paid. None without points.
+    """
+    if not points:
+        return None
+    ratios = [ratio for _, ratio in points]
+    if all(ratio.high < 1 for ratio in ratios):
+        return EVERYWHERE
+    if all(ratio.low > 1 for ratio in ratios):
+        return NOWHERE
+    return (any(ratio.high < 1 for ratio in ratios) and crossing(points)) or UNDECIDED
 
 
 def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:

@@ -15,6 +15,7 @@ VERBS = (
     "precompile",
     "measure",
     "ceilings",
+    "roofs",
     "collect",
     "sensitivity",
     "table",

@@ -13,7 +13,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
     )
-    parser.add_argument("--ceilings", action="append", default=[], metavar="MACHINE=FILE", help="may be repeated")
+    parser.add_argument("--ceilings", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--data", help="the data that the workload's cases read")
     parser.add_argument("--artefact", action="append", default=[], metavar="FILE=PATH", help="may be repeated")
     parser.add_argument("--out", required=True, help="path of the files without their suffix")
@@ -26,8 +26,7 @@ def run(options):
         if missing := set(wants["EXPERIMENTS"]) - set(given["tables"]):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if wants["USES_CEILINGS"]:
-        pairs = (pair.rpartition("=") for pair in options.ceilings)
-        given["ceilings"] = {machine: read_json(path, "rows") for machine, _, path in pairs}
+        given["ceilings"] = read_json(options.ceilings) if options.ceilings else {}
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the data of its workload.")

@@ -7,7 +7,7 @@ The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its consta
 | TITLE, CATEGORY | what the report calls the figure and its group |
 | CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
 | EXPERIMENTS | the configuration must have all; draw gets `tables`, {experiment: {table: DataFrame}} |
-| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.ceilings.summarise` found} |
+| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.roofs.of_samples` found} |
 | USES_DATA | draw gets `data`: (name of the data set, the data set), that of the workload's cases |
 | USES_ARTEFACTS | draw gets `artefacts`: {file: path} of these of the workload, see `ladder.catalogue.datasets` |
 

@@ -1,4 +1,4 @@
-"""The measured ceilings that figures draw: the best rates of a workload on a device, see `ladder.report.ceilings`."""
+"""The ceilings that figures draw, the same as those of tables: see `ladder.report.roofs`, of whose rows these are."""
 
 from ladder.catalogue import workloads
 from ladder.records.case import Case
@@ -6,18 +6,27 @@ from ladder.records.case import Case
 NONE = {"rows": []}  # of a machine whose ceilings weren't measured
 
 
-def cases(ceilings, workload, device="host"):
-    """(case, best rate in FLOP/s or B/s) of a workload's ceilings on a device."""
+def rates(ceilings, some, device="host", precision=None, kernel=None):
+    """[(threads, best rate in FLOP/s or B/s)] of some workloads on a device, of a precision or of a stream's kernel."""
+    found = []
     for row in ceilings["rows"]:
-        if row["workload"] == workload and row.get("device", "host") == device:
-            yield Case.parse(row["workload"], row["variant"], row["case"]), row["best"]
+        if row["workload"] in some and row.get("device", "host") == device:
+            case = Case.parse(row["workload"], row["variant"], row["case"])
+            is_meant = precision is None or workloads.precision(case) == precision
+            if is_meant and kernel in (None, case.sizes.get("kernel")):
+                found.append((case.threads, row["best"]))
+    return found
 
 
-def best(ceilings, workload, precision, device="host", threads=None):
-    """The best rate of a workload in a precision, on any number of threads or on this one; None without one."""
-    rates = (
-        rate
-        for case, rate in cases(ceilings, workload, device)
-        if workloads.precision(case) == precision and threads in (None, case.threads)
-    )
-    return max(rates, default=None)
+def by_threads(ceilings, some, device="host", **kind):
+    """{threads: best rate}, by `rates`; {} where nothing was measured."""
+    found = {}
+    for threads, rate in sorted(rates(ceilings, some, device, **kind)):
+        found[threads] = max(rate, found.get(threads, 0.0))
+    return found
+
+
+def best(ceilings, some, device="host", threads=None, **kind):
+    """The best rate of some workloads on any number of threads or on this one, by `rates`; None without one."""
+    found = by_threads(ceilings, some, device, **kind)
+    return found.get(threads) if threads else max(found.values(), default=None)

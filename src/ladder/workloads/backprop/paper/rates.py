@@ -18,11 +18,10 @@ def of_study(found, row):
     dtype = row["dtype"]
     if row["device"] == "host":
         threads = threads_of(row)
-        return Rates(roofs.arithmetic(found, dtype, threads), roofs.bandwidth(found, threads, kernel="read"))
-    fast = found.samples("ceiling_gpu_tf32", precision=row["precision"])
+        return Rates(roofs.arithmetic(found, dtype, threads), roofs.bandwidth(found, threads))
     return Rates(
-        best_rate(fast, "flops") or roofs.card_arithmetic(found, dtype),
-        roofs.card_bandwidth(found, "read"),
+        roofs.card_arithmetic(found, row["precision"]),
+        roofs.card_bandwidth(found),
         best_rate(found.samples("ceiling_gpu_fma", dtype=dtype), "flops"),
     )
 
@@ -30,7 +29,7 @@ def of_study(found, row):
 def of_ceilings(ceilings, row):
     """The rates for a case's row, from its machine's ceilings."""
     device, threads = row["device"], threads_of(row)
-    reading = bandwidths(ceilings, ("read",), device)
+    reading = bandwidths(ceilings, device)
     if device == "host":
         return Rates(products(ceilings, row["dtype"], threads), reading.get(threads))
     best = products(ceilings, row["precision"], None, device)

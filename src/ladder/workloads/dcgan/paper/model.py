@@ -5,14 +5,10 @@ measured.
 """
 
 from ladder.report import roofs
-from ladder.report.figures import peaks
-from ladder.report.study import best_rate
-from ladder.workloads.fma.paper.ceilings import multiply_adds
 from ladder.workloads.gemm.paper.ceilings import products
 
 # The rungs that compute by products or tiles of registers.
 MODELLED = ("tuned", "cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma")
-CEILINGS = {"tf32": "ceiling_gpu_tf32", "float16": "ceiling_gpu_half", "bfloat16": "ceiling_gpu_half"}
 
 
 def seconds(row, rate):
@@ -32,14 +28,11 @@ def rate_of_study(found, row):
     """The best FLOP/s of the precision of a case on its device, from the tables of its machine."""
     if row["device"] == "host":
         return roofs.arithmetic(found, row["dtype"], int(row["threads_found"]))
-    name = CEILINGS.get(row["precision"])
-    rows = found.samples(name, precision=row["precision"]) if name else None
-    return best_rate(rows, "flops") if name else roofs.card_arithmetic(found, row["dtype"])
+    return roofs.card_arithmetic(found, row["precision"])
 
 
 def rate_of_ceilings(ceilings, row):
     """The same from a machine's ceilings, as figures are given them."""
     if row["device"] == "host":
         return products(ceilings, row["dtype"], int(row["threads_found"]))
-    own = products(ceilings, row["precision"], None, "cuda")
-    return own or (multiply_adds(ceilings, row["dtype"], "cuda") if ceilings is not peaks.NONE else None)
+    return products(ceilings, row["precision"], None, "cuda")

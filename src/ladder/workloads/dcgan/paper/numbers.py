@@ -1,8 +1,9 @@
 """The numbers of the chapter, about the machine or the two that it speaks of."""
 
-from ladder.report import break_even, machines_table, ratios, study, verdict_table
+from ladder.report import machines_table, ratios, study, verdict_table
 from ladder.report.latex import code, digits, joules, number, percent, seconds
-from ladder.statistics import claims
+from ladder.statistics import crossings
+from ladder.statistics.verdicts import UNDECIDED
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, verdicts
 
@@ -174,19 +175,13 @@ def layers(machine):
 
 def cards(several):
     """From how many pictures on two cards pay, and what part of twice as much two do."""
-    times = {}
-    for count in (1, 2):
-        rows = rungs.on_cards(count).rows(several.several)
-        for images in study.values(rows, "images"):
-            own = study.where(rows, images=images)
-            if starts := query.starts(own):
-                times.setdefault(count, {})[images] = query.middle(own), claims.middle(starts)
-    calls = {count: {images: (call, call) for images, (call, _) in found.items()} for count, found in times.items()}
-    most = max(set(times.get(1, ())) & set(times.get(2, ())), default=None)
+    calls = {count: rungs.on_cards(count).rows(several.several) for count in (1, 2)}
+    sizes = sorted(set(study.values(calls[1], "images")) & set(study.values(calls[2], "images")))
+    most = max(sizes, default=None)
     return {
         "machine": code(several.found.subject) if several.found.subject else None,
-        "pays/call": paying(calls),
-        "pays/start": paying(times),
+        "pays/call": paying([(images, verdicts.called(several, 2, 1, images)) for images in sizes]),
+        "pays/start": paying([(images, verdicts.begun(several, 2, 1, images)) for images in sizes]),
         "images": f"\\num{{{most}}}" if most else None,
         "threads": efficiency(several, rungs.on_cards, most),
         "ranks": efficiency(several, rungs.on_ranks, query.IMAGES),
@@ -195,12 +190,19 @@ def cards(several):
     }
 
 
-def paying(times):
-    """From how many images on two cards pay, as the predicate of a sentence."""
-    if set(times) != {1, 2}:
+def paying(points):
+    """From how many pictures on two cards pay, of (pictures, time of two over that of one), as a predicate."""
+    points = [(images, ratio) for images, ratio in points if ratio]
+    found = crossings.break_even(points)
+    if found is None:
         return None
-    images = break_even.pays_from(times, 2)
-    return f"pay from \\num{{{digits(images, 2)}}} pictures on" if images else "never pay"
+    span = f"from \\num{{{points[0][0]}}} to \\num{{{points[-1][0]}}} pictures"
+    words = {
+        crossings.EVERYWHERE: f"pay at every number {span}",
+        crossings.NOWHERE: f"pay at no number {span}",
+        UNDECIDED: f"can't be told to pay at any number {span}",
+    }
+    return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
 
 
 def efficiency(several, line, images):

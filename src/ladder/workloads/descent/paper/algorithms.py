@@ -2,8 +2,7 @@
 
 from ladder.report import ratios, study
 from ladder.report.phrases import Missing
-from ladder.statistics import crossings
-from ladder.statistics.claims import Ratio
+from ladder.statistics import crossings, verdicts
 
 NAMES = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
 # The variants that stand for an algorithm where two are compared, on the host and on a card, fixed beforehand.
@@ -39,26 +38,15 @@ def points(frame, device, algorithm, other):
     return [(n, ratio) for n, ratio in found if ratio]
 
 
-def cheaper(some):
-    """From which n on an algorithm is cheaper: (n, low, high), or "everywhere", "nowhere" or None without points."""
-    if not some:
-        return None
-    if (found := crossings.crossing(some)) is not None:
-        return found
-    below = [ratio.value < 1 for _, ratio in some]
-    return "everywhere" if all(below) else "nowhere" if not any(below) else None
-
-
 def sentence(some):
-    """The same as the predicate of a sentence about an algorithm."""
-    found = cheaper(some)
+    """From which n on an algorithm is cheaper, of `points`, as the predicate of a sentence about it."""
+    found = crossings.break_even(some)
     if found is None:
         return Missing("was not compared at enough sizes")
     sizes = f"from $n = \\num{{{some[0][0]}}}$ to \\num{{{some[-1][0]}}}"
-    if found == "everywhere":
-        return f"takes less time at every size {sizes}"
-    if found == "nowhere":
-        return f"takes more time at every size {sizes}"
-    value, ends = ratios.parts(Ratio(*found))
-    interval = f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else ""
-    return f"takes less time from $n = \\num{{{value}}}${interval} on"
+    words = {
+        crossings.EVERYWHERE: f"takes less time at every size {sizes}",
+        crossings.NOWHERE: f"takes more time at every size {sizes}",
+        verdicts.UNDECIDED: f"can't be told to take less time from some size on, {sizes}",
+    }
+    return words[found] if isinstance(found, str) else f"takes less time from $n = {ratios.size(*found)}$ on"

@@ -141,7 +141,7 @@ def large(found):
     """Iterations on the large matrix: time, bytes of A a second, and the share of reading."""
     frame = query.iterations(found, query.LARGE)
     frame = study.where(frame, n=max(study.values(frame, "n"), default=None))
-    reading = roofs.card_bandwidth(found, "read")
+    reading = roofs.card_bandwidth(found)
     cases = {name: study.where(frame, variant=name) for name in LARGE}
     cases["cuda_fused"] = study.where(cases["cuda_fused"], graph="on")
     cases["cublas"], cases["symv"] = (study.where(cases["cublas"], product=name) for name in ("gemv", "symv"))
@@ -160,7 +160,7 @@ def large(found):
 def largest(found):
     """The largest system: its size, its solve, and what that is of reading A once an iteration."""
     rows = found.samples(query.LARGEST)
-    reading = roofs.card_bandwidth(found, "read")
+    reading = roofs.card_bandwidth(found)
     values = {}
     for name in ("cuda_fused", "cuda_symmetric"):
         own = study.where(rows, variant=name)
@@ -181,7 +181,7 @@ def kernels(found):
     every = query.of_kernel(found, "product", block)
     rows = {size: query.kernel(found, "product", block, size) for size in study.values(every, "n")}
     rates = {size: one["bytes"].iloc[0] / query.middle(one) for size, one in rows.items() if len(one)}
-    reading = roofs.card_bandwidth(found, "read")
+    reading = roofs.card_bandwidth(found)
     top = max(rates, default=None)
     times = {name: query.middle(query.kernel(found, name, block, n)) for name in SUMMED}
     swapped = [query.kernel(found, "reduction", 512, 256, launch) for launch in ("swapped", "right")]

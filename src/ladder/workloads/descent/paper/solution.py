@@ -6,6 +6,7 @@ from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import SMALL
 from ladder.report.latex import digits
+from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms
 
 TITLE = "Time to solution of linear systems by size"
@@ -87,7 +88,7 @@ def looks_of(found):
 def cross(axes, device, rows):
     """Lines where the algorithms overtake Cholesky, with the size."""
     for name in ITERATIVE:
-        found = algorithms.cheaper(algorithms.points(rows, device, name, "direct"))
+        found = crossings.break_even(algorithms.points(rows, device, name, "direct"))
         if isinstance(found, tuple):
             axes.axvline(found[0], color=COLOURS[name], linewidth=0.8)
             place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}

@@ -33,9 +33,9 @@ def rung(found, line, rows):
     name = code(line.variant)
     if len(rows) and rows["n"].iloc[0] != query.N:
         name += f", $n = {rows['n'].iloc[0]}$"
-    reading = roofs.card_bandwidth(found, "read")
+    reading = roofs.card_bandwidth(found)
     if len(rows) and rows["device"].iloc[0] == "host":
-        reading = roofs.bandwidth(found, int(rows["threads"].iloc[0]), kernel="read")
+        reading = roofs.bandwidth(found, int(rows["threads"].iloc[0]))
     predicted = rungs.predicted(line, rows.iloc[0], reading) if len(rows) else None
     idea = RUNGS[line.variant].removeprefix("peer: ")
     return ladder_table.Rung(name, idea, rungs.RELIEVES.get(line.variant, ""), predicted, rows)

@@ -49,7 +49,7 @@ def panel(rows, ceilings):
         for one, own in measured(rungs.LINES, rows)
     ]
     first = rows.iloc[0]
-    rates = bandwidths(ceilings, ("read",), "cuda") or bandwidths(ceilings, ("read",))
+    rates = bandwidths(ceilings, "cuda") or bandwidths(ceilings)
     least = query.size_of(first) / max(rates.values()) if rates else None
     return f"n = {first['n']:,}, {first['dtype']}", lines, least
 
@@ -57,4 +57,4 @@ def panel(rows, ceilings):
 def reading(row, ceilings):
     """The B/s at which the device of a case reads on its threads, or None."""
     threads = int(row["threads"]) if row["device"] == "host" else 1
-    return bandwidths(ceilings, ("read",), row["device"]).get(threads)
+    return bandwidths(ceilings, row["device"]).get(threads)

@@ -34,8 +34,7 @@ def ceilings(found):
     """Arithmetic by precision on one thread, at best, and where it meets the ceiling of memory."""
     values = {}
     for dtype in DTYPES:
-        frame = found.samples("ceiling_arithmetic", dtype=dtype)
-        one, best = (study.best_rate(rows, "flops") for rows in (study.where(frame, threads=1), frame))
+        one, best = (roofs.arithmetic(found, dtype, threads) for threads in (1, None))
         ridge = roofs.ridge(found, dtype)
         values[f"ceiling/{dtype}/one"] = rate(one, "flops") if one else None
         values[f"ceiling/{dtype}/best"] = rate(best, "flops") if best else None

@@ -17,7 +17,7 @@ USES_CEILINGS = True
 
 def draw(tables, ceilings):
     """A panel per machine and matrix."""
-    reading = {machine: bandwidths(found, ("read",)) for machine, found in ceilings.items()}
+    reading = {machine: bandwidths(found) for machine, found in ceilings.items()}
     return by_threads.bandwidths(
         tables["gemv_threads"], reading, "reading alone", "matrix-vector products", problem.title
     )

@@ -21,7 +21,7 @@ def draw(tables, ceilings):
     """A panel per machine and matrix; bars by method and dtype, the rate of reading alone as a line."""
     frame, found = medians.samples(tables["gemv_gpu"]), {}
     for name in medians.machines(tables["gemv_gpu"]):
-        reading = bandwidths(ceilings.get(name, peaks.NONE), ("read",), "cuda").get(1, 0.0) / 1e9
+        reading = bandwidths(ceilings.get(name, peaks.NONE), "cuda").get(1, 0.0) / 1e9
         shapes = medians.problems(frame[frame["machine"] == name], but=("dtype",))
         found[name] = [panel(row, rows, reading) for row, rows in shapes]
     found = {name: some for name, some in found.items() if some}

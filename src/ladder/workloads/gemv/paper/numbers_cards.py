@@ -90,7 +90,7 @@ def large(found):
     single = study.where(rows, ranks=1)
     together = study.where(rows, ranks=rows["ranks"].max()) if len(rows) else study.NO_ROWS
     most, one = map(study.fastest, (together, single))
-    card = roofs.card_bandwidth(found, "read")
+    card = roofs.card_bandwidth(found)
     count = most["ranks"].iloc[0] if len(most) else 1
     values = {
         "machine": machine(found),

@@ -14,7 +14,7 @@ TRANSPOSITION = "transposition"
 def on_gpu(found):
     """The rungs on a GPU: of the largest matrix, the smallest, and the one of longest rows among the others."""
     values = {"machine": machine(found)}
-    ceiling, copying = (roofs.card_bandwidth(found, kernel) for kernel in ("read", "copy"))
+    ceiling, copying = (roofs.card_bandwidth(found, kernel) for kernel in (None, "copy"))
     values["reading"] = rate(ceiling, "bandwidth") if ceiling else None
     values["copy"] = rate(copying, "bandwidth") if copying else None
     for dtype in ("float64", "float32"):

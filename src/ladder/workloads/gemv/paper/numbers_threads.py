@@ -72,4 +72,4 @@ def against_reading(found, rows):
 
 def reading(found, rows):
     """The best B/s of reading alone on a case's number of threads, or None."""
-    return roofs.bandwidth(found, rows["threads"].iloc[0], kernel="read") if len(rows) else None
+    return roofs.bandwidth(found, int(rows["threads"].iloc[0])) if len(rows) else None

@@ -81,7 +81,7 @@ def of_ranks(found, case):
 
 def gpu(found):
     """Each rung with its fastest tuning on every matrix, in both dtypes: time, GB/s, and its share of reading."""
-    ceiling, rows = roofs.card_bandwidth(found, "read"), []
+    ceiling, rows = roofs.card_bandwidth(found), []
     matrices = {}
     for here in sizes(found, "gemv_gpu"):
         matrices.setdefault((here["n"].iloc[0], here["m"].iloc[0]), []).append(here)

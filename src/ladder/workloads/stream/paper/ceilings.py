@@ -1,12 +1,9 @@
-"""What streams through memory reach, as a ceiling of other workloads' figures."""
+"""What memory reaches, as a ceiling of other workloads' figures."""
 
+from ladder.report import roofs
 from ladder.report.figures import peaks
 
 
-def bandwidths(ceilings, kernels=("read", "copy", "triad"), device="host"):
-    """B/s of a device's best stream among these kernels, by number of threads; {} where none was measured."""
-    found = {}
-    for case, rate in peaks.cases(ceilings, "stream", device):
-        if case.sizes["kernel"] in kernels:
-            found[case.threads] = max(rate, found.get(case.threads, 0.0))
-    return dict(sorted(found.items()))
+def bandwidths(ceilings, device="host"):
+    """B/s of a device's memory by number of threads, its best stream or matrix-vector product; {} without any."""
+    return peaks.by_threads(ceilings, roofs.STREAMS, device)

@@ -1,12 +1,12 @@
 """The tables of the measured ceilings of every machine, of its cores and of its cards."""
 
-from ladder.report import latex, roofs, study
+from ladder.report import latex, roofs
 from ladder.report.cells import rate
 from ladder.report.latex import code
 from ladder.workloads.fma.paper.numbers import multiply_adds
 from ladder.workloads.stream.paper.numbers import KERNELS, TRANSFERS, link
 
-DTYPES = ("float64", "float32")
+DTYPES, HALVES = ("float64", "float32"), ("float16", "bfloat16")
 GIGA, TERA = 1e9, 1e12
 
 
@@ -20,12 +20,8 @@ def of_cores(found):
     rows = []
     for name in found.machines():
         machine = found.of(name)
-        products = [machine.samples("ceiling_arithmetic", dtype=dtype) for dtype in DTYPES]
-        streams = [machine.samples("ceiling_bandwidth", kernel=kernel) for kernel in KERNELS]
-        rates = [
-            study.best_rate(rows, "flops") for frame in products for rows in (study.where(frame, threads=1), frame)
-        ]
-        rates += [study.best_rate(frame, "bytes") for frame in streams]
+        rates = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
+        rates += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
         if any(rates):
             rows.append([code(name), *(rate(best, GIGA) for best in rates)])
     one, best = r"1 thread", "best"
@@ -43,14 +39,14 @@ def of_cards(found):
     rows = []
     for name in found.machines():
         one = found.of(name)
-        rounded = [study.best_rate(one.samples(f"ceiling_gpu_{kind}"), "flops") for kind in ("tf32", "half")]
-        products = [roofs.card_arithmetic(one, dtype) for dtype in DTYPES]
-        flops = [*products, *rounded, *(multiply_adds(one, dtype) for dtype in DTYPES)]
+        halves = [roofs.card_arithmetic(one, precision) for precision in HALVES]
+        products = [roofs.card_arithmetic(one, precision) for precision in (*DTYPES, "tf32")]
+        flops = [*products, max(filter(None, halves), default=None), *(multiply_adds(one, dtype) for dtype in DTYPES)]
         rates = [*(roofs.card_bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
         if any([*flops, *rates]):
             cells = [*(rate(best, TERA) for best in flops), *(rate(best, GIGA) for best in rates)]
             rows.append([code(name), *cells])
-    heads = r"& \multicolumn{4}{c}{cuBLAS, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
+    heads = r"& \multicolumn{4}{c}{products, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
     heads += r" & \multicolumn{3}{c}{memory, GB/s} & \multicolumn{2}{c}{link, GB/s} \\"
     heads += r"\cmidrule(lr){2-5}\cmidrule(lr){6-7}\cmidrule(lr){8-10}\cmidrule(l){11-12}" + "\nMachine"
     heads = [heads, *map(code, [*DTYPES, "tf32"]), "half", *map(code, DTYPES), *KERNELS, "to", "from"]

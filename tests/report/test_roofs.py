@@ -1,0 +1,114 @@
+"""No share of a ceiling exceeds 1: ceilings are the most that was ever seen, each precision's its own."""
+
+import pandas as pd
+import pytest
+
+from conftest import ROOT
+from ladder.report import roofs
+from ladder.report.study import Study
+from ladder.workloads.gemm.paper.ceilings import products
+from ladder.workloads.stream.paper.ceilings import bandwidths
+
+PUBLISHED = sorted(ROOT.glob("results/published/*/samples.csv.gz"))
+COLUMNS = {*roofs.COLUMNS, "machine", "phase"}
+MOST = 1.02
+
+
+def call(workload, seconds, device="host", precision="float64", threads=1, kernel=None, cache="cold", **more):
+    """A timed call of 1000 FLOPs and as many bytes."""
+    sizes = f"kernel={kernel}" if kernel else f"dtype={more.pop('dtype', precision)}"
+    tuning = f"threads={threads}" if device == "host" else f"math={precision if '32' in precision else 'default'}"
+    tuning = tuning.replace("math=float32", "math=default")
+    variant = "cublas" if device == "cuda" else "blas"
+    row = {"machine": "here", "experiment": "any", "phase": "total", "workload": workload, "variant": variant}
+    row |= {"case": f"{sizes},n={seconds!r},cache={cache},{tuning}", "device": device, "precision": precision}
+    row |= {"threads": threads if device == "host" else None, "kernel": kernel, "cache": cache, "flops": 1000}
+    return row | {"bytes": 1000, "seconds": seconds} | more
+
+
+def study(*calls):
+    """A study of two experiments, of which one has the last call alone."""
+    samples = pd.DataFrame(calls)
+    return Study({"one": {"samples": samples.iloc[:-1]}, "other": {"samples": samples.iloc[-1:]}}, "here")
+
+
+def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_threads():
+    found = study(
+        call("gemm", 2.0),
+        call("gemm", 0.5, threads=2),
+        call("gemm", 0.25, precision="float32"),
+        call("gemm", 0.0625, phase="compute"),
+        call("gemv", 0.125),
+        call("gemm", 1.0, cache="warm"),  # of another experiment
+    )
+    assert roofs.arithmetic(found, "float64", 1) == 1000.0
+    assert roofs.arithmetic(found, "float64", 2) == roofs.arithmetic(found, "float64") == 2000.0
+    assert roofs.arithmetic(found, "float32", 1) == 4000.0
+    assert roofs.arithmetic(found, "float64", 4) is None
+    assert roofs.card_arithmetic(found, "float64") is None
+
+
+def test_a_card_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
+    found = study(
+        call("gemm", 1.0, "cuda", "float32"),
+        call("gemm", 0.125, "cuda", "tf32", dtype="float32"),
+        call("fma", 0.5, "cuda", "float32"),
+    )
+    assert roofs.card_arithmetic(found, "float32") == 1000.0
+    assert roofs.card_arithmetic(found, "tf32") == 8000.0
+    assert roofs.card_arithmetic(found, "float64") is None
+
+
+def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise():
+    found = study(
+        call("stream", 1.0, kernel="read"),
+        call("stream", 0.5, kernel="copy"),
+        call("stream", 0.125, kernel="read", cache="warm"),
+        call("gemv", 0.25),
+        call("gemv", 0.0625, threads=2),
+    )
+    assert roofs.bandwidth(found, 1) == roofs.bandwidth(found) == 4000.0
+    assert roofs.bandwidth(found, 1, kernel="read") == 1000.0
+    assert roofs.bandwidth(found, 2) is None  # no stream on two threads
+    assert roofs.ridge(found, "float64") is None
+
+
+def test_figures_draw_the_ceilings_of_the_tables():
+    found = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
+    assert products(found.ceilings, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0
+    assert bandwidths(found.ceilings) == {1: roofs.bandwidth(found, 1)} == {1: 4000.0}
+
+
+@pytest.fixture(scope="module", params=PUBLISHED, ids=lambda path: path.parent.name)
+def published(request):
+    """The study of a published machine, of nothing but what shares of ceilings need."""
+    samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
+    samples = samples[(samples["phase"] == "total") & samples["workload"].isin(roofs.WORK)]
+    return Study({"all": {"samples": samples}}, samples["machine"].iloc[0])
+
+
+def medians(found, workload, device):
+    """A row per case of a workload on a device, with its median seconds."""
+    rows = found.samples("all", workload=workload, device=device)
+    assert len(rows)
+    names = ["variant", "case"]
+    return rows.assign(seconds=rows.groupby(names)["seconds"].transform("median")).drop_duplicates(names)
+
+
+@pytest.mark.parametrize("workload", ["gemm", "gemv"])
+@pytest.mark.parametrize("device", ["host", "cuda"])
+def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device):
+    if not len(published.samples("all", workload=workload, device=device)):
+        pytest.skip("nothing of it was measured there")
+    shares = []
+    for case in medians(published, workload, device).itertuples():
+        threads = int(case.threads) if device == "host" else None
+        if workload == "gemm":
+            name = case.precision
+            top = roofs.arithmetic(published, name, threads) if threads else roofs.card_arithmetic(published, name)
+            assert top, "a product sets a ceiling itself"
+        else:
+            top = roofs.bandwidth(published, threads) if threads else roofs.card_bandwidth(published)
+        if top:
+            shares.append(getattr(case, roofs.WORK[workload]) / case.seconds / top)
+    assert 0.3 < max(shares, default=1.0) <= MOST
