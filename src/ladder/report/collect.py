@@ -149,7 +149,7 @@ def concatenated(frames):
 
 
 def read_csv(path, experiment=None):
-    """A table as written by `write_table`; an empty file is an empty table. Of a packed one, only an experiment's rows."""
+    """A table as written by `write_table`, or of a packed one an experiment's rows; an empty file is an empty table."""
     try:
         source = lines_of(path, experiment) if experiment else path
         missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null

@@ -53,7 +53,7 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
 
 def wrapped(names, width):
     """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
-    lines = [textwrap.fill(name, width) for name in names]
+    lines = [textwrap.fill(marked(name), width) for name in names]
     most = max(text.count("\n") for text in lines)
     return [text + "\n " * (most - text.count("\n")) for text in lines]
 
