@@ -1,28 +1,202 @@
-"""The numbers of products of a matrix and a vector: on threads, on ranks, on a card, and on several.
+"""The numbers of the chapter, about the machines that it speaks of."""
 
-Each part speaks of the study's subject or, where that has not measured it, of the machine with most cases of it; that
-of several cards if possible of a machine that has measured ranks on its cores too.
-"""
+from ladder.report import machines_table, ratios, study, verdict_table
+from ladder.report.latex import code, digits, number, percent, rate, seconds
+from ladder.workloads.gemv import cost
+from ladder.workloads.gemv.paper import break_even, model, query, rungs, verdicts
 
-from ladder.report.findings import answers
-from ladder.workloads.gemv.paper.numbers_cards import as_graph, large, on_cards
-from ladder.workloads.gemv.paper.numbers_gpu import on_gpu
-from ladder.workloads.gemv.paper.numbers_ranks import findings, ranks
-from ladder.workloads.gemv.paper.numbers_threads import threads
-from ladder.workloads.gemv.paper.query import study_of
+AGAINST = (
+    ("openmp", "serial"),
+    ("spread", "openmp"),
+    ("blas", "openmp"),
+    ("ship", "openmp"),
+    ("resident", "openmp"),
+    ("hybrid", "openmp"),
+    ("shared", "naive"),
+    ("coalesced", "naive"),
+    ("warp", "coalesced"),
+    ("warp", "cublas"),
+    ("nccl-ship", "mpi-ship"),
+)
+NAMES = {
+    "serial": "one thread",
+    "openmp": f"{code('openmp')} on all threads",
+    "mpi-ship": code("mpi_cublas"),
+}
 
 
 def numbers(found):
     """Every key's value."""
-    cards = study_of(found, "gemv_cards", beside="gemv_mpi")
-    graphs = study_of(found, "gemv_cards", beside="gemv_mpi", graph="on")
+    machines = query.chosen(found)
     parts = {
-        "threads": threads(study_of(found, "gemv_threads")),
-        "mpi": ranks(study_of(found, "gemv_mpi")),
-        "gpu": on_gpu(study_of(found, "gemv_gpu")),
-        "cards": on_cards(cards),
-        "cards/large": large(study_of(found, "gemv_cards_large")),
-        "cards/graph": as_graph(graphs),
-        "findings": answers(findings(study_of(found, "gemv_mpi"))),
+        "machine": machine(machines),
+        "problem": problem(),
+        "model": of_the_model(machines),
+        "ladder": ladder(machines),
+        "others": others(machines.card),
+        "scaling": scaling(machines),
+        "phases": phases(machines),
+        "pays": pays(machines),
+        "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"gemv/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
+
+
+def machine(machines):
+    """Where the chapter's numbers were measured."""
+    card, cards, widest = (one.found.subject for one in machines[1:])
+    return machines_table.named(machines.host.found, machines.card.found) | {
+        "card": code(card) if card else None,
+        "several": code(cards) if cards and cards != card else None,
+        "cards": code(widest) if widest else None,
+        "count": f"\\num{{{machines.widest.most_cards}}}" if machines.widest.most_cards else None,
+    }
+
+
+def problem():
+    """Work for a byte, and the sizes of the matrices."""
+    sizes = {"seed": 1, "dtype": query.DTYPE}
+    whole = cost(query.SIZES[query.LARGE] | sizes)
+    values = {
+        name: f"${one['n']} \\times {one['m']}$"
+        for name, one in {
+            "threads": query.SIZES[query.THREADS],
+            "ranks": query.SIZES[query.RANKS],
+            "card": query.SIZES[query.CARD],
+            "large": query.SIZES[query.LARGE],
+            "small": query.SMALL,
+            "long": query.LONG,
+        }.items()
+    }
+    return values | {"intensity": number(whole.flops / whole.bytes, 2)}
+
+
+def of_the_model(machines):
+    """The bandwidths that it divides by."""
+    host, card = (model.of_study(one.found) for one in (machines.host, machines.card))
+    most = max(host.memory, default=None)
+    link = model.of_study(machines.cards.found).link
+    return {
+        "threads": f"\\num{{{most}}}" if most else None,
+        "memory": rate(host.memory[most], "bandwidth", 2) if most else None,
+        "card": rate(card.card, "bandwidth", 2) if card.card else None,
+        "link": rate(link, "bandwidth", 2) if link else None,
+        "passes": f"\\num{{{1 + model.COPIES}}}",
+    }
+
+
+def ladder(machines):
+    """The time of a gigabyte by each line, its rate, the share of the bandwidth, and what one is of another."""
+    cases, values = {key: rungs.rows(key, machines) for key in rungs.LINES}, {}
+    for key, rows in cases.items():
+        middle = query.middle(rows)
+        least = (
+            model.seconds(rows.iloc[0], model.of_study(rungs.of(key, machines).found), query.GIGABYTE)
+            if middle
+            else None
+        )
+        values[f"{key}/time"] = seconds(middle, 2) if middle else None
+        values[f"{key}/rate"] = rate(query.GIGABYTE / middle, "bandwidth", 2) if middle else None
+        values[f"{key}/share"] = percent(least / middle, 2) if least else None
+        values[f"{key}/place"] = rungs.place(rows.iloc[0]).replace("×", r"$\times$") if middle else None
+    for one, other in AGAINST:
+        name = NAMES.get(other, code(rungs.LINES[other].line.variant))
+        values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)
+    return values
+
+
+def others(card):
+    """What the card's best kernel does on a small matrix and on few long rows."""
+    values = {}
+    for name, sizes in (("small", query.SMALL), ("long", query.LONG)):
+        cases = {
+            key: rungs.changed(key, card.calls(query.CARD, **sizes)) for key in ("naive", "coalesced", "warp", "cublas")
+        }
+        for key, rows in cases.items():
+            middle = query.middle(rows)
+            values[f"{name}/{key}/rate"] = rate(rows["bytes"].iloc[0] / middle, "bandwidth", 2) if middle else None
+        values[f"{name}/warp/time"] = seconds(query.middle(cases["warp"]), 2) if len(cases["warp"]) else None
+        values[f"{name}/warp/against/cublas"] = ratios.compared(
+            ratios.of(cases["cublas"], cases["warp"]), code("cublas")
+        )
+    return values
+
+
+def scaling(machines):
+    """Parallel efficiencies: of threads and of ranks that keep their rows on the host, of cards that keep theirs."""
+    host, large = machines.host, machines.widest.large
+    values = efficiency("threads", host.threads, "openmp", "threads") | efficiency(
+        "ranks", host.ranks, "resident", "ranks"
+    )
+    for key in ("graph", "nccl"):
+        values |= efficiency(key, large, key, "ranks")
+    rows = rungs.changed("graph", large)
+    middle = query.middle(rows)
+    values["cards/rate"] = rate(rows["bytes"].iloc[0] / middle, "bandwidth", 2) if middle else None
+    least = (
+        model.seconds(rows.iloc[0], model.of_study(machines.widest.found), rows["bytes"].iloc[0]) if middle else None
+    )
+    values["cards/share"] = percent(least / middle, 2) if least else None
+    return values
+
+
+def efficiency(name, frame, key, counted):
+    """The speed-up of the most threads or ranks over one, what part of their number it is, and that number."""
+    several, one = (rungs.changed(key, frame, **{counted: count}) for count in (rungs.MOST, 1))
+    most = int(several[counted].iloc[0]) if len(several) else 1
+    ratio = ratios.of(one, several) if most > 1 else None
+    return {
+        f"{name}/speedup": ratios.prose(ratio),
+        f"{name}/efficiency": percent(ratio.value / most, 2) if ratio else None,
+        f"{name}/most": f"\\num{{{most}}}" if ratio else None,
+    }
+
+
+def phases(machines):
+    """The phases of a product on ranks and on cards, where its matrix travels and where it stays."""
+    cases = {
+        "ranks/ship": (machines.host, rungs.changed("ship", machines.host.ranks)),
+        "ranks/resident": (machines.host, rungs.changed("resident", machines.host.ranks)),
+        "half/resident": (machines.host, fewer(rungs.LINES["resident"].line, machines.host.ranks)),
+        "cards/ship": (machines.cards, rungs.changed("nccl-ship", machines.cards.cards)),
+        "cards/resident": (machines.cards, rungs.changed("nccl", machines.cards.cards)),
+    }
+    values = {"hybrid/over": over(of_the_smallest(machines.host), machines.host.phases)}
+    for name, (one, rows) in cases.items():
+        found = query.times(rows, one.phases)
+        middle = query.middle(rows)
+        values[f"{name}/time"] = seconds(middle, 2) if middle else None
+        values[f"{name}/place"] = rungs.place(rows.iloc[0]) if middle else None
+        values |= {f"{name}/{phase}": seconds(found[phase], 2) if phase in found else None for phase in query.PHASES}
+        sent = query.sending(rows, one.phases) if middle else study.NO_ROWS
+        values[f"{name}/sending"] = seconds(query.middle(sent), 2) if len(sent) else None
+        values[f"{name}/over"] = over(rows, one.phases)
+    return values
+
+
+def over(rows, phases):
+    """How many times the call all phases take, where they don't add up to it; else None."""
+    share = query.together(rows, phases)
+    return None if share is None or query.parts(rows, phases) else ratios.times(digits(share, 2))
+
+
+def of_the_smallest(host):
+    """The hybrid's product of the smallest matrix, which stays."""
+    frame = host.found.samples(query.RANKS, dtype=query.DTYPE)
+    return rungs.changed("hybrid", study.where(frame, n=min(study.values(frame, "n"), default=None)))
+
+
+def fewer(line, frame):
+    """The rows of a line on the number of ranks below the most."""
+    counts = study.values(study.where(frame, variant=line.variant, mode=line.tuning["mode"]), "ranks")
+    return (
+        rungs.Line(line.variant, line.tuning | {"ranks": counts[-2]}).rows(frame) if len(counts) > 1 else study.NO_ROWS
+    )
+
+
+def pays(machines):
+    """After how many products the sending of the matrix has paid, as predicates, and how long it takes."""
+    values = {}
+    for name, (rows, known, other, what) in break_even.contests(machines, query.SIZES[query.RANKS]).items():
+        values[name] = break_even.prose(break_even.after(rows, known, other), what)
+    return values
