@@ -138,7 +138,7 @@ def card(machine):
 def cards(machines):
     """Every case on cards, of the chapter's machine and of the one with most of them."""
     rows = []
-    for machine in dict.fromkeys((machines.cards, machines.widest)):
+    for machine in {one.found.subject: one for one in (machines.cards, machines.widest)}.values():
         for n, m in matrices(machine, query.CARDS, query.LARGE):
             rows += [None] if rows else []
             frames = [machine.calls(name, n=n, m=m) for name in (query.CARDS, query.LARGE)]

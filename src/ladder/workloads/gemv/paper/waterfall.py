@@ -20,13 +20,10 @@ USES_CEILINGS = True
 
 def draw(tables, ceilings):
     """A panel for each machine of the chapter, mostly one."""
-    found = Study(tables, None)
-    machines, lines = query.chosen(found), {}
-    for key in rungs.LINES:
-        machine = rungs.of(key, machines)
-        if machine.found.subject:
-            lines.setdefault(machine, []).append(rungs.LINES[key].line)
-    panels = {one.found.subject: panel(one, some, ceilings) for one, some in lines.items()}
+    machines, panels = query.chosen(Study(tables, None)), {}
+    for machine in {one.found.subject: one for one in machines[:3] if one.found.subject}.values():
+        lines = [one.line for key, one in rungs.LINES.items() if rungs.of(key, machines) is machine]
+        panels[machine.found.subject] = panel(machine, lines, ceilings)
     panels = {name: each for name, each in panels.items() if each[1]}
     if not panels:
         return layout.empty("matrix-vector products")
