@@ -8,14 +8,12 @@ from ladder.workloads.gemv.paper import break_even, model, query, rungs, verdict
 AGAINST = (
     ("openmp", "serial"),
     ("spread", "openmp"),
-    ("blas", "openmp"),
     ("ship", "openmp"),
     ("resident", "openmp"),
     ("hybrid", "openmp"),
     ("shared", "naive"),
     ("coalesced", "naive"),
     ("warp", "coalesced"),
-    ("warp", "cublas"),
     ("nccl-ship", "mpi-ship"),
 )
 NAMES = {
@@ -23,6 +21,7 @@ NAMES = {
     "openmp": f"{code('openmp')} on all threads",
     "mpi-ship": code("mpi_cublas"),
 }
+STRANGE = 10  # times as long, for what a tree of messages to a few times as many ranks doesn't explain
 
 
 def numbers(found):
@@ -61,8 +60,6 @@ def problem():
         name: f"${one['n']} \\times {one['m']}$"
         for name, one in {
             "threads": query.SIZES[query.THREADS],
-            "ranks": query.SIZES[query.RANKS],
-            "card": query.SIZES[query.CARD],
             "large": query.SIZES[query.LARGE],
             "small": query.SMALL,
             "long": query.LONG,
@@ -86,7 +83,7 @@ def of_the_model(machines):
 
 
 def ladder(machines):
-    """The time of a gigabyte by each line, its rate, the share of the bandwidth, and what one is of another."""
+    """The time of a gigabyte by each line, the share of the bandwidth, and what one is of another."""
     cases, values = {key: rungs.rows(key, machines) for key in rungs.LINES}, {}
     for key, rows in cases.items():
         middle = query.middle(rows)
@@ -96,7 +93,6 @@ def ladder(machines):
             else None
         )
         values[f"{key}/time"] = seconds(middle, 2) if middle else None
-        values[f"{key}/rate"] = rate(query.GIGABYTE / middle, "bandwidth", 2) if middle else None
         values[f"{key}/share"] = percent(least / middle, 2) if least else None
         values[f"{key}/place"] = rungs.place(rows.iloc[0]).replace("×", r"$\times$") if middle else None
     for one, other in AGAINST:
@@ -106,20 +102,18 @@ def ladder(machines):
 
 
 def others(card):
-    """What the card's best kernel does on a small matrix and on few long rows."""
+    """What kernels of a card do on few long rows, and the best one on a small matrix."""
+    long, small = (card.calls(query.CARD, **sizes) for sizes in (query.LONG, query.SMALL))
     values = {}
-    for name, sizes in (("small", query.SMALL), ("long", query.LONG)):
-        cases = {
-            key: rungs.changed(key, card.calls(query.CARD, **sizes)) for key in ("naive", "coalesced", "warp", "cublas")
-        }
-        for key, rows in cases.items():
-            middle = query.middle(rows)
-            values[f"{name}/{key}/rate"] = rate(rows["bytes"].iloc[0] / middle, "bandwidth", 2) if middle else None
-        values[f"{name}/warp/time"] = seconds(query.middle(cases["warp"]), 2) if len(cases["warp"]) else None
-        values[f"{name}/warp/against/cublas"] = ratios.compared(
-            ratios.of(cases["cublas"], cases["warp"]), code("cublas")
-        )
-    return values
+    for key in ("coalesced", "warp"):
+        values[f"long/{key}/rate"] = rate_of(rungs.changed(key, long))
+    pair = (rungs.changed(key, small) for key in ("cublas", "warp"))
+    return values | {"small/warp/against/cublas": ratios.compared(ratios.of(*pair), code("cublas"))}
+
+
+def rate_of(rows):
+    """B/s of a case, or None."""
+    return rate(rows["bytes"].iloc[0] / query.middle(rows), "bandwidth", 2) if len(rows) else None
 
 
 def scaling(machines):
@@ -130,14 +124,7 @@ def scaling(machines):
     )
     for key in ("graph", "nccl"):
         values |= efficiency(key, large, key, "ranks")
-    rows = rungs.changed("graph", large)
-    middle = query.middle(rows)
-    values["cards/rate"] = rate(rows["bytes"].iloc[0] / middle, "bandwidth", 2) if middle else None
-    least = (
-        model.seconds(rows.iloc[0], model.of_study(machines.widest.found), rows["bytes"].iloc[0]) if middle else None
-    )
-    values["cards/share"] = percent(least / middle, 2) if least else None
-    return values
+    return values | {"cards/rate": rate_of(rungs.changed("graph", large))}
 
 
 def efficiency(name, frame, key, counted):
@@ -162,6 +149,7 @@ def phases(machines):
         "cards/resident": (machines.cards, rungs.changed("nccl", machines.cards.cards)),
     }
     values = {"hybrid/over": over(of_the_smallest(machines.host), machines.host.phases)}
+    values["broadcast/longer"] = longer(machines.host, cases["half/resident"][1], cases["ranks/resident"][1])
     for name, (one, rows) in cases.items():
         found = query.times(rows, one.phases)
         middle = query.middle(rows)
@@ -172,6 +160,13 @@ def phases(machines):
         values[f"{name}/sending"] = seconds(query.middle(sent), 2) if len(sent) else None
         values[f"{name}/over"] = over(rows, one.phases)
     return values
+
+
+def longer(host, fewer, most):
+    """How many times as long the broadcast takes on the most ranks as on fewer, if that is out of all proportion."""
+    few, many = (study.where(query.of_products(rows, host.phases), phase="broadcast") for rows in (fewer, most))
+    found = ratios.of(many, few)
+    return ratios.times(digits(found.value, 2)) if found and found.value > STRANGE else None
 
 
 def over(rows, phases):

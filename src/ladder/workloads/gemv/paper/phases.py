@@ -87,8 +87,15 @@ def bar(machine, rows):
         "converged": bool(rows["converged"].all()),
         "parts": [(1e3 * seconds, COLOURS[phase]) for phase, seconds in parts.items()],
         "phases": list(parts),
-        "text": formats.time(middle) + (f" + {formats.time(query.middle(sent))}" if len(sent) else ""),
+        "text": formats.time(middle)
+        + (f" + {formats.time(query.middle(sent))}" if is_sent(rows) and len(sent) else ""),
     }
+
+
+def is_sent(rows):
+    """Whether something is sent at all: to a card, or to a further rank."""
+    first = rows.iloc[0]
+    return first["device"] == "mpi_cuda" or first["ranks"] > 1
 
 
 def entries(shown):

@@ -87,10 +87,8 @@ def ranks(host):
     for n, m in matrices(host, query.RANKS):
         rows += [None] if rows else []
         for one in cases(study.where(host.calls(query.RANKS, n=n, m=m), device="mpi")):
-            rows.append(
-                [f"${n} \\times {m}$", code(one["mode"].iloc[0]), code(one["variant"].iloc[0]), *phased(one, host)]
-            )
-    head = ["Matrix", "Mode", "Variant", "Where", "Time", *query.PHASES, "sum", "imbalance"]
+            rows.append([str(n), code(one["mode"].iloc[0]), code(one["variant"].iloc[0]), *phased(one, host)])
+    head = ["$n$", "Mode", "Variant", "Where", "Time", *query.PHASES, "sum", "imbalance"]
     return latex.long_table("rllrrrrrrrr", head, rows)
 
 
@@ -145,9 +143,9 @@ def cards(machines):
             for one in (case for frame in frames for case in cases(frame)):
                 first = one.iloc[0]
                 pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-                name = [f"${n} \\times {m}$", code(first["mode"]), code(first["variant"]), pieces]
-                rows.append([*name, *phased(one, machine)[:-1]])
-    head = ["Matrix", "Mode", "Variant", "Pieces", "Where", "Time", *query.PHASES, "sum"]
+                name = [str(n), code(first["mode"]), code(first["variant"]), pieces, f"{first['ranks']:.0f}"]
+                rows.append([*name, *phased(one, machine)[1:-1]])
+    head = ["$n$", "Mode", "Variant", "Pieces", "Cards", "Time", *query.PHASES, "sum"]
     return latex.long_table("rllrrrrrrrr", head, rows)
 
 

@@ -11,11 +11,13 @@ CATEGORY = "GEMV"
 CAPTION = """\
 The time of a gigabyte of the matrix, rung by rung, from one thread to several cards. A dot is the median of a process,
 a tick what the bandwidth allows, which a matrix that is sent through memory takes three times. The wide line is the
-memory of all cards. Beside: the median of the dots, and how many times as fast a rung is as the one above, with its
-99 % interval.
+memory of all cards. Beside: the median of the dots, and how many times as fast a rung is as the one above it of its
+kind, with its 99 % interval.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True
+# Sending, a card and several cards begin something else than the rung above.
+BEGIN = [rungs.LINES[key].line for key in ("ship", "naive", "mpi-ship")]
 
 
 def draw(tables, ceilings):
@@ -27,7 +29,7 @@ def draw(tables, ceilings):
     panels = {name: each for name, each in panels.items() if each[1]}
     if not panels:
         return layout.empty("matrix-vector products")
-    return waterfall.figure(panels, "time of a gigabyte", "memory of all cards")
+    return waterfall.figure(panels, "time of a gigabyte", "memory of all cards", most=5)
 
 
 def panel(machine, lines, ceilings):
@@ -42,4 +44,5 @@ def rung(line, rows, rates):
     """A line of the figure."""
     predicted = model.seconds(rows.iloc[0], rates, query.GIGABYTE)
     converged = bool(rows["converged"].all())
-    return waterfall.Rung(line.label(rows), line.variant, study.processes(rows), predicted, converged)
+    label, begins = line.label(rows), line in BEGIN
+    return waterfall.Rung(label, line.variant, study.processes(rows), predicted, converged, begins=begins)
