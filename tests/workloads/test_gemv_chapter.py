@@ -17,7 +17,6 @@ from ladder.workloads.gemv.paper import break_even, model, numbers, query, rungs
 from ladder.workloads.gemv.paper import tables as gemv_tables
 
 CONSTANT = ("problem", "model")
-SHAPE = query.SIZES[query.RANKS]
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +57,11 @@ def test_the_keys_do_not_depend_on_what_was_measured(values):
 
 def test_a_whole_study_lacks_only_what_is_in_no_product(values):
     """What was sent once, what is no part of a product that stays, and what there is nothing strange about."""
-    missing = {key for key in absent(values) if not key.startswith("gemv/phases/")}
-    assert missing == {
+    assert {key for key in absent(values) if not key.startswith("gemv/phases/")} == {
         "gemv/machine/apart",
         "gemv/machine/several",
-        "gemv/pays/ranks/threads",
         *(f"gemv/verdicts/nodes/{name}" for name in ("verdict", "now")),
-    } - {"gemv/pays/ranks/threads"}
+    }
     assert values["gemv/phases/broadcast/longer"] is None
     assert values["gemv/phases/hybrid/over"] is None
 
@@ -195,7 +192,6 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
     every = made_up_gemv.study(chosen=chosen)
     untested = {key for key, one in claims(every).items() if one.answer.found is None}
     assert untested <= {"nodes", "memory"}  # of as many threads no ceiling is made up
-    assert set(made_up.THREADS) > {max(queries.values(query.chosen(every).host.threads, "threads"))} - {1}
 
 
 def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
@@ -214,14 +210,15 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
 
 def test_phases_beyond_the_call_are_not_drawn():
     shown = tables("gemv_phases")
-    axes = draw("gemv_phases", shown).axes
-    assert all(axes_.patches for axes_ in axes)
+    sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
+    assert len(sent) == 2
+    assert all(axes.patches for axes in sent)
     for name in (query.RANKS, query.CARDS, query.LARGE):
         samples = shown[name]["samples"].copy()
         samples.loc[samples["phase"] != "total", "seconds"] *= 3
         shown[name]["samples"] = samples
     figure = draw("gemv_phases", shown)
-    assert not any(patch.get_width() for axes_ in figure.axes for patch in axes_.patches)
+    assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     assert "whole call" in words(figure)
 
 
@@ -245,11 +242,9 @@ def test_the_sending_pays_once_the_products_have_saved_as_much(found):
     assert break_even.prose(pays(found, one, 4.5), "one rank") == "never pays against one rank"
     assert pays(found, lambda frame: rungs.changed("openmp", frame)).value is None  # as fast as four ranks
     assert pays(found, lambda frame: queries.NO_ROWS) is None
-    cheap = found.tables[query.RANKS]["samples"].copy()
     machine = query.chosen(found).host
     phases = machine.phases.assign(seconds=1e-9)
     assert break_even.after(rungs.changed("resident", machine.ranks), phases, one(machine.ranks)).value == 0
-    assert len(cheap)
 
 
 def test_tunings_of_lines_are_fixed_beforehand(found):

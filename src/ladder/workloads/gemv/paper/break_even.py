@@ -10,7 +10,7 @@ from ladder.report.latex import digits
 from ladder.statistics import claims, crossings
 from ladder.workloads.gemv.paper import query, rungs
 
-COUNTS = np.geomspace(1, 1e4, 81)  # of products, at which the two costs are compared
+COUNTS = np.geomspace(1, 1e4, 41)  # of products, at which the two costs are compared
 
 
 class Found(NamedTuple):

@@ -79,7 +79,7 @@ class Machine:
 
     @property
     def most_cards(self):
-        """The most ranks that had a card each at the largest matrix."""
+        """The most ranks that had a card each at the largest matrix; 0 without one."""
         return max(study.values(self.large, "ranks"), default=0)
 
 
@@ -107,8 +107,11 @@ def chosen(found):
         return all(has[:2]), not machine.found.subject.endswith(study.PUBLISHED), sum(has)
 
     best = max(there, key=rank, default=nobody)
-    parts = (best if best in some else next(iter(some), nobody) for some in having)
-    return Chosen(*parts, max(there, key=lambda one: one.most_cards, default=nobody) if any(having) else nobody)
+    parts = (
+        best if best.found.subject in own else next(iter(some), nobody) for some, own in zip(having, names, strict=True)
+    )
+    several = [one for one in there if one.most_cards > 1]
+    return Chosen(*parts, max(several, key=lambda one: one.most_cards, default=nobody))
 
 
 def has_host(machine):
