@@ -153,76 +153,6 @@ def gpu_cases():
         yield "ceiling_gpu_bandwidth", Case("stream", "cuda", sizes, {"block": 512}), 0.002
 
 
-def gemv(n, m=8192, dtype="float64"):
-    return complete("gemv", {"n": n, "m": m, "dtype": dtype})
-
-
-# Seconds of a product of 1024 rows on one core, of sending as many to a further rank, and of a short message.
-PRODUCT, SENDING, TALK = 0.01, 0.011, 1e-5
-CARD = 200  # times as fast as a core
-BYTES_PER_SECOND = {"cuda_naive": 1e11, "cuda_coalesced": 5e11, "cuda_shared": 2e11, "cuda_warp": 9e11, "cublas": 8e11}
-
-
-def gemv_cases():
-    """(experiment, case, seconds) of matrix-vector products on threads, on ranks, and on a GPU."""
-    bound = [("openmp_bound", {"binding": name}, speed) for name, speed in (("spread", 1.5), ("close", 0.5))]
-    in_c = [
-        ("c_openmp", {"schedule": name}, speed) for name, speed in (("static", 1), ("dynamic", 0.4), ("guided", 0.8))
-    ]
-    on_threads = [("openmp", {}, 1), ("blas", {}, 1), *bound, *in_c]
-    for (variant, tuning, speed), count in itertools.product(on_threads, THREADS):
-        yield (
-            "gemv_threads",
-            Case("gemv", variant, gemv(1024), tuning | {"threads": count}),
-            PRODUCT / speed / gain(count),
-        )
-    for n, mode in itertools.product((1024, 4096), ("ship", "resident")):
-        for ranks, threads in ((1, 0), (2, 0), (4, 0), (1, 2), (2, 2)):
-            tuning = {"ranks": ranks, "mode": mode} | ({"threads": threads} if threads else {})
-            case = Case("gemv", "mpi_openmp" if threads else "mpi", gemv(n), tuning)
-            yield "gemv_mpi", case, sum(seconds for name, seconds in on_ranks(case).items() if is_timed(name, mode))
-    for n, mode, variant, ranks, chunks in itertools.product(
-        (1024, 4096, 8192), ("ship", "resident"), ("mpi_cublas", "nccl_cublas"), (1, 2), (1, 4)
-    ):
-        case = Case("gemv", variant, gemv(n), {"ranks": ranks, "mode": mode, "chunks": chunks})
-        if n < 8192 or mode == "resident":
-            seconds = sum(seconds for name, seconds in on_ranks(case).items() if is_timed(name, mode))
-            experiment = "gemv_cards" if n < 8192 else "gemv_cards_large"
-            yield experiment, case, seconds
-            if (variant, mode, chunks) == ("nccl_cublas", "resident", 1):
-                yield experiment, Case("gemv", variant, case.sizes, case.tuning | {"graph": "on"}), seconds / 1.25
-    for (n, m), dtype in itertools.product(((4096, 8192), (1000, 784), (10, 1000000)), ("float64", "float32")):
-        for variant, rate in BYTES_PER_SECOND.items():
-            sizes = gemv(n, m, dtype)
-            tuning = {"cuda_coalesced": {"block": 64, "tile": 32}, "cublas": {}, "cuda_warp": {}}.get(
-                variant, {"block": 128}
-            )
-            seconds = load("gemv").cost(sizes).bytes / rate
-            yield "gemv_gpu", Case("gemv", variant, sizes, tuning), seconds
-            if variant == "cuda_shared":  # a block that the rung below was not tried with
-                yield "gemv_gpu", Case("gemv", variant, sizes, {"block": 32}), seconds / 2
-
-
-def is_timed(phase, mode):
-    """Whether a phase is part of every product."""
-    return mode == "ship" or phase != "scatter"
-
-
-def on_ranks(case):
-    """Seconds of the phases of a product on ranks: threads are worse than ranks, NCCL is twice as fast as MPI.
-
-    In pieces, what travels overlaps with the computation.
-    """
-    size, ranks, on_cards = case.sizes["n"] / 1024, case.tuning["ranks"], "cublas" in case.variant
-    compute = PRODUCT * size / case.cores / (CARD if on_cards else 1) * (1.1 if "threads" in case.tuning else 1)
-    sending = SENDING * size * (0.1 * ranks if on_cards else ranks - 1) * (0.5 if case.variant == "nccl_cublas" else 1)
-    found = {"scatter": max(sending, 1e-6), "broadcast": TALK, "compute": compute, "gather": TALK}
-    if case.tuning.get("chunks", 1) > 1:
-        other = "scatter" if case.tuning["mode"] == "ship" else "gather"
-        found[f"{other} and compute"] = max(found.pop(other), found.pop("compute"))
-    return found
-
-
 def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
     """The tables of a whole study, or of the chosen (experiment, case, seconds)."""
     found = {}
@@ -235,14 +165,6 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
             continue
         parts["checks"] += checks(rows)
         parts["samples"] += rows
-        if "ranks" in case.tuning:
-            parts["samples"] += [
-                row | {"phase": name, "seconds": row["seconds"] / seconds * part, "imbalance": 1.25}
-                for row in rows
-                for name, part in on_ranks(case).items()
-            ]
-        if case.variant == "cuda_coalesced":
-            parts["samples"] += [row | {"phase": "transposition"} for row in rows]
         if experiment == "mlp_threads" or case.tuning.get("graph") == "off":
             parts["samples"] += phases(rows, share)
         if rows[0]["device"] == "cuda":

@@ -21,6 +21,7 @@ PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
+KNOWN_WITHOUT += ("gemv/problem/", "gemv/model/passes")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
 KNOWN_WITHOUT += (
     "dcgan/problem/",

@@ -1,258 +1,286 @@
 """What the paper says of matrix-vector products, of times made up by rule."""
 
+import math
+
 import pandas as pd
 import pytest
 
 import made_up
-from ladder.records.case import Case
-from ladder.report.latex import code, percent, rate
+import made_up_gemv
+from drawings import MACHINES, draw, planned, tables, words
+from ladder.report import study as queries
+from ladder.report.latex import code
 from ladder.report.phrases import Missing
+from ladder.report.rungs import measured
 from ladder.report.study import Study
-from ladder.workloads.gemv.paper import numbers as gemv_numbers
+from ladder.workloads.gemv.paper import break_even, model, numbers, query, rungs, verdicts
 from ladder.workloads.gemv.paper import tables as gemv_tables
 
-EVERYTHING = [*made_up.cases(), *made_up.gpu_cases(), *made_up.gemv_cases()]
+CONSTANT = ("problem", "model")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return made_up.study(chosen=EVERYTHING)
+    return made_up_gemv.study()
 
 
 @pytest.fixture(scope="module")
 def values(found):
-    return gemv_numbers.numbers(found)
+    return numbers.numbers(found)
 
 
-def without(drop):
-    """The numbers without the cases of which `drop(experiment, case)` is true."""
-    return gemv_numbers.numbers(made_up.study(chosen=[one for one in EVERYTHING if not drop(*one[:2])]))
+def changed(drop=lambda case: False, factor=lambda case: 1.0, machine=made_up_gemv.MACHINE):
+    """A study without some cases, and with the times of others changed."""
+    cases = [one for one in made_up_gemv.cases() if not drop(one[1])]
+    chosen = [(name, case, seconds * factor(case)) for name, case, seconds in cases]
+    return made_up_gemv.study(machine, chosen=chosen)
+
+
+def on_card(case):
+    return "cu" in case.variant
+
+
+def claims(study):
+    return {one.key: one for group in verdicts.verdicts(study).values() for one in group}
+
+
+def absent(values):
+    return {key for key, value in values.items() if value is None or isinstance(value, Missing)}
 
 
 def test_the_keys_do_not_depend_on_what_was_measured(values):
-    for some in ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards"):
-        one = made_up.study(chosen=[one for one in EVERYTHING if one[0] == some])
-        assert list(gemv_numbers.numbers(one)) == list(values)
-    nothing = gemv_numbers.numbers(Study({}, None))
+    assert list(numbers.numbers(changed(drop=on_card))) == list(values)
+    nothing = numbers.numbers(Study({}, None))
     assert list(nothing) == list(values)
-    assert all(value is None or isinstance(value, Missing) for value in nothing.values())
+    assert {key for key in nothing if key.split("/")[1] not in CONSTANT} <= absent(nothing)
 
 
-def test_a_whole_study_lacks_only_what_cannot_be(values):
-    missing = {key for key, value in values.items() if value is None or isinstance(value, Missing)}
-    assert missing == {
-        "gemv/mpi/ship/sending",  # it is part of every product
-        "gemv/mpi/largest/shared",  # no threads multiplied that matrix
-        "gemv/mpi/nodes",  # there is one
-        "gemv/cards/ship/best/sending",
-        "gemv/cards/ship/cores/sending",
-        *(f"gemv/cards/ship/best/{name}" for name in ("computation", "imbalance", "verdict")),  # it overlaps
-        "gemv/cards/shared/time",  # as above
-        *(f"gemv/cards/{mode}/best/against/shared" for mode in ("ship", "resident")),
+def test_a_whole_study_lacks_only_what_is_in_no_product(values):
+    """What was sent once, what is no part of a product that stays, and what there is nothing strange about."""
+    assert {key for key in absent(values) if not key.startswith("gemv/phases/")} == {
+        "gemv/machine/apart",
+        "gemv/machine/several",
+        *(f"gemv/verdicts/nodes/{name}" for name in ("verdict", "now")),
+    }
+    assert values["gemv/phases/broadcast/longer"] is None
+    assert values["gemv/phases/hybrid/over"] is None
+
+
+def test_rungs_are_compared_by_the_time_of_a_gigabyte(values):
+    assert values["gemv/ladder/openmp/against/serial"].startswith(r"is \num{4.0}\,$\times$ as fast as one thread")
+    assert values["gemv/ladder/openmp/time"] == r"\qty{25}{\milli\second}"
+    assert values["gemv/ladder/openmp/share"] == r"\qty{80}{\percent}"
+    assert values["gemv/ladder/coalesced/against/naive"].startswith(r"is \num{2.5}\,$\times$ as fast as")
+    assert values["gemv/ladder/nccl-ship/share"] == r"\qty{98}{\percent}"  # of the link
+    assert values["gemv/scaling/graph/efficiency"] == r"\qty{100}{\percent}"
+
+
+def test_the_model_counts_passes_links_and_cards():
+    rates = model.Rates({4: 100e9}, 4e12, 50e9)
+    on_host, on_cards = ({"device": name, "ranks": 4, "threads": float("nan")} for name in ("mpi", "mpi_cuda"))
+    assert model.seconds(on_host | {"mode": "resident"}, rates, 1e9) == pytest.approx(1e9 / 100e9)
+    assert model.seconds(on_host | {"mode": "ship"}, rates, 1e9) == pytest.approx(3e9 / 100e9)
+    assert model.seconds(on_host | {"mode": "ship", "ranks": 2}, rates, 1e9) is None  # of two nothing is known
+    sent = {"mode": "ship", "variant": "nccl_cublas"}
+    assert model.seconds(on_cards | sent, rates, 1e9) == pytest.approx(1e9 / 50e9)
+    assert model.seconds(on_cards | sent | {"variant": "mpi_cublas"}, rates, 1e9) == pytest.approx(1e9 / 200e9)
+    assert model.seconds(on_cards | {"mode": "resident"}, rates, 1e9) == pytest.approx(1e9 / 16e12)
+    assert model.seconds({"device": "cuda"}, model.Rates(), 1e9) is None
+
+
+def test_the_bandwidth_is_the_best_of_all_kernels(found):
+    """Copies move more bytes here than reading does."""
+    faster = {name: dict(one) for name, one in found.tables.items()}
+    for name in ("ceiling_bandwidth", "ceiling_gpu_bandwidth"):
+        samples = faster[name]["samples"]
+        copies = samples[samples["phase"] == "total"].assign(kernel="copy", seconds=lambda rows: rows["seconds"] / 2)
+        faster[name]["samples"] = pd.concat([samples, copies])
+    plain, best = model.of_study(found), model.of_study(Study(faster, found.subject))
+    assert best.memory[4] == pytest.approx(2 * plain.memory[4])
+    assert best.card == pytest.approx(2 * plain.card)
+    assert best.link == plain.link == pytest.approx(made_up_gemv.LINK)
+
+
+def test_the_chapter_speaks_of_one_machine_if_one_has_host_and_card():
+    assert {one.found.subject for one in query.chosen(Study({}, None))} == {None}
+    own = changed(drop=on_card, machine="here")
+    assert [one.found.subject for one in query.chosen(own)] == ["here", None, None, None]
+    one_card = changed(drop=lambda case: on_card(case) and case.ranks > 1, machine="a (published)")
+    every = changed(drop=lambda case: on_card(case) and case.ranks > 2, machine="b (published)")
+    most = changed(drop=lambda case: not on_card(case) or case.tuning.get("mode") == "ship", machine="c (published)")
+    both = made_up.both(made_up.both(made_up.both(every, most), one_card), own).of("here")
+    assert [one.found.subject for one in query.chosen(both)] == ["b (published)"] * 3 + ["c (published)"]
+    told = numbers.numbers(both)
+    assert told["gemv/machine/host"] == told["gemv/machine/card"] == code("b (published)")
+    assert (told["gemv/machine/cards"], told["gemv/machine/count"]) == (code("c (published)"), r"\num{4}")
+
+
+def test_toy_sizes_decide_nothing():
+    kept = [query.SMALL, query.LONG]
+    small = changed(
+        drop=lambda case: {name: case.sizes[name] for name in ("n", "m")} not in kept and case.sizes["n"] > 2048
+    )
+    assert {one.answer.verdict for one in claims(small).values()} == {"not tested"}
+    assert numbers.numbers(small)["gemv/verdicts/tally/earlier"] is None
+
+
+def test_the_claims_are_decided_as_the_times_say(found):
+    assert {key: one.answer.verdict for key, one in claims(found).items()} == {
+        "openmp": "confirmed",
+        "dynamic": "refuted",
+        "bound": "confirmed",
+        "communication": "confirmed",
+        "travelling": "confirmed",
+        "staying": "confirmed",
+        "hybrid": "confirmed",
+        "nodes": "not tested",
+        "coalesced": "confirmed",
+        "shared": "refuted",
+        "cublas": "confirmed",
+        "cards-over-ranks": "confirmed",
+        "card": "confirmed",
+        "memory": "confirmed",
+        "warp": "confirmed",
+        "equal": "confirmed",
+        "small": "confirmed",
+        "long": "refuted",
+        "nccl": "confirmed",
+        "link": "confirmed",
+        "pieces": "refuted",
+        "graph": "confirmed",
+        "cards/2": "confirmed",
+        "cards/4": "confirmed",
     }
 
 
-def test_the_fastest_on_threads_is_held_against_reading_by_as_many(found, values):
-    reading = found.samples("ceiling_bandwidth", kernel="read", threads=12)
-    every = [found.samples(name, threads=12) for name in ("ceiling_bandwidth", "gemv_threads")]
-    best = max((rows["bytes"] / rows["seconds"]).max() for rows in every)
-    rows = found.samples("gemv_threads", variant="openmp_bound", binding="spread", threads=12)
-    reached = rows["bytes"].iloc[0] / rows["seconds"].median()
-    assert values["gemv/threads/intensity"] == r"\num{0.250}"
-    assert values["gemv/threads/side"] == "below the ridge, where memory is the limit"
-    assert values["gemv/threads/best/method"] == f"{code('openmp_bound')} ({code('spread')})"
-    assert values["gemv/threads/best/threads"] == r"\num{12} threads"
-    assert values["gemv/threads/best/rate"] == rate(reached, "bandwidth")
-    assert values["gemv/threads/best/share"] == percent(reached / best)
-    usual = reading["bytes"].iloc[0] / reading["seconds"].median()
-    assert values["gemv/threads/best/against/reading"].startswith(
-        rf"is \num{{{reached / usual:#.3g}}} times as fast as reading alone"
-    )
-
-
-def test_bindings_are_told_apart(values):
-    assert values["gemv/threads/spread/against/openmp"].startswith(r"is \num{1.50} times as fast")
-    assert values["gemv/threads/close/against/openmp"].startswith(r"takes \num{2.00} times as long")
-    assert values["gemv/threads/spread/against/close"].startswith(r"is \num{3.00} times as fast")
-    assert values["gemv/threads/spread/against/blas"].startswith(r"is \num{1.50} times as fast")
-
-
-def test_communication_is_held_against_computation(values):
-    """Four ranks: 4096 rows are computed in 10 ms and sent in 132 ms."""
-    assert values["gemv/mpi/ship/ranks"] == r"\num{4} ranks"
-    assert values["gemv/mpi/ship/verdict"].startswith(r"takes \num{13.2} times as long as the computation")
-    assert values["gemv/mpi/ship/against/one"].startswith(r"takes \num{3.55} times as long as one rank")
-    assert values["gemv/mpi/resident/against/one"].startswith(r"is \num{3.9")
-    assert values["gemv/mpi/resident/verdict"].startswith(r"is \num{500} times as fast as the computation")
-    assert values["gemv/mpi/resident/imbalance"] == r"\num{1.25}"
-    assert values["gemv/mpi/ship/hybrid"] == r"\num{2} ranks of \num{2} threads"
-    assert values["gemv/mpi/ship/pure"] == r"\num{2} ranks"
-    assert values["gemv/mpi/resident/hybrid/against/pure"].startswith(r"takes \num{1.10} times as long")
-
-
-def test_a_hybrid_has_threads():
-    """Of one thread it is the program without, which luck may make the faster of the two."""
-    sizes, tuning = made_up.gemv(4096), {"ranks": 2, "threads": 1}
-    lucky = [
-        ("gemv_mpi", Case("gemv", "mpi_openmp", sizes, {**tuning, "mode": mode}), 1e-4) for mode in ("ship", "resident")
-    ]
-    values = gemv_numbers.numbers(made_up.study(chosen=[*EVERYTHING, *lucky]))
-    for mode in ("mpi/ship/hybrid", "mpi/resident/hybrid", "cards/ship/cores/place"):
-        assert values[f"gemv/{mode}"] == r"\num{2} ranks of \num{2} threads"
-
-
-def test_ranks_on_several_nodes_are_told_of(values):
-    assert values["gemv/mpi/nodes"] is None
-    spread = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
-    samples = spread.tables["gemv_mpi"]["samples"]
-    spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=samples["ranks"].clip(upper=2))
-    assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] == r"\num{2} nodes"
-    assert r"4 on \num{2} nodes" in gemv_tables.tables(spread)["mpi"]
-    # As beside another machine, of which they are known.
-    spread.tables["gemv_mpi"]["samples"] = samples.assign(nodes=pd.array([pd.NA] * len(samples), dtype="Int64"))
-    assert gemv_numbers.numbers(spread)["gemv/mpi/nodes"] is None
-
-
-def test_ranks_pay_once_what_they_save_makes_up_for_the_sending(values):
-    """132 ms are sent to save 30 ms with every product; threads that share their memory are faster than four ranks."""
-    assert values["gemv/mpi/largest/one"] == r"after \num{5} products"
-    assert values["gemv/mpi/smallest/place"] == r"\num{4} ranks"
-    assert values["gemv/mpi/smallest/shared"] == "never"
-    threads = Case("gemv", "blas", made_up.gemv(1024), {"threads": 4})
-    resident = made_up.PRODUCT / 4 + 2 * made_up.TALK
-    for seconds, told in ((resident, "can't be told"), (resident + 0.01, r"after \num{4} products")):
-        alike = [("gemv_threads", threads, seconds), *(one for one in EVERYTHING if one[0] == "gemv_mpi")]
-        assert told in gemv_numbers.numbers(made_up.study(chosen=alike))["gemv/mpi/smallest/shared"]
-
-
-def test_the_findings_hold_where_the_data_say_so(values):
-    assert values["gemv/findings/communication/verdict"] == "holds"
-    assert values["gemv/findings/resident/verdict"] == "holds"
-    assert r"repaid after \num{5} products" in values["gemv/findings/resident/evidence"]
-    alone = without(lambda name, case: name == "gemv_mpi" and case.ranks > 1)
-    for finding in ("communication", "resident"):
-        assert alone[f"gemv/findings/{finding}/verdict"] == "not tested"
-    assert alone["gemv/mpi/largest/one"] == "at a number of products that was not measured"
-
-
 @pytest.mark.parametrize(
-    ("sending", "verdict"), [(0.4, "does not hold"), (1.0, "can't be told"), (1.5, "holds in part"), (3.0, "holds")]
+    ("key", "verdict", "factor"),
+    [
+        ("bound", "refuted", lambda case: 1.2 if case.variant == "openmp_bound" else 1.0),
+        ("travelling", "refuted", lambda case: 0.4 if case.tuning.get("mode") == "ship" and case.ranks == 4 else 1.0),
+        ("staying", "refuted", lambda case: 4.0 if case.tuning.get("mode") == "resident" and case.ranks == 4 else 1.0),
+        ("warp", "refuted", lambda case: 1.5 if case.variant == "cuda_warp" else 1.0),
+        ("equal", "refuted", lambda case: 1.5 if case.variant == "cuda_warp" else 1.0),
+        ("nccl", "refuted", lambda case: 5.0 if case.variant == "nccl_cublas" else 1.0),
+        ("graph", "refuted", lambda case: 1.25 if case.tuning.get("graph") == "on" else 1.0),
+        ("cards/4", "weaker", lambda case: 1.5 if on_card(case) and case.ranks == 4 else 1.0),
+    ],
 )
-def test_far_longer_means_more_than_twice(found, sending, verdict):
-    changed = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
-    samples = changed.tables["gemv_mpi"]["samples"]
-    of_phase = samples.set_index(["variant", "case", "process", "sample"])["seconds"]
-    compute = of_phase[(samples["phase"] == "compute").to_numpy()].reindex(
-        samples.set_index(["variant", "case", "process", "sample"]).index
+def test_other_times_decide_otherwise(key, verdict, factor):
+    assert claims(changed(factor=factor))[key].answer.verdict == verdict
+
+
+def test_communication_is_far_longer_from_twice_the_computation_on():
+    """The phases, not the calls, decide it."""
+    for share, verdict in ((1.0, "confirmed"), (0.25, "weaker"), (0.1, "refuted")):
+        study = changed(drop=on_card)
+        samples = study.tables[query.RANKS]["samples"]
+        samples.loc[samples["phase"] == "scatter", "seconds"] *= share
+        assert claims(study)["communication"].answer.verdict == verdict
+
+
+def test_ranks_of_one_node_say_nothing_of_several():
+    study = changed(drop=on_card)
+    samples = study.tables[query.RANKS]["samples"]
+    study.tables[query.RANKS]["samples"] = samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2))
+    assert claims(study)["nodes"].answer.verdict == "confirmed"
+
+
+def test_the_configuration_measures_what_the_chapter_asks_for():
+    names = [name for name in planned() if name.startswith("gemv_")]
+    chosen = [(name, case, 1e-3 / case.cores) for name in names for case in planned()[name]]
+    every = made_up_gemv.study(chosen=chosen)
+    untested = {key for key, one in claims(every).items() if one.answer.found is None}
+    assert untested <= {"nodes", "memory"}  # of as many threads no ceiling is made up
+
+
+def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
+    machine = query.chosen(found).host
+    rows = rungs.changed("ship", machine.ranks)
+    assert list(query.parts(rows, machine.phases)) == list(query.PHASES)
+    assert sum(query.parts(rows, machine.phases).values()) == pytest.approx(query.middle(rows), rel=0.01)
+    doubled = machine.phases.assign(seconds=2 * machine.phases["seconds"])
+    assert query.parts(rows, doubled) == {}
+    assert query.together(rows, doubled) == pytest.approx(2, rel=0.01)
+    resident = rungs.changed("resident", machine.ranks)
+    assert "scatter" not in query.parts(resident, machine.phases)
+    overlapping = query.communication(rungs.changed("nccl-ship", machine.cards, chunks=4), machine.phases)
+    assert overlapping is None
+
+
+def test_phases_beyond_the_call_are_not_drawn():
+    shown = tables("gemv_phases")
+    sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
+    assert len(sent) == 2
+    assert all(axes.patches for axes in sent)
+    for name in (query.RANKS, query.CARDS, query.LARGE):
+        samples = shown[name]["samples"].copy()
+        samples.loc[samples["phase"] != "total", "seconds"] *= 3
+        shown[name]["samples"] = samples
+    figure = draw("gemv_phases", shown)
+    assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
+    assert "whole call" in words(figure)
+
+
+def pays(found, other, factor=1.0):
+    """After how many products ranks pay against another line, of calls that take so many times as long."""
+    machine = query.chosen(found).host
+    rows, against = rungs.changed("resident", machine.ranks), other(machine.ranks)
+    return break_even.after(rows.assign(seconds=rows["seconds"] * factor), machine.phases, against)
+
+
+def test_the_sending_pays_once_the_products_have_saved_as_much(found):
+    """It takes one and a half times a product on one rank, of which each on four saves three quarters."""
+
+    def one(frame):
+        return rungs.changed("resident", frame, ranks=1)
+
+    due = pays(found, one)
+    assert due.value == pytest.approx(2, rel=0.01)
+    assert 1.9 < due.low <= due.value <= due.high < 2.1
+    assert pays(found, one, 4.5).value == math.inf
+    assert break_even.prose(pays(found, one, 4.5), "one rank") == "never pays against one rank"
+    assert pays(found, lambda frame: rungs.changed("openmp", frame)).value is None  # as fast as four ranks
+    assert pays(found, lambda frame: queries.NO_ROWS) is None
+    machine = query.chosen(found).host
+    phases = machine.phases.assign(seconds=1e-9)
+    assert break_even.after(rungs.changed("resident", machine.ranks), phases, one(machine.ranks)).value == 0
+
+
+def test_tunings_of_lines_are_fixed_beforehand(found):
+    machine = query.chosen(found).cards
+    assert set(rungs.changed("nccl", machine.large)["chunks"]) == {1}
+    assert set(rungs.changed("graph", machine.large)["graph"]) == {"on"}
+    assert "on" not in set(rungs.changed("nccl", machine.large)["graph"])
+    labels = [line.label(rows) for line, rows in measured([one.line for one in rungs.LINES.values()], machine.ladder)]
+    assert labels[0] == "openmp, 1 thread"
+    assert {"openmp_bound, spread, 4 threads", "mpi, ship, 4 ranks", "mpi_openmp, resident, 2 × 8 threads"} < set(
+        labels
     )
-    scatter = (samples["phase"] == "scatter").to_numpy()
-    samples.loc[scatter, "seconds"] = sending * compute.to_numpy()[scatter]
-    samples.loc[samples["phase"].isin(["broadcast", "gather"]), "seconds"] = 1e-12
-    assert gemv_numbers.numbers(changed)["gemv/findings/communication/verdict"] == verdict
+    assert labels[-1] == "nccl_cublas, resident, graph, 4 cards"
 
 
-def test_the_rungs_on_a_gpu_are_told_by_matrix(values):
-    assert values["gemv/gpu/large/float64/matrix"] == r"$4096 \times 8192$"
-    assert values["gemv/gpu/long/float64/matrix"] == r"$10 \times 1000000$"
-    assert values["gemv/gpu/small/float32/matrix"] == r"$1000 \times 784$"
-    assert values["gemv/gpu/large/float64/cuda_warp/against/cublas"].startswith(r"is \num{1.1")
-    assert values["gemv/gpu/long/float64/cuda_naive/rate"].startswith(r"\qty{99.9}{\giga")
-    # In half the time on a block that only one of the two was tried with.
-    assert values["gemv/gpu/large/float64/cuda_shared/against/cuda_naive"].startswith(r"is \num{2.00} times as fast")
-    assert values["gemv/gpu/large/float64/cuda_shared/block"] == r"\num{128}"
-    two = without(lambda name, case: name == "gemv_gpu" and case.sizes["n"] == 10)
-    assert two["gemv/gpu/long/float64/matrix"] is None
+def test_the_tables_hold_every_rung_claim_and_case(found):
+    made = gemv_tables.tables(found)
+    assert made["ladder"].count(" \\\\\n") == 1 + len(rungs.LINES)
+    assert made["verdicts"].count(" \\\\\n") == 1 + len(claims(found))
+    assert made["break_even"].count(" \\\\\n") == 1 + 2
+    assert made["threads"].count(" \\\\\n") == 1 + 2 * len(made_up_gemv.ON_THREADS)
+    assert made["ranks"].count("mpi") == 2 * (2 * 3 + 2)
+    assert "1, graph" in made["cards"]
+    empty = gemv_tables.tables(Study({}, None))
+    assert all("no measurement" in text for name, text in empty.items() if name != "verdicts")
 
 
-def test_cards_are_held_against_the_best_of_several_ranks_on_the_same_matrix(values):
-    """Sending 4096 rows to two cards takes 4.4 ms by NCCL; the hybrid sends them in 44 ms and computes for 11 ms."""
-    assert values["gemv/cards/matrix"] == r"$4096 \times 8192$"
-    assert values["gemv/cards/ship/best/method"] == code("nccl_cublas")
-    assert values["gemv/cards/resident/best/method"] == code("nccl_cublas") + " as one CUDA graph"
-    assert values["gemv/cards/large/method"] == code("nccl_cublas") + " as one CUDA graph"
-    assert values["gemv/cards/ship/cores/place"] == r"\num{2} ranks of \num{2} threads"
-    assert values["gemv/cards/ship/best/against/cores"].startswith(r"is \num{12.4} times as fast")
-    assert values["gemv/cards/graph/against/eager"].startswith(r"is \num{1.25} times as fast as the same launched")
-    assert (values["gemv/cards/graph/matrix"], values["gemv/cards/graph/place"]) == (
-        values["gemv/cards/matrix"],
-        r"\num{2} GPUs",
-    )
-    assert "the fastest on one GPU" in values["gemv/cards/ship/best/against/one"]
-    assert values["gemv/cards/ship/nccl/against/mpi"].startswith(r"is \num{2.00} times as fast")
-    for key in (
-        "gemv/cards/resident/nccl/against/mpi",
-        "gemv/cards/large/nccl/against/mpi",
-    ):  # though a graph is faster
-        assert values[key].startswith("can't be told apart from")
-    # One card computes for 400 us and two for 200; to broadcast and to gather takes 10 us each.
-    assert values["gemv/cards/large/efficiency"] == rf"\qty{{{100 * 420 / 440:.1f}}}{{\percent}}"
-    # Without a graph those in pieces are the fastest, in which results travel beside the computation.
-    assert values["gemv/cards/large/eager/efficiency"] == rf"\qty{{{100 * 410 / 420:.1f}}}{{\percent}}"
-    assert values["gemv/cards/large/matrix"] == r"$8192 \times 8192$"
-    assert values["gemv/cards/large/against/one"].startswith(r"is \num{1.9")
-    one = without(lambda name, case: "cublas" in case.variant and case.ranks > 1)
-    assert one["gemv/cards/large/against/one"] is None or isinstance(one["gemv/cards/large/against/one"], Missing)
-    assert one["gemv/cards/large/efficiency"] is None
-    assert one["gemv/cards/ship/best/time"] is None
+def test_the_figures_name_variants_as_the_code_does():
+    shown = words(draw("gemv_waterfall", tables("gemv_waterfall")))
+    assert {"openmp, 1 thread", "cuda_warp, 1 card", "model", "memory of all cards"} <= set(shown)
+    shown = words(draw("gemv_scaling", tables("gemv_scaling")))
+    assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= set(shown)
 
 
-def test_another_machine_is_spoken_of_where_the_subject_has_not_measured(found):
-    subject = made_up.study("here", chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
-    both = made_up.both(found, subject).of("here")
-    values = gemv_numbers.numbers(both)
-    assert values["gemv/mpi/machine"] == code("here")
-    assert values["gemv/gpu/machine"] == code(made_up.MACHINE)
-
-
-def test_cards_are_held_against_threads_too_to_whom_nothing_is_sent():
-    threads = "gemv_mpi", Case("gemv", "openmp", made_up.gemv(4096), {"threads": 2}), 0.0011
-    values = gemv_numbers.numbers(made_up.study(chosen=[*EVERYTHING, threads]))
-    assert values["gemv/cards/shared/time"] == r"\qty{1.10}{\milli\second}"
-    assert values["gemv/cards/ship/best/against/shared"].startswith(r"takes \num{4.02} times as long as the fastest on")
-    assert "times as fast as the fastest on threads" in values["gemv/cards/resident/best/against/shared"]
-
-
-def test_of_other_machines_the_one_with_most_cases_is_spoken_of(found):
-    one = [case for case in EVERYTHING if case[0] == "gemv_cards"][:1]
-    both = made_up.both(made_up.study("a-first", chosen=one), found)
-    for subject, machine in (("nobody", made_up.MACHINE), ("a-first", "a-first")):
-        assert gemv_numbers.numbers(both.of(subject))["gemv/cards/machine"] == code(machine)
-
-
-def test_cards_with_ranks_on_cores_beside_them_are_spoken_of_before_more_cards(found):
-    fewer = made_up.study("fewer", chosen=[one for one in EVERYTHING if one[0] in ("gemv_cards", "gemv_mpi")][:-2])
-    more = made_up.study("more", chosen=[one for one in EVERYTHING if one[0] == "gemv_cards"])
-    both = made_up.both(fewer, more)
-    assert gemv_numbers.numbers(both.of("nobody"))["gemv/cards/machine"] == code("fewer")
-    assert gemv_numbers.numbers(both.of("more"))["gemv/cards/machine"] == code("more")
-
-
-def test_a_missing_phase_is_no_error(found):
-    changed = made_up.study(chosen=[one for one in EVERYTHING if one[0] == "gemv_mpi"])
-    samples = changed.tables["gemv_mpi"]["samples"]
-    changed.tables["gemv_mpi"]["samples"] = samples[~samples["phase"].isin(["scatter", "compute"])].drop(
-        columns="imbalance"
-    )
-    values = gemv_numbers.numbers(changed)
-    assert values["gemv/mpi/ship/computation"] is None
-    assert values["gemv/mpi/largest/one"] == "at a number of products that was not measured"
-    assert values["gemv/findings/communication/verdict"] == "not tested"
-    assert gemv_tables.tables(changed)["mpi"].count("--") > 16
-
-
-def test_the_tables_have_a_row_for_every_case_or_say_that_there_is_none(found):
-    tables = gemv_tables.tables(found)
-    counts = {"threads": 2 + 2 + 3, "mpi": 2 * 2 * 5, "gpu": 3 * 5, "cards": 3 * 2 * 2}
-    for name, count in counts.items():
-        lines = [line for line in tables[name].splitlines() if line.endswith(r"\\") and "texttt{" in line]
-        assert len(lines) == count, name
-    assert "1, graph" in tables["cards"]
-    for text in gemv_tables.tables(Study({}, None)).values():
-        assert text.startswith(r"\emph{There is no measurement")
-
-
-def test_several_cards_are_told_of_without_ranks_on_cores_too():
-    alone = without(lambda name, case: name == "gemv_mpi")
-    told = {key for key, value in alone.items() if value is not None and not isinstance(value, Missing)}
-    assert {"gemv/cards/ship/best/time", "gemv/cards/resident/best/place"} <= told
-    assert told.isdisjoint({"gemv/cards/ship/cores/time", "gemv/cards/resident/best/against/cores"})
+def test_figures_speak_of_the_chapters_machine_alone():
+    for name in ("gemv_waterfall", "gemv_scaling", "gemv_phases"):
+        shown = " ".join(words(draw(name, tables(name, MACHINES[:2]))))
+        assert MACHINES[0] in shown
+        assert MACHINES[1] not in shown

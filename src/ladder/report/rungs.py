@@ -6,7 +6,7 @@ from ladder.catalogue import workloads
 from ladder.report import study
 from ladder.report.figures import formats
 
-MOST = "most"  # of the threads that were measured
+MOST = "most"  # of the threads, or ranks, that were measured
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Line:
         """Its rows among those of several variants."""
         rows = study.where(frame, variant=self.variant)
         rows = study.where(rows, **{name: value for name, value in self.tuning.items() if value != MOST})
-        most = max(study.values(rows, "threads"), default=None)
-        return study.where(rows, threads=most) if MOST in self.tuning.values() else rows
+        for name in (name for name, value in self.tuning.items() if value == MOST):
+            rows = study.where(rows, **{name: max(study.values(rows, name), default=None)})
+        return rows
 
     def label(self, rows):
         """What the figure calls it."""

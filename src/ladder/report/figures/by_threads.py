@@ -1,4 +1,4 @@
-"""What the figures over the number of threads share: times, bandwidths, and speed-ups over a method's one thread."""
+"""What the figures over the number of threads share: times, and speed-ups over a method's one thread."""
 
 import pandas as pd
 from matplotlib.lines import Line2D
@@ -21,19 +21,6 @@ def times(tables, what, title, ylabel):
 def speedups(tables, what, title):
     """Speed-up over threads: a panel per machine and problem, a line per method, the ideal and the base's times."""
     return panels(tables, what, title, "speed-up", fill_speedups, [Line2D([], [], **IDEAL, label="ideal")])
-
-
-def bandwidths(tables, ceilings, label, what, title):
-    """Bytes over time by threads: a panel per machine and problem, a line per method and a wide one for the ceiling.
-
-    `ceilings` are {machine: {threads: B/s}}, `label` is what the legend calls them.
-    """
-
-    def fill(axes, summaries, row):
-        fill_bandwidths(axes, summaries, row, ceilings.get(row["machine"], {}))
-
-    line = Line2D([], [], **CEILING, label=label)
-    return panels(tables, what, title, "GB/s", fill, [line] if any(ceilings.values()) else [])
 
 
 def panels(tables, what, title, ylabel, fill, more):
@@ -77,15 +64,6 @@ def fill_times(axes, summaries, row):
     """Medians with intervals, a line per method."""
     scales.time_axis(axes.yaxis, scales.extent(summaries))
     marks.curves(axes, summaries, "at")
-
-
-def fill_bandwidths(axes, summaries, row, ceiling):
-    """GB/s from zero with intervals, a line per method; `ceiling` is {threads: B/s}."""
-    rates = medians.rates(summaries, row["bytes"] / 1e9)
-    ceiling = {threads: best / 1e9 for threads, best in ceiling.items() if threads in set(rates["threads"])}
-    axes.plot(list(ceiling), list(ceiling.values()), **CEILING)
-    marks.curves(axes, rates, "at")
-    axes.set_ylim(0, 1.05 * max([*ceiling.values(), scales.extent(rates, reach=1.3, pad=1)[1]]))
 
 
 def fill_speedups(axes, summaries, row):

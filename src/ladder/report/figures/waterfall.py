@@ -29,7 +29,8 @@ CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 class Rung:
     """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None.
 
-    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known.
+    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. One that `begins` something
+    else, such as a ladder on several cards, has no gain over the one above.
     """
 
     label: str
@@ -38,14 +39,15 @@ class Rung:
     predicted: float | None
     converged: bool
     is_peer: bool = False
+    begins: bool = False
     parts: dict = field(default_factory=dict)
 
 
-def figure(found, what, ceiling, colours=None):
+def figure(found, what, ceiling, colours=None, most=7):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
     `what` says whose time it is, in front of the problem, `ceiling` what the line is. With `colours`, {part: colour},
-    the shares of the parts of a rung's time are beside it.
+    the shares of the parts of a rung's time are beside it. An axis names at most so many times, 4 beside shares.
     """
     tall, legend = heights(found), 0.3 + (0.15 if colours else 0)
     drawn = layout.new(legend + sum(tall.values()))
@@ -53,7 +55,7 @@ def figure(found, what, ceiling, colours=None):
     bands = layout.bands(drawn, counts, beside=1, inches=tall, widths=WIDTHS if colours else None)
     for name, (problem, rungs, least) in found.items():
         axes, *beside = bands[name]
-        fill(axes, rungs, least, most=4 if beside else 7)
+        fill(axes, rungs, least, most=4 if beside else most)
         axes.set_xlabel(f"{what}, {problem}")
         for other in beside:
             fill_shares(other, axes, rungs, colours)
@@ -143,7 +145,7 @@ def write(axes, places, rungs):
     for at, rung in zip(places, rungs, strict=True):
         axes.annotate(formats.time(claims.middle(rung.processes)), (1, at), (3, 0), **right)
     for at, upper, lower in zip(places, rungs, rungs[1:], strict=False):
-        if not lower.is_peer:
+        if not (lower.is_peer or lower.begins):
             gain = claims.quotient(upper.processes, lower.processes)
             axes.annotate(ratios.plain(gain), (1, at + 0.5), (BESIDE, 0), **right)
 

@@ -1,95 +1,88 @@
-"""After how many products it has paid to send the matrix to ranks of MPI once: the time of each, its share included."""
+"""After how many products it has paid to send the matrix once: the point with its interval, by `crossings`."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from ladder.report.figures import layout, looks, marks, medians, scales
-from ladder.workloads.gemv.paper import distributed, problem
+from ladder.report import study
+from ladder.report.latex import digits
+from ladder.statistics import claims, crossings
+from ladder.workloads.gemv.paper import query, rungs
 
-TITLE = "After how many products ranks pay"
-CATEGORY = "GEMV"
-CAPTION = """\
-Mean time of a product by the number of products of the same matrix: on one rank of MPI, on threads that share memory
-(where these multiplied such a matrix), on several ranks to which the matrix is sent every time, and on several to
-which it is sent once, a share of which is added to each product. Each line is the fastest case of its kind. A
-vertical line marks the number of products from which ranks pay; where the times of a product can't be distinguished,
-there is none. Markers: medians of the product alone with 95 % intervals, hollow if not converged.
-"""
-EXPERIMENTS = ("gemv_mpi", "gemv_threads")
-HEIGHT = 2.2  # inches of a panel
-MOST = 1000  # products, at least
-KINDS = {
-    "one": looks.Look("one rank", looks.COLOURS["red"], "o"),
-    "shared": looks.Look("threads, shared memory", looks.COLOURS["green"], "s", (3, 1, 1, 1)),
-    "ship": looks.Look("ranks, sent every time", looks.COLOURS["orange"], "^", (5, 1.5)),
-    "resident": looks.Look("ranks, sent once", looks.COLOURS["blue"], "D"),
-}
-OTHERS = {"one": "one rank", "shared": "threads"}
+COUNTS = np.geomspace(1, 1e4, 41)  # of products, at which the two costs are compared
 
 
-def draw(tables):
-    """A panel per machine and matrix: seconds of one of k products over k, and from which k on ranks pay."""
-    frame = medians.samples(medians.joined(tables))
-    passes = medians.samples(tables["gemv_mpi"], total=False)
-    found = {}
-    for name, problems in medians.by_machine(frame, medians.machines(*tables.values())).items():
-        panels = [(row, distributed.contenders(rows)) for row, rows in problems]
-        found[name] = [(row, cases) for row, cases in panels if "resident" in cases]
-    found = {name: some for name, some in found.items() if some}
-    if not found:
-        return layout.empty("matrix-vector products on ranks")
-    counts = {name: len(some) for name, some in found.items()}
-    figure = layout.new(0.6 + HEIGHT * layout.rows_of_bands(counts))
-    bands = layout.bands(figure, counts)
-    for name, some in found.items():
-        for axes, (row, cases) in zip(bands[name], some, strict=True):
-            resident = cases["resident"].iloc[0]
-            own = passes[(passes["machine"] == name) & (passes["variant"] == resident["variant"])]
-            notes = fill(axes, cases, own[own["case"] == resident["case"]])
-            axes.set_title("\n".join([problem.title(row), *notes]))
-        bands[name][0].set_ylabel("time of a product")
-    every = [rows for some in found.values() for _, cases in some for rows in cases.values()]
-    names = {name for some in found.values() for _, cases in some for name in cases}
-    layout.legend(
-        figure,
-        [layout.entry(look) for name, look in KINDS.items() if name in names],
-        all(rows["converged"].all() for rows in every),
-    )
-    return figure
+class Found(NamedTuple):
+    """The number of products with the ends of its interval: `low` is 0, `high` infinite where none was found.
+
+    `value` is 0 where the first product pays, infinite where none does, None where the samples don't tell.
+    """
+
+    value: float | None
+    low: float = 0.0
+    high: float = math.inf
 
 
-def fill(axes, cases, phases):
-    """The lines of a matrix; the numbers of products after which ranks have paid, as text for the title."""
-    sending = sum(distributed.spent(phases, "resident")[1].values())
-    known = [name for name in OTHERS if name in cases]
-    paid = {name: distributed.break_even(cases["resident"], phases, cases[name]) for name in known}
-    last = max([MOST, *(10 * count for count in paid.values() if count and math.isfinite(count))])
-    products = np.geomspace(1, last, 200)
-    drawn, lines, ends = [], [], []
-    for name, rows in cases.items():
-        summary = medians.summaries(rows, ("case",))
-        added = sending if name == "resident" else 0.0
-        times = summary["median"].iloc[0] + added / products
-        lines.append(pd.DataFrame({"method": name, "products": products, "time": times}))
-        ends.append(summary.assign(method=name, products=last))
-        drawn += [summary, summary.assign(median=times[0], low=times[0], high=times[0])]
-    marks.lines(axes, pd.concat(lines), "products", "time", KINDS)
-    marks.points(axes, pd.concat(ends), "products", "median", kinds=KINDS)
-    scales.log_axis(axes.xaxis, (1, 1.5 * last), most=4)
-    scales.time_axis(axes.yaxis, scales.extent(pd.concat(drawn), reach=1.5))
-    for name, count in paid.items():
-        if count and math.isfinite(count):
-            height = cases[name]["seconds"].median()
-            axes.plot([count] * 2, [axes.get_ylim()[0], height], color=KINDS[name].colour, linewidth=0.8)
-    axes.set_xlabel("products of one matrix")
-    axes.grid(axis="y")
-    return [f"pays over {OTHERS[name]}: {since(count)}" for name, count in paid.items()]
+def after(rows, phases, other):
+    """The number of products from which a matrix sent once is cheaper than another case's; None if not measured."""
+    points = [(count, ratio) for count in COUNTS if (ratio := costs(rows, phases, other, count))]
+    if not points:
+        return None
+    if found := crossings.crossing(points):
+        return Found(*found)
+    if points[0][1].high < 1:
+        return Found(0.0, 0.0, 0.0)
+    return Found(math.inf, math.inf) if points[-1][1].low > 1 else Found(None)
 
 
-def since(count):
-    """From which product on."""
-    if count is None:
-        return "can't tell"
-    return f"from {count:,} on" if math.isfinite(count) else "never"
+def costs(rows, phases, other, count):
+    """The time of so many products with the sending before them, over that of another case; or None."""
+    sent = query.sending(rows, phases) if len(rows) else study.NO_ROWS
+    if sent.empty or other.empty:
+        return None
+    once = sent.groupby("process")["seconds"].median()
+    whole = [
+        [one + once[process] / count for one in some["seconds"]]
+        for process, some in rows.groupby("process")
+        if process in once.index
+    ]
+    return claims.quotient(whole, study.processes(other)) if whole else None
+
+
+def text(found):
+    """A number of products with its interval, or in a word why there is none; None stays None."""
+    if found is None:
+        return None
+    if found.value is None:
+        return "not told"
+    if found.value in (0.0, math.inf):
+        return "never" if found.value else "at once"
+    low, high = (digits(end, 2) if 0 < end < math.inf else None for end in found[1:])
+    if high is None:
+        return f"\\num{{{digits(found.value, 2)}}} [{low or 1}, --]"
+    return f"\\num{{{digits(found.value, 2)}}} [\\num{{{low or 1}}}, \\num{{{high}}}]"
+
+
+def prose(found, name):
+    """The same as what a sentence says of the sending; None stays None."""
+    if found is None:
+        return None
+    if found.value is None:
+        return f"isn't shown to pay against {name}"
+    if found.value == math.inf:
+        return f"never pays against {name}"
+    return f"pays against {name} " + ("with the first product" if not found.value else f"after {text(found)} products")
+
+
+def contests(machines, sizes):
+    """Who keeps a matrix of these sizes, the phases, whose time it is held against, and its name, {key: all four}."""
+    host, cards = machines.host, machines.cards
+    ranks, on_cards = host.calls(query.RANKS, **sizes), cards.calls(query.CARDS, **sizes)
+    resident, graph = rungs.changed("resident", ranks), rungs.changed("graph", on_cards)
+    threads = rungs.changed("openmp", ranks)
+    return {
+        "ranks/one": (resident, host.phases, rungs.changed("resident", ranks, ranks=1), "one rank"),
+        "ranks/threads": (resident, host.phases, threads, "all threads"),
+        "cards/threads": (graph, cards.phases, threads, "all threads"),
+    }

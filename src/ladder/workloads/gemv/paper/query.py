@@ -1,106 +1,191 @@
-"""What the numbers and tables of matrix-vector products ask of a study: whose measurements, of which matrices."""
+"""What the chapter asks of a study: whose measurements, of which matrices, and the phases of a product."""
 
-import pandas as pd
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from ladder.report import collect, study
-from ladder.report.latex import code, percent, rate
-from ladder.report.phrases import counted, thread_count
+from ladder.statistics import claims
 
-MODES = ("ship", "resident")
+THREADS, RANKS, CARD, CARDS, LARGE = EXPERIMENTS = (
+    "gemv_threads",
+    "gemv_mpi",
+    "gemv_gpu",
+    "gemv_cards",
+    "gemv_cards_large",
+)
+# Of the claims: in float64, matrices far larger than any cache.
+DTYPE = "float64"
+SIZES = {
+    THREADS: {"n": 8192, "m": 16384},
+    RANKS: {"n": 32768, "m": 8192},
+    CARD: {"n": 16384, "m": 32768},
+    CARDS: {"n": 32768, "m": 8192},
+    LARGE: {"n": 65536, "m": 32768},
+}
+SMALL, LONG = {"n": 1000, "m": 784}, {"n": 100, "m": 1000000}  # further matrices of the experiment CARD
+GIGABYTE = 1e9
+ONCE = {"resident": "scatter"}  # the phase that is no part of a product in this mode
+PHASES = ("scatter", "broadcast", COMPUTE := "compute", "gather")
+NEAR = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
 
 
-def study_of(found, experiment, beside=None, **conditions):
-    """The study about its subject, or if it has no cases of an experiment, about the machine with most of them.
+@dataclass(frozen=True)
+class Machine:
+    """The study about one machine, with the frames that the chapter asks for, each made once."""
 
-    Machines with cases of the experiment `beside` come before those without.
+    found: study.Study
+
+    def calls(self, experiment, **sizes):
+        """The timed calls of an experiment on a matrix, that of the claims unless another is given."""
+        return self.found.samples(experiment, dtype=DTYPE, **(sizes or SIZES[experiment]))
+
+    @cached_property
+    def threads(self):
+        """On threads that share the memory."""
+        return self.calls(THREADS)
+
+    @cached_property
+    def ranks(self):
+        """On ranks of the host, and on threads with the same matrix."""
+        return self.calls(RANKS)
+
+    @cached_property
+    def card(self):
+        """On one card."""
+        return self.calls(CARD)
+
+    @cached_property
+    def cards(self):
+        """On ranks with a card each, the matrix of the ranks of the host."""
+        return self.calls(CARDS)
+
+    @cached_property
+    def large(self):
+        """On ranks with a card each that keep gigabytes of the matrix."""
+        return self.calls(LARGE)
+
+    @cached_property
+    def ladder(self):
+        """The calls of all rungs with the seconds of a gigabyte; what cards keep is of the largest matrix."""
+        parts = (self.threads, study.where(self.ranks, device="mpi"), self.card)
+        return of_a_gigabyte(collect.concatenated([*parts, study.where(self.cards, mode="ship"), self.large]))
+
+    @cached_property
+    def phases(self):
+        """The phases of products on ranks, of all matrices."""
+        rows = collect.concatenated([self.found.rows("samples", one, dtype=DTYPE) for one in (RANKS, CARDS, LARGE)])
+        return rows[rows["phase"] != "total"] if len(rows) else rows
+
+    @property
+    def most_cards(self):
+        """The most ranks that had a card each at the largest matrix; 0 without one."""
+        return max(study.values(self.large, "ranks"), default=0)
+
+
+class Chosen(NamedTuple):
+    """The machines of the chapter: its host, its card, its cards, and the one with most cards."""
+
+    host: Machine
+    card: Machine
+    cards: Machine
+    widest: Machine
+
+
+def chosen(found):
+    """One machine for host, card and cards if any has them at full size, host and card before cards.
+
+    What it lacks is of the first machine that has it. Toy sizes decide nothing: without full sizes it is about none.
     """
+    nobody = Machine(found.of(None))
+    there = [Machine(found.of(name)) for name in found.machines()]
+    having = [[one for one in there if is_there(one)] for is_there in (has_host, has_card, has_cards)]
+    names = [{one.found.subject for one in some} for some in having]
 
-    rank = {}
-    for name in (found.subject, *found.machines()):
-        machine = found.of(name)
-        if cases := study.count(machine.samples(experiment, **conditions)):
-            has_both = beside is not None and len(machine.samples(beside)) > 0
-            rank[name] = name == found.subject, has_both, cases
-    return found.of(max(rank, key=rank.get, default=None))
+    def rank(machine):
+        has = [machine.found.subject in some for some in names]
+        return all(has[:2]), not machine.found.subject.endswith(study.PUBLISHED), sum(has)
 
-
-def matrix(frame):
-    """The size of a matrix."""
-    return f"${frame['n'].iloc[0]} \\times {frame['m'].iloc[0]}$" if len(frame) else None
-
-
-def machine(found):
-    """Where a part was measured."""
-    return code(found.subject) if found.subject else None
+    best = max(there, key=rank, default=nobody)
+    parts = (
+        best if best.found.subject in own else next(iter(some), nobody) for some, own in zip(having, names, strict=True)
+    )
+    several = [one for one in there if one.most_cards > 1]
+    return Chosen(*parts, max(several, key=lambda one: one.most_cards, default=nobody))
 
 
-def throughput(rows):
-    """B/s of a case at its median time."""
-    return rows["bytes"].iloc[0] / rows["seconds"].median()
+def has_host(machine):
+    """Whether threads have multiplied the full matrix."""
+    return len(machine.threads) > 0
 
 
-def bandwidth(rows, ceiling):
-    """B/s at the median time, and its share of a ceiling."""
-    if rows.empty:
-        return {"rate": None, "share": None}
-    return {
-        "rate": rate(throughput(rows), "bandwidth"),
-        "share": percent(throughput(rows) / ceiling) if ceiling else None,
-    }
+def has_card(machine):
+    """Whether a card has, by its first rung and the best one, so that the ladder isn't a part of one."""
+    return {"cuda_naive", "cublas"} <= set(study.values(machine.card, "variant"))
 
 
-def sizes(found, *experiments):
-    """The timed calls of some experiments by matrix, the smallest first: a list of frames."""
-    frames = [frame for frame in map(found.samples, experiments) if len(frame)]
-    if not frames:
-        return []
-    every = collect.with_integers(pd.concat(frames))
-    columns = [name for name in ("n", "m", "dtype", "cache") if name in every]
-    parts = [rows for _, rows in every.groupby(columns, sort=False)]
-    return sorted(parts, key=lambda rows: rows["flops"].iloc[0])
+def has_cards(machine):
+    """Whether several cards have, to which the matrix was sent."""
+    return max(study.values(study.where(machine.cards, mode="ship"), "ranks"), default=0) > 1
 
 
-def phases(found, rows):
-    """The phases of a case."""
-    if rows.empty:
-        return rows
-    row = rows.iloc[0]
-    every = found.rows("samples", row["experiment"], variant=row["variant"], case=row["case"])
-    return every[every["phase"] != "total"]
+def of_a_gigabyte(rows):
+    """Timed calls with the seconds of a gigabyte of their matrix."""
+    return rows.assign(seconds=rows["seconds"] / rows["bytes"] * GIGABYTE) if len(rows) else rows
 
 
-def most_ranks(rows, **conditions):
-    """The rows of the case with most ranks among those of one variant and mode."""
-    rows = study.where(rows, **conditions)
-    return study.where(rows, ranks=rows["ranks"].max()) if len(rows) else rows
+def middle(rows):
+    """Seconds of a case, the median over processes of the processes' medians; None without one."""
+    return claims.middle(study.processes(rows)) if len(rows) else None
 
 
-def nodes(rows):
-    """The nodes among which ranks were spread, where these were several."""
-    known = rows["nodes"].dropna() if "nodes" in rows else ()
-    most = max(known, default=1)
-    return counted(most, "node") if most > 1 else None
+def own_phases(rows, phases):
+    """The phases of the case of some rows."""
+    if rows.empty or phases.empty:
+        return study.NO_ROWS
+    return study.where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
 
 
-def setting(rows):
-    """Where a case runs: the number of ranks, and of the threads in each; or None."""
-    if rows.empty:
+def sending(rows, phases):
+    """The phase in which a matrix that stays was sent, before the first product."""
+    own = own_phases(rows, phases)
+    return study.where(own, phase=ONCE.get(rows["mode"].iloc[0])) if len(own) else own
+
+
+def of_products(rows, phases):
+    """The phases of every product of a case."""
+    own = own_phases(rows, phases)
+    return own[own["phase"] != ONCE.get(rows["mode"].iloc[0])] if len(own) else own
+
+
+def times(rows, phases):
+    """Seconds of every phase of a case's product, {phase: seconds}, in the order of the phases."""
+    own = of_products(rows, phases)
+    return {name: middle(study.where(own, phase=name)) for name in own["phase"].unique()} if len(own) else {}
+
+
+def together(rows, phases):
+    """What all phases of a case's product take, over the call; None without phases."""
+    found = times(rows, phases)
+    return sum(found.values()) / middle(rows) if found else None
+
+
+def parts(rows, phases):
+    """Seconds of every phase where they add up to the call; {} where they don't: then they are no parts of it."""
+    share = together(rows, phases)
+    return times(rows, phases) if share and 1 / NEAR < share < NEAR else {}
+
+
+def communication(rows, phases):
+    """The seconds of all phases but the computation in every pass, by process, and those of the computation.
+
+    Two lists of lists, or None where one of them wasn't timed or both went on at once.
+    """
+    own = of_products(rows, phases)
+    if own.empty or own["phase"].str.contains(" and ").any():
         return None
-    row = rows.iloc[0]
-    if row["device"] == "mpi_cuda":
-        return counted(row["ranks"], "GPU")
-    words = counted(row["ranks"], "rank")
-    return f"{words} of {thread_count(row['threads'])}" if row["variant"] == "mpi_openmp" else words
-
-
-def method(rows):
-    """A case's variant, and whether its steps are launched as one; or None."""
-    if rows.empty:
+    is_computed = own["phase"] == COMPUTE
+    summed = [part.groupby(["process", "sample"])["seconds"].sum() for part in (own[~is_computed], own[is_computed])]
+    if any(one.empty for one in summed):
         return None
-    row = rows.iloc[0]
-    return code(row["variant"]) + (" as one CUDA graph" if row.get("graph") == "on" else "")
-
-
-def eager(rows):
-    """The cases whose steps the host launches one by one."""
-    return rows[rows["graph"] != "on"] if "graph" in rows else rows
+    return [[list(some) for _, some in one.groupby("process")] for one in summed]

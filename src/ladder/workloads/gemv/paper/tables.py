@@ -1,136 +1,162 @@
-"""The tables of products of a matrix and a vector, of the machines that the chapter's numbers speak of."""
+"""The tables of the chapter: the ladder and the verdicts; behind it break-even points, and every case."""
 
-from ladder.report import latex, roofs, study
-from ladder.report.cells import NONE, median, rate, speedup
+import pandas as pd
+
+from ladder.report import ladder_table, latex, study, verdict_table
+from ladder.report.cells import NONE
 from ladder.report.latex import code, digits, percent, seconds
-from ladder.workloads.gemv.paper import distributed
-from ladder.workloads.gemv.paper.numbers_gpu import RUNGS
-from ladder.workloads.gemv.paper.numbers_threads import METHODS, by_method, reading
-from ladder.workloads.gemv.paper.query import MODES, nodes, phases, sizes, study_of, throughput
-
-CARDS = ("mpi_cublas", "nccl_cublas")
-PHASES = ("scatter", "broadcast", "compute", "gather")
-NAMES = {name: ", ".join(chosen.values()) for name, chosen in METHODS.items()}
-GIGA = 1e9
+from ladder.workloads.gemv.paper import break_even, model, query, rungs, verdicts
 
 
 def tables(found):
     """Every table's LaTeX by its name."""
+    machines = query.chosen(found)
     return {
-        "threads": threads(study_of(found, "gemv_threads")),
-        "mpi": mpi(study_of(found, "gemv_mpi")),
-        "gpu": gpu(study_of(found, "gemv_gpu")),
-        "cards": cards(study_of(found, "gemv_cards", beside="gemv_mpi")),
+        "ladder": ladder(machines),
+        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
+        "break_even": points(machines),
+        "threads": threads(machines.host),
+        "ranks": ranks(machines.host),
+        "card": card(machines.card),
+        "cards": cards(machines),
     }
 
 
-def bandwidth(rows, ceiling):
-    """GB/s at the median time and their share of a ceiling in B/s."""
+def ladder(machines):
+    """Every line with its idea, and the time of a gigabyte."""
+    shown = []
+    for key, (line, idea, relieves) in rungs.LINES.items():
+        rows, found = rungs.rows(key, machines), rungs.of(key, machines).found
+        predicted = model.seconds(rows.iloc[0], model.of_study(found), query.GIGABYTE) if len(rows) else None
+        name = ", ".join([code(line.variant), *map(code, line.told), *words_of_place(rows)])
+        shown.append(ladder_table.Rung(name, idea, relieves, predicted, rows))
+    return ladder_table.table(shown, "Gigabyte")
+
+
+def words_of_place(rows):
+    """Where a case runs, as text of a table; none of none."""
+    return [rungs.place(rows.iloc[0]).replace("×", r"$\times$")] if len(rows) else []
+
+
+def timed(rows):
+    """The time of a case."""
+    return seconds(query.middle(rows)) if len(rows) else NONE
+
+
+def rated(rows, rates):
+    """GB/s of a case, and its share of the bandwidth."""
     if rows.empty:
         return [NONE, NONE]
-    return [rate(throughput(rows), GIGA), percent(throughput(rows) / ceiling) if ceiling else NONE]
+    reached, first = rows["bytes"].iloc[0] / query.middle(rows), rows.iloc[0]
+    most = model.bandwidth(first, rates)
+    return [digits(reached / 1e9), percent(reached / most) if most else NONE]
 
 
-def threads(found):
-    """The product by threads: per method on one thread and on the best number of them, and the gain."""
-    frame = study.one_size(found.samples("gemv_threads"))
+def cases(rows):
+    """The rows of every case, in the order of their threads and ranks."""
+    by = [name for name in ("variant", "mode", "ranks", "threads", "case") if name in rows]
+    return [some for _, some in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
+
+
+def name_of(rows):
+    """A case's variant with the tunings that tell it apart."""
+    first = rows.iloc[0]
+    words = [first[name] for name in rungs.TOLD[:2] if isinstance(first.get(name), str)]
+    return ", ".join([code(first["variant"]), *map(code, words)])
+
+
+def threads(host):
+    """Every case on threads: its time and rate."""
+    rates = model.of_study(host.found)
+    rows = [
+        [name_of(one), f"{one['threads'].iloc[0]:.0f}", timed(one), *rated(one, rates)] for one in cases(host.threads)
+    ]
+    return latex.table("lrrrr", ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"], rows)
+
+
+def matrices(machine, *experiments):
+    """The matrices of some experiments on a machine, the smallest first: (n, m)."""
+    frames = [machine.found.samples(one, dtype=query.DTYPE) for one in experiments]
+    found = {pair for rows in frames if len(rows) for pair in zip(rows["n"], rows["m"], strict=True)}
+    return sorted(found, key=lambda pair: pair[0] * pair[1])
+
+
+def ranks(host):
+    """Every case on ranks of the host, by matrix: its time, its phases, and how uneven the computation is."""
     rows = []
-    for name, counts in by_method(frame).items():
-        if counts:
-            one, best = counts.get(1, study.NO_ROWS), study.best_of(counts)
-            cells = [median(one), *bandwidth(one, reading(found, one)), str(best["threads"].iloc[0])]
-            cells += [median(best), *bandwidth(best, reading(found, best)), speedup(one, best)]
-            rows.append([code(NAMES[name]), *cells])
-    heads = r"& \multicolumn{3}{c}{1 thread} & \multicolumn{4}{c}{best} & \\"
-    heads += r"\cmidrule(lr){2-4}\cmidrule(lr){5-8}" + "\nVariant"
-    head = [heads, "time", "GB/s", "of reading", "threads", "time", "GB/s", "of reading", "speed-up"]
-    return latex.table("lrrrrrrrr", head, rows)
-
-
-def mpi(found):
-    """Every case on ranks, by matrix: its time, phases, speed-up over one rank, and the imbalance of computation."""
-    rows = []
-    for here in sizes(found, "gemv_mpi"):
-        here = study.where(here, device="mpi")
-        rows += [None] if rows and len(here) else []
-        for mode in MODES:
-            one = study.where(here, variant="mpi", mode=mode, ranks=1)
-            for variant in ("mpi", "mpi_openmp"):
-                cases = study.where(here, variant=variant, mode=mode)
-                for _, case in cases.groupby([name for name in ("ranks", "threads") if name in cases], dropna=False):
-                    rows.append([*naming(case), *of_ranks(found, case), speedup(one, case)])
-    head = ["$n$", "$m$", "Matrix", "Variant", "Ranks", "Time"]
-    return latex.long_table("rrllrrrrrrrr", [*head, *PHASES, "imbalance", "speed-up"], rows)
-
-
-def naming(case):
-    """A case's matrix, mode and variant, and its ranks, times the threads in each, and their nodes if not one."""
-    row = case.iloc[0]
-    ranks = f"${row['ranks']} \\times {row['threads']}$" if row["variant"] == "mpi_openmp" else str(row["ranks"])
-    ranks += f" on {spread}" if (spread := nodes(case)) else ""
-    return [str(row["n"]), str(row["m"]), code(row["mode"]), code(row["variant"]), ranks]
-
-
-def of_ranks(found, case):
-    """A case's median time and phases, and the median of the imbalance of its computation."""
-    own = phases(found, case)
-    cells = [median(case), *(median(study.where(own, phase=phase)) for phase in PHASES)]
-    uneven = study.where(own, phase="compute")
-    return [*cells, digits(uneven["imbalance"].median()) if "imbalance" in uneven and len(uneven) else NONE]
-
-
-def gpu(found):
-    """Each rung with its fastest tuning on every matrix, in both dtypes: time, GB/s, and its share of reading."""
-    ceiling, rows = roofs.card_bandwidth(found), []
-    matrices = {}
-    for here in sizes(found, "gemv_gpu"):
-        matrices.setdefault((here["n"].iloc[0], here["m"].iloc[0]), []).append(here)
-    for (n, m), frames in reversed(matrices.items()):
+    for n, m in matrices(host, query.RANKS):
         rows += [None] if rows else []
-        for name in RUNGS:
-            cells = []
-            for dtype in ("float64", "float32"):
-                typed = next((one for one in frames if one["dtype"].iloc[0] == dtype), study.NO_ROWS)
-                case = study.fastest(study.where(typed, variant=name))
-                cells += [median(case), *bandwidth(case, ceiling)]
-            rows.append([str(n), str(m), code(name), *cells])
-    heads = r"&&& \multicolumn{3}{c}{float64} & \multicolumn{3}{c}{float32} \\"
-    heads += r"\cmidrule(lr){4-6}\cmidrule(l){7-9}" + "\n$n$"
-    return latex.table("rrlrrrrrr", [heads, "$m$", "Variant", *["time", "GB/s", "of reading"] * 2], rows)
+        for one in cases(study.where(host.calls(query.RANKS, n=n, m=m), device="mpi")):
+            rows.append([str(n), code(one["mode"].iloc[0]), code(one["variant"].iloc[0]), *phased(one, host)])
+    head = ["$n$", "Mode", "Variant", "Where", "Time", *query.PHASES, "sum", "imbalance"]
+    return latex.long_table("rllrrrrrrrr", head, rows)
 
 
-def cards(found):
-    """Products on several GPUs by matrix and number of them, in the fastest number of pieces: time and its parts."""
-    rows, ruled = [], None
-    for here in sizes(found, "gemv_cards", "gemv_cards_large"):
-        here = study.where(here, device="mpi_cuda")
-        for name in CARDS:
-            for count in study.values(study.where(here, variant=name), "ranks"):
-                cells = []
-                for mode in MODES:
-                    case = study.fastest(study.where(here, variant=name, ranks=count, mode=mode))
-                    parts = (spent(found, case, mode, kind) for kind in distributed.KINDS)
-                    cells += [median(case), *parts, pieces(case)]
-                row = here.iloc[0]
-                rows += [None] if ruled not in (None, (row["n"], row["m"])) else []
-                ruled = row["n"], row["m"]
-                rows.append([str(row["n"]), str(row["m"]), code(name), str(count), *cells])
-    heads = r"&&&& \multicolumn{5}{c}{sent every time} & \multicolumn{5}{c}{resident} \\"
-    heads += r"\cmidrule(lr){5-9}\cmidrule(l){10-14}" + "\n$n$"
-    head = [heads, "$m$", "Variant", "GPUs", *["time", "computing", "sending", "both", "pieces"] * 2]
-    return latex.table("rrlrrrrrrrrrrr", head, rows)
+def phased(rows, machine):
+    """Where a case runs, its time and phases, their sum over the time, and the imbalance of its computation."""
+    own = query.own_phases(rows, machine.phases)
+    parts = [study.where(own, phase=name) for name in query.PHASES]
+    uneven = parts[query.PHASES.index(query.COMPUTE)]
+    imbalance = digits(uneven["imbalance"].median()) if "imbalance" in uneven and len(uneven) else NONE
+    together = query.together(rows, machine.phases)
+    return [
+        *words_of_place(rows),
+        timed(rows),
+        *map(timed, parts),
+        digits(together, 2) if together else NONE,
+        imbalance,
+    ]
 
 
-def pieces(case):
-    """In how many pieces a rank's rows are, and whether the product is one CUDA graph."""
-    if case.empty:
-        return NONE
-    row = case.iloc[0]
-    return f"{row['chunks']}, graph" if row.get("graph") == "on" else str(row["chunks"])
+def card(machine):
+    """Every case on one card, by matrix and type."""
+    rates, rows = model.of_study(machine.found), []
+    for n, m in reversed(matrices(machine, query.CARD)):
+        rows += [None] if rows else []
+        typed = [machine.found.samples(query.CARD, n=n, m=m, dtype=dtype) for dtype in (query.DTYPE, "float32")]
+        for one in cases(typed[0]):
+            same = study.where(typed[1], variant=one["variant"].iloc[0])
+            for tuning in ("block", "tile"):
+                if tuning in one and one[tuning].notna().all():
+                    same = study.where(same, **{tuning: one[tuning].iloc[0]})
+            block = one["block"].iloc[0] if "block" in one else None
+            name = code(one["variant"].iloc[0]) + ("" if pd.isna(block) else f", {block:.0f}")
+            rows.append(
+                [
+                    f"${n} \\times {m}$",
+                    name,
+                    *(cell for each in (one, same) for cell in (timed(each), *rated(each, rates))),
+                ]
+            )
+    heads = r"&& \multicolumn{3}{c}{float64} & \multicolumn{3}{c}{float32} \\"
+    heads += r"\cmidrule(lr){3-5}\cmidrule(l){6-8}" + "\nMatrix"
+    return latex.table("rlrrrrrr", [heads, "Variant, block", *["time", "GB/s", "share"] * 2], rows)
 
 
-def spent(found, case, mode, kind):
-    """The median time of one kind of phase."""
-    own = phases(found, case)
-    kinds = distributed.by_kind(own, mode) if len(own) else {}
-    return seconds(kinds[kind]) if kind in kinds else NONE
+def cards(machines):
+    """Every case on cards, of the chapter's machine and of the one with most of them."""
+    rows = []
+    for machine in {one.found.subject: one for one in (machines.cards, machines.widest)}.values():
+        for n, m in matrices(machine, query.CARDS, query.LARGE):
+            rows += [None] if rows else []
+            frames = [machine.calls(name, n=n, m=m) for name in (query.CARDS, query.LARGE)]
+            for one in (case for frame in frames for case in cases(frame)):
+                first = one.iloc[0]
+                pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
+                name = [str(n), code(first["mode"]), code(first["variant"]), pieces, f"{first['ranks']:.0f}"]
+                rows.append([*name, *phased(one, machine)[1:-1]])
+    head = ["$n$", "Mode", "Variant", "Pieces", "Cards", "Time", *query.PHASES, "sum"]
+    return latex.long_table("rllrrrrrrrr", head, rows)
+
+
+def points(machines):
+    """After how many products the sending has paid, by matrix."""
+    rows = []
+    for n, m in matrices(machines.host, query.RANKS):
+        found = break_even.contests(machines, {"n": n, "m": m}).values()
+        cells = [
+            break_even.text(break_even.after(rows_of, phases, other)) or NONE for rows_of, phases, other, _ in found
+        ]
+        rows.append([f"${n} \\times {m}$", *cells])
+    head = ["Matrix", "ranks, one rank", "ranks, all threads", "cards, all threads"]
+    return latex.table("rrrr", head, rows)

@@ -1,0 +1,126 @@
+"""How products scale: rates by the cores of a host, and by cards that keep their rows."""
+
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from ladder.report.figures import by_threads, ends, formats, layout, looks, marks, medians, peaks, scales
+from ladder.report.study import Study
+from ladder.statistics import claims
+from ladder.workloads.gemv.paper import model, query, rungs
+
+TITLE = "Matrix-vector products by threads, ranks and cards"
+CATEGORY = "GEMV"
+CAPTION = """\
+Rates of products. Left by the cores of the host: threads that share a matrix, and ranks, to which it is sent with every
+product or once before. Right by the cards of the machine with most of them, which keep their rows. The wide line is the
+bandwidth of as many threads or cards. Medians with 95 % intervals, hollow if not converged.
+"""
+EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
+USES_CEILINGS = True
+HEIGHT = 2.3  # inches of a panel
+PANEL = 1.6  # and of what is drawn in it
+# Lines by the key of the rung whose tuning they have, but for the number of threads or ranks.
+HOST = {
+    "openmp": looks.Look("openmp", looks.COLOURS["red"], "o"),
+    "spread": looks.Look("openmp_bound, spread", looks.COLOURS["orange"], "o"),
+    "blas": looks.Look("blas", looks.COLOURS["blue"], "o"),
+}
+RANKS = {
+    "ship": looks.Look("mpi, ship", looks.COLOURS["pink"], "o", (4, 1.5)),
+    "resident": looks.Look("mpi, resident", looks.COLOURS["pink"], "o"),
+    "hybrid": looks.Look("mpi_openmp, resident", looks.COLOURS["sky"], "o"),
+}
+CARDS = {
+    "graph": looks.Look("nccl_cublas, graph", looks.COLOURS["indigo"], "o"),
+    "nccl": looks.Look("nccl_cublas", looks.COLOURS["indigo"], "o", (4, 1.5)),
+    "mpi": looks.Look("mpi_cublas", looks.COLOURS["sky"], "o", (4, 1.5)),
+}
+
+
+def draw(tables, ceilings):
+    """A panel of the host and one of the cards."""
+    machines = query.chosen(Study(tables, None))
+    host, widest = machines.host, machines.widest
+    panels = (
+        (
+            host,
+            {**along(host.threads, HOST), **along(host.ranks, RANKS)},
+            HOST | RANKS,
+            "cores",
+            memory(host, ceilings),
+        ),
+        (widest, along(widest.large, CARDS), CARDS, "cards", memory_of_cards(widest, ceilings)),
+    )
+    panels = [one for one in panels if one[1]]
+    if not panels:
+        return layout.empty("matrix-vector products on threads, ranks and cards")
+    figure = layout.new(HEIGHT + 0.55)
+    every = []
+    for part, (machine, lines, kinds, what, ceiling) in zip(
+        figure.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True
+    ):
+        layout.headline(part, machine.found.subject)
+        every.append(fill(part.subplots(), lines, kinds, what, ceiling))
+    entries = [Line2D([], [], **by_threads.CEILING, label="bandwidth")]
+    layout.legend(figure, entries, all(every))
+    return figure
+
+
+def along(frame, kinds):
+    """{key: rows of a line on every number of threads or ranks} of those that were measured."""
+    found = {}
+    for key in kinds:
+        line = rungs.LINES[key].line
+        free = [name for name, value in line.tuning.items() if value == rungs.MOST]
+        counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if set(free) <= set(frame.columns) else ()
+        parts = [rungs.changed(key, frame, **dict(zip(free, count, strict=True))) for count in counts]
+        if rows := [one for one in parts if len(one)]:
+            found[key] = pd.concat(rows)
+    return found
+
+
+def summaries(rows, key):
+    """A summary for each number of cores or cards in GB/s; the median is that of the tables."""
+    rows = rows.assign(method=key, at=[on_cores(row) for row in rows.to_dict("records")])
+    found = medians.summaries(rows, ("method", "at"))
+    found["median"] = found["processes"].map(claims.middle)
+    found["low"], found["high"] = found[["low", "median"]].min(axis=1), found[["high", "median"]].max(axis=1)
+    return medians.rates(found, rows["bytes"].iloc[0] / 1e9)
+
+
+def on_cores(row):
+    """The cards of a case, or its cores."""
+    return int(row["ranks"]) if row["device"] == "mpi_cuda" else model.cores(row)
+
+
+def memory(machine, ceilings):
+    """The bandwidth of the host in GB/s, {threads: rate}."""
+    rates = model.of_ceilings(ceilings.get(machine.found.subject, peaks.NONE), machine.found)
+    return {count: rate / 1e9 for count, rate in rates.memory.items()}
+
+
+def memory_of_cards(machine, ceilings):
+    """That of one card and of the most."""
+    rates = model.of_ceilings(ceilings.get(machine.found.subject, peaks.NONE), machine.found)
+    return {count: count * rates.card / 1e9 for count in (1, machine.most_cards)} if rates.card else {}
+
+
+def fill(axes, lines, kinds, what, ceiling):
+    """Rates by cores or cards, lines named where they end; whether all cases have converged."""
+    found = pd.concat([summaries(rows, key) for key, rows in lines.items()])
+    counts = sorted(set(found["at"]))
+    ceiling = {count: rate for count, rate in ceiling.items() if count in counts}
+    axes.plot(list(ceiling), list(ceiling.values()), **by_threads.CEILING, zorder=1)
+    marks.lines(axes, found, "at", "median", kinds)
+    marks.points(axes, found, "at", "median", kinds=kinds, size=9)
+    scales.thread_axis(axes.xaxis, counts)
+    low, high = scales.extent(found, reach=1.3)
+    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, most=6)
+    last = found.sort_values("at").groupby("method").tail(1)
+    ends.label(
+        axes, [(row.median, kinds[row.method].label, kinds[row.method].colour) for row in last.itertuples()], PANEL
+    )
+    axes.set_title("GB/s")
+    axes.set_xlabel(what)
+    axes.grid(axis="y")
+    return bool(found["converged"].all())
