@@ -1,6 +1,6 @@
-"""The paper's chapter on products of two matrices."""
+"""What the supplement has of products of two matrices, on which the chapter of the training stands."""
 
-ORDER = 10
+ORDER = 21
 TITLE = "Matrix products"
 TABLES = ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 LOOKS = {

@@ -93,8 +93,9 @@ def gpu(found):
             here = study.where(typed, **one)
             if len(here):
                 times = [time(study.where(here, graph=graph)) for graph in ("off", "on")]
-                rows.append([code(one.get("product", one["variant"])), code(here["precision"].iloc[0]), *times])
-    return latex.table("llrr", ["Product", "Precision", "launched one by one", "as a graph"], rows)
+                name, precision = code(one.get("product", one["variant"])), here["precision"].iloc[0]
+                rows.append([f"{name}, TF32" if precision == "tf32" else name, code(dtype), *times])
+    return latex.table("llrr", ["Product", "Type", "launched one by one", "as a graph"], rows)
 
 
 def compared(found):
