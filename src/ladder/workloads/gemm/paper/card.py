@@ -6,7 +6,7 @@ ON_HOST = ("gemm_square", "gemm_threads")
 
 
 def on_card(found):
-    """The study about the first machine that has measured products on a card, in float64 if any has; else about none."""
+    """The study about the first machine with products on a card, in float64 if any has; else about none."""
     double = found.first_with(SQUARE["float64"])
     return double if double.subject else found.first_with(*SQUARE.values())
 

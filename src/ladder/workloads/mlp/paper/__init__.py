@@ -6,7 +6,7 @@ TABLES = ("ladder", "verdicts", "peers", "gpu", "compared")
 # A training is compared by whose products it takes.
 METHOD = ("product",)
 LOOKS = {
-    "numpy_loop": ("NumPy by hand", "pink", "P", ""),
-    "pytorch": ("PyTorch", "sky", "X", ""),
-    "pytorch_cuda": ("PyTorch on the GPU", "sky", "h", ""),
+    "numpy_loop": ("numpy_loop", "pink", "P", ""),
+    "pytorch": ("pytorch", "sky", "X", ""),
+    "pytorch_cuda": ("pytorch_cuda", "sky", "h", ""),
 }

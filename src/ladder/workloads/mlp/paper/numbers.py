@@ -10,6 +10,7 @@ from ladder.workloads.backprop.paper.model import LOADS, SECOND_CACHE
 from ladder.workloads.descent.paper.model import NODE
 from ladder.workloads.mlp.paper import model, query, rungs, verdicts
 
+ON_WIDE = ("blas", "openmp")
 ONE, GRAPH, ALONE = {"threads": 1}, {"graph": "on"}, {"graph": "off"}
 
 
@@ -179,10 +180,11 @@ def on_many_threads(found, host):
     few, most = counts[-2:] if len(counts) > 1 else (None, counts[-1])
     values = {"wide/machine": code(widest.found.subject) if most else None}
     values |= {f"wide/{key}": f"\\num{{{count}}}" if count else None for key, count in (("few", few), ("most", most))}
-    for name in ("blas", "openmp"):
-        rows = rungs.trained(widest.training, name)
-        ratio = ratios.of(*(study.where(rows, threads=count) for count in (few, most)))
-        values[f"wide/{name}"] = ratios.compared(ratio, f"on \\num{{{few}}}")
+    cases = {name: [rungs.trained(widest.training, name, threads=count) for count in (few, most)] for name in ON_WIDE}
+    for name, pair in cases.items():
+        times = dict(zip(("few", "most"), (timed(query.of_batches(rows)) for rows in pair), strict=True))
+        values |= {f"wide/{name}/{key}": time for key, time in times.items()}
+        values[f"wide/{name}/against"] = ratios.compared(ratios.of(*pair), f"on \\num{{{few}}}")
     return values
 
 
