@@ -70,21 +70,16 @@ def line_of(lines, variant):
 
 def by_threads(host):
     """How the training with the plain loops goes with threads."""
-
-    def over(few, many, product="openmp"):
-        return trained(host.training, *((product, {"threads": count}) for count in (few, many)))
-
     level, best, worse = earlier.LEVEL, earlier.BEST, earlier.WORSE
     told = (
         ("levels-off", f"Time levels off from {level} threads", (level, best), (1, 1)),
-        ("best", f"{best} threads beat {best // 2}", (best // 2, best), (1,)),
-        ("worse", f"{worse} threads are worse than {best}", (worse, best), (1,)),
+        ("worse", f"Best on {best} threads, worse on {worse}", (worse, best), (1,)),
     )
     for key, text, counts, claimed in told:
-        cause = said(f"{code('blas')} so", over(*counts, "blas"))
-        equal = then(1) if len(claimed) > 1 else ""
-        needs = f"{counts[0]} and {counts[1]} threads"
-        yield Claim(key, text, equal, needs, cause, decide(over(*counts), *claimed))
+        forms = [{"threads": count} for count in counts]
+        loops, blas = (trained(host.training, *((name, form) for form in forms)) for name in ("openmp", "blas"))
+        cause, needs = said(f"{code('blas')} so", blas), f"{counts[0]} and {counts[1]} threads"
+        yield Claim(key, text, then(1) if len(claimed) > 1 else "", needs, cause, decide(loops, *claimed))
 
 
 def blas_leads(host):
