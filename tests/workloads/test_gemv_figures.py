@@ -7,7 +7,7 @@ from drawings import MACHINES, ON_RANKS, THREADS, draw, tables, words
 
 def test_every_binding_of_threads_and_every_schedule_is_another_method():
     figure = draw("gemv_time", tables("gemv_time"))
-    methods = {"OpenMP loops", "OpenMP, bound spread", "OpenMP, bound close", "BLAS"}
+    methods = {"openmp", "OpenMP, bound spread", "OpenMP, bound close", "blas"}
     methods |= {f"C, {schedule} schedule" for schedule in ("static", "dynamic", "guided")}
     assert methods <= set(words(figure))
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == len(THREADS)]
