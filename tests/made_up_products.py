@@ -55,6 +55,9 @@ def on_card():
     for line in rungs.ON_CARD:
         case = Case("gemm", line.variant, product(query.SQUARE), line.tuning)
         yield query.SQUARE, case, 36e-3 / CARD[line.variant]
+    for rows, seconds in ((100, 1e-5), (60000, 6e-4)):
+        sizes = complete("gemm", query.SIZES[query.BY_ROWS] | {"m": rows, "dtype": "float64"})
+        yield query.BY_ROWS, Case("gemm", "cublas", sizes, {"math": "default"}), seconds
     single = product(query.SINGLE, "float32")
     for name, line, seconds in (
         ("cuda_mma", rungs.IN_TF32["cuda_mma"], 1e-3),

@@ -69,7 +69,6 @@ def of_the_product(whole, variant):
 
 def test_numbers_are_those_of_the_rule(whole):
     plain, tiled, in_c = (of_the_product(whole, name) for name in ("openmp", "tiled", "c_openmp"))
-    assert phrases.time_of(plain)["time"] == r"\qty{200}{\milli\second}"
     assert phrases.comparison(tiled, plain, "it").startswith(r"is \num{20.0} times as fast as it")
     assert phrases.comparison(plain, tiled, "it").startswith(r"takes \num{20.0} times as long as it")
     assert phrases.comparison(in_c, plain, "it").startswith("can't be told apart")
@@ -110,7 +109,6 @@ def test_a_case_of_one_process_gives_no_verdict(whole):
     told = phrases.comparison(tiled, plain, "it")
     assert told.startswith("takes ")
     assert told.endswith(" times as long as it (from too few processes to rule out chance)")
-    assert "inf" not in phrases.time_of(plain)["interval"]
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):

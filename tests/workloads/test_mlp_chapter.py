@@ -145,6 +145,11 @@ def test_launched_one_by_one_the_best_products_make_a_slower_training(values):
     assert values["mlp/training/cuda_mma/against/pytorch_cuda"].startswith(r"is \num{3.0}")
 
 
+def test_few_rows_of_a_product_are_told_beside_many(values):
+    assert values["mlp/card/rows/few"] == r"\qty{4.7}{\tera\flops}"
+    assert values["mlp/card/rows/many"] == r"\qty{47}{\tera\flops}"
+
+
 def test_tf32_is_named_and_compared_with_tf32(values):
     assert values["mlp/card/tf32/gain"] == r"\num{8.0}\,$\times$"
     assert (

@@ -108,6 +108,10 @@ def products_on_the_card(card):
     fused = study.best_rate(card.found.samples("ceiling_gpu_fma", dtype="float64"), "flops")
     reached = rate_of(cases["cuda_tiled"])
     values["cuda_tiled/share"] = percent(reached / fused, 2) if reached and fused else None
+    products = card.samples(query.BY_ROWS, variant="cublas")
+    for key, count in (("few", query.NETWORK["batch"]), ("many", query.SIZES[query.CARD]["images"])):
+        reached = rate_of(study.where(products, m=count))
+        values[f"rows/{key}"] = rate(reached, "flops", 2) if reached else None
     tf32 = {name: line.rows(single) for name, line in rungs.IN_TF32.items()}
     default = study.where(single, variant="cublas", math="default")
     values["tf32/gain"] = ratios.prose(ratios.of(default, tf32["cublas"]))

@@ -26,7 +26,7 @@ COLOURS = {
     "loss": looks.COLOURS["sky"],
 }
 UNDIVIDED = looks.lighter(theme.GREY, 0.4)
-LINE = 0.145  # inches of a bar
+LINE = 0.17  # inches of a bar
 AROUND = 0.62  # and of a panel above and below its bars
 
 

@@ -10,7 +10,8 @@ from ladder.workloads.mlp.paper import earlier
 
 THREADS, CARD, PEERS = "mlp_threads", "mlp_gpu", "mlp_peers"
 PRODUCTS, SQUARE, SINGLE, LOOPS = "gemm_threads", "gemm_gpu_float64", "gemm_gpu_float32", "gemm_square"
-DTYPES = dict.fromkeys((THREADS, CARD, PEERS, PRODUCTS, SQUARE, LOOPS), "float64") | {SINGLE: "float32"}
+BY_ROWS = "gemm_gpu_training_float64"
+DTYPES = dict.fromkeys((THREADS, CARD, PEERS, PRODUCTS, SQUARE, BY_ROWS, LOOPS), "float64") | {SINGLE: "float32"}
 # Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a card.
 NETWORK = {"layers": "784-300-10", "batch": 100}
 LARGE = {"form": "nn", "m": 4096, "n": 4096, "k": 4096}
@@ -21,6 +22,7 @@ SIZES = {
     PRODUCTS: {"form": "nn", "m": 1000, "n": 300, "k": 784},
     SQUARE: LARGE,
     SINGLE: LARGE,
+    BY_ROWS: {"form": "nn", "n": 300, "k": 784},
     LOOPS: {"form": "nn", "m": 512, "n": 512, "k": 512},
 }
 KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
