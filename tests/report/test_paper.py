@@ -251,13 +251,13 @@ def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.workflow
 def test_the_report_is_made_inside_the_workflow_and_once(study):
-    study.add("gemm_square", {"openmp": {"threads": 1}}, {"form": "nn", "m": 17, "n": 5, "k": 9})
+    study.add("mlp_accuracy", {"openmp": {"threads": 1}}, {"form": "nn", "m": 17, "n": 5, "k": 9})
     said, status = study.snakemake("--cores", "2")
     assert status == 0, said
     with zipfile.ZipFile(study.folder / "results/report.zip") as report:
         names = {Path(name).name for name in report.namelist()}
         page = report.read("report/report.html").decode()
-    assert {"paper.pdf", "supplement.pdf", "validation.html", "gemm_square.svg", "report.html"} <= names
+    assert {"paper.pdf", "supplement.pdf", "validation.html", "mlp_learning.svg", "report.html"} <= names
     assert "came nearest to its" in page  # the caption of the validation
     said, status = study.snakemake("--cores", "2")
     assert "Nothing to be done" in said

@@ -50,8 +50,11 @@ SENTENCES = [
     (["collect", "plan.json", "--out", "file"], "file can't be used: File exists."),
     (["table", "nowhere", "--out", "table.csv"], "The table nowhere/samples.csv can't be read"),
     (["figure", "nothing", "--out", "figure"], "There is no figure 'nothing'"),
-    (["figure", "gemm_square", "--out", "figure"], "The figure gemm_square needs --tables of gemm_square."),
-    (["figure", "gemm_square", "--tables", "gemm_square", "--out", "figure"], "gemm_square/samples.csv can't be read"),
+    (["figure", "mlp_learning", "--out", "figure"], "The figure mlp_learning needs --tables of mlp_accuracy."),
+    (
+        ["figure", "mlp_learning", "--tables", "mlp_accuracy", "--out", "figure"],
+        "mlp_accuracy/samples.csv can't be read",
+    ),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
     (["train", "backprop", "blas", "images=10"], "needs a value"),

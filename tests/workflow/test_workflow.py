@@ -176,14 +176,15 @@ def test_another_variant_and_an_edit_of_one_run_just_their_cases(done):
 
 @pytest.mark.slow
 def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
-    study.add("gemm_threads", {"blas": {"threads": 1}})
-    targets = [f"results/figures/{name}.svg" for name in ("gemm_time", "gemm_speedup")]
+    for experiment in ("mlp_accuracy", "dcgan_home"):
+        study.add(experiment, {"blas": {"threads": 1}})
+    targets = [f"results/figures/{name}.svg" for name in ("mlp_learning", "dcgan_timeline")]
     out, status = study.snakemake(*targets)
     assert status == 0, out
-    (module,) = [path for path in study.folder.glob("src/**/*speedup.py") if "gemm" in str(path)]
+    (module,) = study.folder.glob("src/**/mlp/paper/learning.py")
     module.write_text(module.read_text() + "\nEDITED = True\n")
     pending = study.pending(*targets)
-    assert {path.rsplit(".", 1)[0] for path in pending} == {"results/figures/gemm_speedup"}
+    assert {path.rsplit(".", 1)[0] for path in pending} == {"results/figures/mlp_learning"}
 
 
 @pytest.mark.slow

@@ -1,50 +1,10 @@
 """The figures of products of matrices."""
 
-import numpy as np
 from matplotlib.collections import PathCollection
 
-from drawings import MACHINES, THREADS, ceilings, draw, tables, words
+from drawings import MACHINES, ceilings, draw, tables, words
 from ladder.report import figures
 from ladder.workloads.gemm.paper.ceilings import roofs_by_threads
-
-
-def test_speedups_are_against_the_methods_own_single_thread():
-    found = tables("gemm_speedup")["gemm_threads"]
-    samples = found["samples"]
-    samples["seconds"] = 8e-3 / samples["threads"]
-    figure = draw("gemm_speedup", {"gemm_threads": found})
-    assert len(figure.axes) == 3
-    assert words(figure).count("8.00 ms") == 12
-    lines = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
-    assert len(lines) == 5
-    for line in lines:
-        np.testing.assert_allclose(line.get_ydata(), THREADS)
-
-
-def test_a_method_without_a_single_thread_has_no_speedup():
-    found = tables("gemm_speedup")["gemm_threads"]
-    samples = found["samples"]
-    found["samples"] = samples[(samples["variant"] != "blas") | (samples["threads"] > 1)]
-    shown = words(draw("gemm_speedup", {"gemm_threads": found}))
-    assert shown.count("not measured") == 3
-
-
-def test_rungs_are_held_against_the_ceiling_of_as_many_threads():
-    found = tables("gemm_square")["gemm_square"]
-    found["samples"]["seconds"] = found["samples"]["flops"] / 25e9
-    assert "25.0 (50 %)" in words(draw("gemm_square", {"gemm_square": found}))
-    without = words(draw("gemm_square", {"gemm_square": found}, known={}))
-    assert "25.0" in without
-    assert not any("%" in text for text in without)
-
-
-def test_rungs_on_a_gpu_are_held_against_multiply_adds_too():
-    figure = draw("gemm_gpu", tables("gemm_gpu"))
-    assert "dashed, 100 %: 60.0 TFLOP/s" in " ".join(words(figure))
-    places = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]
-    assert {60.0, 33.0} <= set(places)
-    assert "multiply-adds" in " ".join(words(figure))
-    assert "multiply-adds" not in " ".join(words(draw("gemm_square", tables("gemm_square"))))
 
 
 def test_roofs_are_those_of_one_kind_of_threads():

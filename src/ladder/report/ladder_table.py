@@ -24,12 +24,15 @@ class Rung:
 
 
 def table(rungs, what):
-    """The ladder as LaTeX; `what` names the time. Without a single measurement, a sentence in its place."""
-    if all(one.rows.empty for one in rungs):
+    """The ladder as LaTeX; `what` names the time, None among the rungs is a rule.
+
+    Without a single measurement, a sentence in its place.
+    """
+    if all(one.rows.empty for one in rungs if one):
         return latex.table("", (), ())
     head = ["Rung", "Idea", "Relieves", "Model", what]
     columns = r"l>{\raggedright}p{0.42\linewidth}>{\raggedright}p{0.16\linewidth}rr"
-    return latex.table(columns, head, [cells(one) for one in rungs])
+    return latex.table(columns, head, [one and cells(one) for one in rungs])
 
 
 def cells(one):

@@ -5,9 +5,9 @@ None, or a `Missing` where words other than the usual ones fit the sentence.
 """
 
 from ladder.report import ratios, study
-from ladder.report.latex import Missing, code, digits, listed, number, percent, rate, seconds, seconds_between
+from ladder.report.latex import Missing, digits, listed, number, seconds
 from ladder.report.ratios import bounded
-from ladder.statistics import claims, intervals, verdicts
+from ladder.statistics import claims, verdicts
 
 # A time within a tenth of the shortest counts as levelled off.
 LEVEL = 1.1
@@ -18,22 +18,6 @@ NOTHING = Missing(r"\nomeasurement{}")
 def with_prefix(prefix, values):
     """The values under longer keys."""
     return {f"{prefix}/{key}": value for key, value in values.items()}
-
-
-def time_of(frame):
-    """The median time of a case and its 95 % interval."""
-    if frame.empty:
-        return {"time": None, "interval": None}
-    found = intervals.summary(study.processes(frame))
-    return {"time": seconds(found.median), "interval": seconds_between(found.low, found.high)}
-
-
-def rate_of(frame, ceiling):
-    """FLOP/s at the median time, and its share of the ceiling."""
-    if frame.empty:
-        return {"rate": None, "share-of-ceiling": None}
-    found = frame["flops"].iloc[0] / frame["seconds"].median()
-    return {"rate": rate(found, "flops"), "share-of-ceiling": percent(found / ceiling) if ceiling else None}
 
 
 def comparison(frame, other, name):
@@ -127,25 +111,9 @@ def side(value, ridge):
     )
 
 
-def pairs(cases, under=""):
-    """Every case against every other: `<case><under>/against/<other>`."""
-    return {
-        f"{name}{under}/against/{other}": comparison(frame, cases[other], code(other))
-        for name, frame in cases.items()
-        for other in cases
-        if other != name
-    }
-
-
 def span(counts):
     """One count, or the lowest and the highest."""
     found = sorted(set(counts))
     if not found:
         return None
     return f"\\num{{{found[0]}}}" if len(found) == 1 else f"\\numrange{{{found[0]}}}{{{found[-1]}}}"
-
-
-def number_of_cases(found, experiment, **conditions):
-    """The number of an experiment's cases with a measurement, or None."""
-    count = study.count(found.samples(experiment, **conditions))
-    return f"\\num{{{count}}}" if count else None

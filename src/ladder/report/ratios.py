@@ -39,6 +39,15 @@ def bounded(low, high):
     return low > 0 and high < WIDEST * low
 
 
+def of_parts(rows, other):
+    """The time of some phases over that of others of the same passes, or None without either."""
+    if rows.empty or other.empty:
+        return None
+    summed = (part.groupby(["process", "sample"])["seconds"].sum() for part in (rows, other))
+    processes = ([list(one) for _, one in times.groupby("process")] for times in summed)
+    return claims.quotient(*processes, study.cases(rows))
+
+
 def parts(ratio):
     """A ratio and the ends of its interval as text; no ends where there is no interval, or next to none."""
     decimals = DIGITS - 1 - math.floor(math.log10(ratio.value))

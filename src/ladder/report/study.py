@@ -75,6 +75,17 @@ def load(folders, machine, descriptions=()):
     return study.of(machine if machine in there else next(iter(there), None))
 
 
+def host_and_card(hosts, cards, nobody):
+    """A chapter's host and card, each with the `found` of a study: those of one machine if any is among both.
+
+    Else each is the first one, and without any of a kind `nobody`.
+    """
+    names = {one.found.subject for one in cards}
+    both = [one for one in hosts if one.found.subject in names]
+    host, card = ((both or some or [nobody])[0] for some in (hosts, cards))
+    return (host, host) if both else (host, card)
+
+
 def described_name(path):
     """The machine that a description is of, as the tables name it."""
     path = Path(path)

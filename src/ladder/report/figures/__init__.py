@@ -1,6 +1,7 @@
 """The figures, and the kit that draws them: found in the chapters, a module each in a workload's folder `paper/`.
 
-The figure `gemm_time` is the module `time` of the chapter of `gemm`. Its constants say what it reads, `draw` draws it:
+The figure `gemm_tilings` is the module `tilings` of the chapter of `gemm`. Its constants say what it reads, and `draw`
+draws it:
 
 | constant | meaning; from EXPERIMENTS on they are optional |
 | --- | --- |

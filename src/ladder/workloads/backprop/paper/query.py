@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from ladder.report import collect, study
+from ladder.report import collect, ratios, study
 from ladder.statistics import claims
 
 BEFORE, LADDER, CARD = "backprop_before", "backprop_ladder", "backprop_gpu"
@@ -68,18 +68,15 @@ class Machine:
 
 
 def chosen(found):
-    """The host and the card of the chapter: those of one machine if any has both at full size.
+    """The host and the card of the chapter, by `study.host_and_card`.
 
-    Else each is of the first machine that has it. Toy sizes decide nothing: without the full size it is about none.
+    Toy sizes decide nothing: without the full size it is about none.
     """
     there = [found.of(name) for name in found.machines()]
     hosts = [one for one in there if len(one.samples(BEFORE, **SIZE))]
     hosts = hosts or [one for one in there if len(one.samples(LADDER, **SIZE, device="host"))]
     cards = [one for one in there if len(one.samples(CARD, **SIZE, device="cuda"))]
-    names = {one.subject for one in cards}
-    both, nobody = [one for one in hosts if one.subject in names], [found.of(None)]
-    host, card = (Machine((both or some or nobody)[0]) for some in (hosts, cards))
-    return (host, host) if both else (host, card)
+    return study.host_and_card(*([*map(Machine, some)] for some in (hosts, cards)), Machine(found.of(None)))
 
 
 def parts(rows):
@@ -123,8 +120,4 @@ def over_the_rest(rows, phases, block):
     if own.empty:
         return None
     inside = own["block"] == block
-    summed = [part.groupby(["process", "sample"])["seconds"].sum() for part in (own[inside], own[~inside])]
-    if any(times.empty for times in summed):
-        return None
-    processes = ([list(one) for _, one in times.groupby("process")] for times in summed)
-    return claims.quotient(*processes, study.cases(rows))
+    return ratios.of_parts(own[inside], own[~inside])

@@ -9,6 +9,7 @@ from ladder.report.phrases import with_prefix
 EXPERIMENT = "gemm_gpu_mixed"
 PRECISIONS = ("float32", "tf32", "float16", "bfloat16", "tf32x3")
 CEILINGS = {
+    "float64": "ceiling_gpu_arithmetic",
     "float32": "ceiling_gpu_arithmetic",
     "tf32": "ceiling_gpu_tf32",
     "float16": "ceiling_gpu_half",

@@ -5,7 +5,8 @@ import re
 
 from ladder.records.case import Case
 from ladder.report.figures import heat, layout, medians, methods
-from ladder.workloads.gemm.paper import problem, rungs
+from ladder.workloads.gemm import SIZES
+from ladder.workloads.gemm.paper import problem
 
 TITLE = "FLOP/s of the tilings on a GPU"
 CATEGORY = "GEMM"
@@ -15,13 +16,14 @@ the best of its column. In front of a row: edges of a thread block, or rows, col
 comma those of a thread's or a warp's, with the fastest of its other tunings. Medians.
 """
 EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
+SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 
 
 def draw(tables):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
     frame, found = medians.samples(medians.joined(tables)), {}
     for name in medians.machines(*tables.values()):
-        shapes = frame[frame["machine"] == name].groupby(rungs.SHAPE, sort=False)
+        shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         found[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
     found = {name: some for name, some in found.items() if some}
     if not found:
@@ -41,7 +43,7 @@ def groups(rows):
     found = found.assign(rate=found["case"].map(work) / found["median"])
     found["tiling"] = [tiling(Case.parse("gemm", one.variant, one.case).tuning) for one in found.itertuples()]
     found = found.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
-    forms = [form for form in rungs.SHADES if form in set(found["form"])]
+    forms = [form for form in SIZES["form"] if form in set(found["form"])]
     return [
         (method, some.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
         for method, some in ((name, found[found["method"] == name]) for name in methods.ordered(found["method"]))

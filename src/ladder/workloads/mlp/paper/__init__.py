@@ -1,12 +1,12 @@
-"""The paper's chapter on the training of a multilayer perceptron."""
+"""The paper's chapter on products of matrices and the training that takes them."""
 
 ORDER = 20
-TITLE = "Training"
-TABLES = ("threads", "peers", "gpu", "compared")
+TITLE = "Matrix products and training"
+TABLES = ("ladder", "verdicts", "peers", "gpu", "compared")
 # A training is compared by whose products it takes.
 METHOD = ("product",)
 LOOKS = {
-    "numpy_loop": ("NumPy by hand", "pink", "P", ""),
-    "pytorch": ("PyTorch", "sky", "X", ""),
-    "pytorch_cuda": ("PyTorch on the GPU", "sky", "h", ""),
+    "numpy_loop": ("numpy_loop", "pink", "P", ""),
+    "pytorch": ("pytorch", "sky", "X", ""),
+    "pytorch_cuda": ("pytorch_cuda", "sky", "h", ""),
 }

@@ -1,111 +1,120 @@
-"""The tables of the training: by threads, against its peers, on a card, and on all machines side by side."""
+"""The tables of the chapter: the ladder and the verdicts; behind it peers, the card's epochs, and all machines."""
 
-from ladder.report import latex, roofs, study
-from ladder.report.cells import NONE, median, rate, speedup, timed
+from ladder.report import ladder_table, latex, roofs, study, verdict_table
+from ladder.report.cells import NONE, rate
 from ladder.report.latex import code, percent
-from ladder.workloads.gemm.paper.card import on_card
-from ladder.workloads.gemm.paper.numbers import RUNGS, shape
-from ladder.workloads.gemm.paper.numbers_gpu import RUNGS as CARD_RUNGS
-from ladder.workloads.gemm.paper.tables import in_order
-from ladder.workloads.mlp.paper.numbers import PEERS
-from ladder.workloads.mlp.paper.numbers_gpu import share
-from ladder.workloads.mlp.paper.operations import shares_of
+from ladder.workloads import gemm, mlp
+from ladder.workloads.backprop.paper import rates
+from ladder.workloads.mlp.paper import model, query, rungs, verdicts
 
 GIGA = 1e9
+PEERS = {
+    "tiled": {"variant": "host", "product": "tiled"},
+    "blas": {"variant": "host", "product": "blas"},
+    "numpy_loop": {"variant": "numpy_loop"},
+    "pytorch": {"variant": "pytorch"},
+}
+# The lines of the ladder's table: every rung once, a training by the BLAS, and peers.
+SHOWN = {
+    "host": ("openmp", "interchanged", "tiled", "blas"),
+    "card": ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas"),
+    "training": ("host", "cuda", "numpy_loop", "pytorch", "pytorch_cuda"),
+}
+BY = {"host": "blas", "cuda": "cublas"}  # whose products these trainings take there
 
 
 def tables(found):
     """Every table's LaTeX by its name."""
+    host, card = query.chosen(found)
     return {
-        "threads": threads(found),
-        "peers": peers(found),
-        "gpu": gpu(on_card(found)),
+        "ladder": ladder(host, card),
+        "verdicts": verdict_table.table(*verdicts.of_machines(host, card).values()),
+        "peers": peers(host.found),
+        "gpu": gpu(card.found),
         "compared": compared(found),
     }
 
 
-def threads(found):
-    """The training by product and threads."""
-    frame = study.one_size(found.samples("mlp_threads", dtype="float64", device="host"))
-    base = study.where(frame, product="openmp", threads=1)
-    rows = []
-    for product in in_order(study.values(frame, "product")):
-        rows += [None] if rows else []
-        cases = study.by_threads(study.where(frame, product=product))
-        for count, here in cases.items():
-            shares = shares_of(found, product, count)
-            products = percent(shares["products"].median()) if len(shares) else NONE
-            cells = [
-                *timed(here, roofs.arithmetic(found, "float64", count)),
-                speedup(cases.get(1, here.iloc[:0]), here),
-                speedup(base, here),
-                products,
-            ]
-            rows.append([code(product), str(count), *cells])
-    head = [
-        "Product",
-        "Threads",
-        "Time",
-        r"\qty{95}{\percent} interval",
-        "of ceiling",
-        "over own",
-        "over base",
-        "products",
-    ]
-    return latex.table("lrrrrrrr", head, rows)
+def ladder(host, card):
+    """Every rung with its idea: products on one thread and on the card, and a batch of the training."""
+    lines = rungs.measured(host, card)
+    shown = []
+    for name, variants in SHOWN.items():
+        ideas = mlp.RUNGS if name == "training" else gemm.RUNGS
+        shown += [None] if shown else []
+        shown += [rung(variant, ideas[variant], lines[name]) for variant in variants]
+    return ladder_table.table(shown, "Time")
+
+
+def rung(variant, idea, lines):
+    """A line of the ladder's table, from the last of its variant's lines by the products of BY."""
+    found = [one for one in lines if one[0].variant == variant and one[0].tuning.get("product") == BY.get(variant)]
+    found = found[-1:] if variant in BY else found[:1]
+    rows, predicted = study.NO_ROWS, None
+    for _, rows, machine in found:
+        first = rows.iloc[0]
+        predicted = model.seconds(first, rates.of_study(machine.found, first), rates.threads_of(first))
+    name = f"{code(variant)}, {code(BY[variant])}" if variant in BY else code(variant)
+    return ladder_table.Rung(name, idea.removeprefix("peer: "), rungs.RELIEVES.get(variant, ""), predicted, rows)
+
+
+def time(rows):
+    """The time of a case."""
+    return latex.seconds(query.middle(rows)) if len(rows) else NONE
+
+
+def share(rows, ceiling):
+    """FLOP/s of a case over a ceiling."""
+    return percent(rows["flops"].iloc[0] / query.middle(rows) / ceiling, 2) if len(rows) and ceiling else NONE
 
 
 def peers(found):
     """The training against its peers, by batch and threads."""
-    frame = found.samples("mlp_peers", dtype="float64")
+    frame = found.samples(query.PEERS, dtype="float64")
     rows = []
     for batch in study.values(frame, "batch"):
         rows += [None] if rows else []
         here = study.one_size(study.where(frame, batch=batch))
         for name, chosen in PEERS.items():
             for count, case in study.by_threads(study.where(here, **chosen)).items():
-                cells = timed(case, roofs.arithmetic(found, "float64", count))
-                rows.append([str(batch), code(name), str(count), *cells])
-    head = ["Batch", "Training", "Threads", "Time", r"\qty{95}{\percent} interval", "of ceiling"]
-    return latex.table("rlrrrr", head, rows)
+                ceiling = roofs.arithmetic(found, "float64", count)
+                rows.append([str(batch), code(name), str(count), time(case), share(case, ceiling)])
+    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], rows)
 
 
 def gpu(found):
-    """The epoch on the card by product, with and without a graph, and PyTorch's."""
-    frame, rows = found.samples("mlp_gpu"), []
+    """The epoch on the card by product, with and without a graph, and PyTorch's; the precision by name."""
+    frame, rows = found.samples(query.CARD), []
     for dtype in study.values(frame, "dtype")[::-1]:
         rows += [None] if rows else []
         typed = study.where(frame, dtype=dtype)
-        methods = [*({"variant": "cuda", "product": name} for name in CARD_RUNGS), {"variant": "pytorch_cuda"}]
+        methods = [*({"variant": "cuda", "product": name} for name in rungs.CARD_PRODUCTS), {"variant": "pytorch_cuda"}]
         for one in methods:
             here = study.where(typed, **one)
             if len(here):
-                cases = [study.where(here, graph=graph) for graph in ("off", "on")]
-                times = [median(case) for case in cases]
-                shares = share(found, cases[0]) if "product" in one else None
-                precision = code(here["precision"].iloc[0])
-                rows.append([code(one.get("product", one["variant"])), precision, *times, shares or NONE])
-    return latex.table("llrrr", ["Product", "Precision", "launched one by one", "as a graph", "products"], rows)
+                times = [time(study.where(here, graph=graph)) for graph in ("off", "on")]
+                name, precision = code(one.get("product", one["variant"])), here["precision"].iloc[0]
+                rows.append([f"{name}, TF32" if precision == "tf32" else name, code(dtype), *times])
+    return latex.table("llrr", ["Product", "Type", "launched one by one", "as a graph"], rows)
 
 
 def compared(found):
-    """The machines side by side: the rungs on the large product, and the best training of two of them."""
+    """The machines side by side: the rungs on the square product, and the best training of two of them."""
     rows = []
     for name in found.machines():
         machine = found.of(name)
-        square = study.one_size(machine.samples("gemm_square", threads=1, dtype="float64", form="nn"))
-        cells = []
-        for variant in RUNGS:
-            case = study.where(square, variant=variant)
-            cells.append(rate(case["flops"].iloc[0] / case["seconds"].median(), GIGA) if len(case) else NONE)
-        trainings = study.one_size(machine.samples("mlp_threads", dtype="float64", device="host"))
+        square = study.one_size(machine.samples(query.LOOPS, threads=1, dtype="float64", form="nn"))
+        cases = (study.where(square, variant=variant) for variant in rungs.PRODUCTS)
+        cells = [rate(case["flops"].iloc[0] / query.middle(case), GIGA) if len(case) else NONE for case in cases]
+        trainings = study.one_size(machine.samples(query.THREADS, dtype="float64", device="host"))
         for product in ("openmp", "blas"):
             counts = study.by_threads(study.where(trainings, product=product))
             best = study.shortest(counts) if counts else None
-            cells.append(f"{median(counts[best])} ({best})" if best else NONE)
+            cells.append(f"{time(counts[best])} ({best})" if best else NONE)
         if any(cell != NONE for cell in cells):
-            rows.append([code(name), shape(square) or NONE, *cells])
+            size = f"${square['m'].iloc[0]}^3$" if len(square) else NONE
+            rows.append([code(name), size, *cells])
     head = [r"&& \multicolumn{4}{c}{product, GFLOP/s} & \multicolumn{2}{c}{training, best time (threads)} \\"]
     head[0] += r"\cmidrule(lr){3-6}\cmidrule(l){7-8}" + "\nMachine"
-    head += ["Size", *map(code, RUNGS), code("openmp"), code("blas")]
+    head += ["Size", *map(code, rungs.PRODUCTS), code("openmp"), code("blas")]
     return latex.table(r">{\raggedright}p{0.19\linewidth}lrrrrrr", head, rows)

@@ -1,0 +1,115 @@
+"""Where the time of the training goes: a batch by operation, on one thread, on several, and on the card."""
+
+import pandas as pd
+from matplotlib.patches import Patch
+
+from ladder.report.figures import bars, formats, layout, looks, theme
+from ladder.workloads.mlp.paper import query, rungs
+
+TITLE = "Where the time of the training goes"
+CATEGORY = "MLP"
+CAPTION = """\
+The time of a batch by operation, by whose products the training takes; `forward`, `gradient` and `delta` are products,
+the larger layer's darker. A grey bar is a call that isn't divided: a graph has no parts, and launched one by one the
+operations timed apart may add up to less than the call, which waits for launches. Beside: the time of the call.
+"""
+EXPERIMENTS = ("mlp_threads", "mlp_gpu")
+# Products have a colour each, lighter from layer to layer; what isn't listed is grey.
+COLOURS = {
+    "forward": looks.COLOURS["blue"],
+    "gradient": looks.COLOURS["green"],
+    "delta": looks.COLOURS["pink"],
+    "activation": looks.COLOURS["orange"],
+    "update": looks.COLOURS["red"],
+    "bias": looks.COLOURS["brown"],
+    "gather": looks.COLOURS["yellow"],
+    "loss": looks.COLOURS["sky"],
+}
+UNDIVIDED = looks.lighter(theme.GREY, 0.4)
+LINE = 0.17  # inches of a bar
+AROUND = 0.62  # and of a panel above and below its bars
+
+
+def draw(tables):
+    """Up to three panels: the host's below each other, the card's beside them."""
+    host, card = query.shown(tables)
+    on_host = [(title, found) for title, found in by_threads(host).items() if found]
+    on_card = by_graph(card)
+    if not on_host and not on_card:
+        return layout.empty("the training by operation")
+    inches = [sum(LINE * len(found) + AROUND for _, found in on_host), LINE * len(on_card) + AROUND]
+    figure = layout.new(max(inches) + 0.35)
+    columns = figure.subfigures(1, bool(on_host) + bool(on_card), squeeze=False)[0]
+    if on_host:
+        layout.headline(columns[0], host.found.subject)
+        panels = columns[0].subplots(len(on_host), 1, squeeze=False)[:, 0]
+        for axes, (title, found) in zip(panels, on_host, strict=True):
+            fill(axes, found, title)
+    if on_card:
+        layout.headline(columns[-1], card.found.subject)
+        fill(columns[-1].subplots(), on_card, "on the card")
+    shown = {part for _, found in [*on_host, ("", on_card)] for *_, parts in found for part in parts}
+    handles = [Patch(facecolor=colour(part), label=part) for part in sorted(shown, key=rank)]
+    layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="a call, not divided")])
+    return figure
+
+
+def by_threads(host):
+    """{title: bars} of the host: on one thread and on several, if these are more."""
+    counts = dict.fromkeys([1, host.several])
+    return {formats.threads(count): measured(host, rungs.PRODUCTS, threads=count) for count in counts if count}
+
+
+def by_graph(card):
+    """The bars of the card: launched one by one, and as a graph."""
+    return [
+        (f"{label}, {words}", *rest)
+        for graph, words in (("off", "one by one"), ("on", "graph"))
+        for label, *rest in measured(card, rungs.CARD_PRODUCTS, card.card, graph=graph)
+    ]
+
+
+def measured(machine, names, frame=None, **tuning):
+    """[(label, seconds of a batch, its operations)] of the trainings that were measured."""
+    frame, found = machine.training if frame is None else frame, []
+    for name in names:
+        rows = rungs.trained(frame, name, **tuning)
+        if len(rows):
+            count = query.batches(rows.iloc[0])
+            parts = {part: time / count for part, time in query.operations(machine, rows).items()}
+            found.append((name, query.middle(rows) / count, parts))
+    return found
+
+
+def fill(axes, found, title):
+    """Stacked bars from the top down, with the time of the call beside each."""
+    parts = [
+        {"at": at, "value": 1e3 * time, "colour": colour(part)}
+        for at, (_, whole, known) in enumerate(found)
+        for part, time in sorted(known.items(), key=lambda one: rank(one[0]))
+    ]
+    parts += [
+        {"at": at, "value": 1e3 * whole, "colour": UNDIVIDED} for at, (_, whole, known) in enumerate(found) if not known
+    ]
+    bars.stacked(axes, pd.DataFrame(parts).sort_values("at", kind="stable"))
+    for at, (_, whole, _) in enumerate(found):
+        axes.annotate(formats.time(whole), (1, at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
+    axes.set_yticks(range(len(found)), [label for label, *_ in found])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_title(title)
+    axes.set_xlabel("time of a batch (ms)")
+    axes.grid(axis="x")
+
+
+def rank(part):
+    """Where an operation stands in a bar: products first, layer by layer."""
+    kind, _, layer = part.partition(" ")
+    known = list(COLOURS)
+    return known.index(kind) if kind in known else len(known), layer
+
+
+def colour(part):
+    """An operation's colour."""
+    kind, _, layer = part.partition(" ")
+    return looks.lighter(COLOURS.get(kind, theme.GREY), 0.1 + 0.85 * (1 - 0.5 ** (int(layer or 1) - 1)))
