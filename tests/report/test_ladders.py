@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from drawings import words
-from ladder.report import ladder_table, ratios, verdict_table
+from ladder.report import ladder_table, phrases, ratios, study, verdict_table
 from ladder.report.figures import ends, theme, waterfall
 from ladder.report.phrases import Missing
 from ladder.statistics.claims import Ratio, decide
@@ -122,3 +122,34 @@ def test_names_at_the_ends_of_lines_keep_apart_and_inside():
     np.testing.assert_allclose(close, [0.8, 0.9, 1.0])
     crowded = ends.apart([0.5] * 5, 0.4)
     np.testing.assert_allclose(np.diff(crowded), 0.4)
+
+
+def rows_of(threads, *seconds):
+    """A sample of each process of a case on so many threads."""
+    case = {"machine": "here", "workload": "gemm", "variant": "openmp", "case": f"n=1,cache=cold,threads={threads}"}
+    return pd.DataFrame([case | {"process": number, "seconds": one} for number, one in enumerate(seconds)])
+
+
+def test_a_ratio_rests_on_the_cases_of_its_rows():
+    one, two = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
+    both = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
+    assert ratios.of(one, two).cases == ratios.of_best(one, {1: one, 2: two}).cases == both
+    assert ratios.over(one, 0.5).cases == both[:1]
+    assert ratios.over(one, 0.5).value == 4.0
+    assert ratios.over(one, None) is None
+    assert ratios.of_best(one, {}) is None
+    assert ratios.of(one.drop(columns="machine"), two).cases == both[1:]
+
+
+def test_luck_in_the_processes_that_choose_makes_no_speed_up():
+    """The second, fourth and so on choose; on two threads they alone are fast."""
+    slow = 1.0 + 1e-3 * np.arange(10)
+    cases = {1: rows_of(1, *slow), 2: rows_of(2, *np.where(np.arange(10) % 2, 0.5, slow))}
+    best, tested = study.chosen_apart(cases)
+    assert best == 2
+    assert set(tested["process"]) == {0, 2, 4, 6, 8}
+    said = phrases.scaling(cases)["scaling"]
+    assert "the best of those tried" in said
+    assert "can't be told apart" in said
+    assert "speed-up" not in said
+    assert "a speed-up of" in phrases.scaling({1: cases[1], 2: rows_of(2, *(slow / 2))})["scaling"]

@@ -42,6 +42,7 @@ SENTENCES = [
     ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
     (["ceilings", "nowhere.json", "--margin", "1.5", "--out", "x.json"], "nowhere.json can't be read"),
     (["ceilings", "empty.json", "--margin", "1.5", "--out", "x.json"], "empty.json is not a sound record"),
+    (["roofs", "nowhere", "--out", "x.json"], "nowhere/samples.csv can't be read"),
     (["collect", "nowhere.json", "--out", "tables"], "nowhere.json can't be read"),
     (["collect", "torn.json", "--out", "tables"], "torn.json is not JSON"),
     (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, cases"),
