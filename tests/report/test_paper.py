@@ -94,7 +94,7 @@ def test_no_measured_number_is_typed_by_hand(path):
     text = re.sub(r"(?m)%.*$", "", path.read_text())
     text = re.sub(r"\\(?:result|ifmeasured|ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
     # The pixels of an image, the level of an interval, BLAS's level, the cache, and words of figures' and types' names.
-    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2", "", text)
+    text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2|K40|p\{[^{}]*\}", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
 
 

@@ -7,6 +7,7 @@ import pytest
 import made_up
 import made_up_backprop
 import made_up_descent
+from ladder.records.case import Case
 from ladder.report import chapters, validation_table, verdicts
 from ladder.report.study import Study
 
@@ -48,7 +49,8 @@ def test_the_tally_counts_every_claim(found):
 
 def test_a_build_that_decides_nothing_says_so(found):
     """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
-    toys = made_up.study("here")
+    small = Case("gemm", "blas", made_up.gemm("nn", m=17), {"threads": 1})
+    toys = made_up.study("here", chosen=[("gemm_square", small, 1e-3)])
     published = replace(found, tables=made_up_descent.tables("there (published)"), subject="there (published)")
     both = made_up.both(toys, published)
     assert verdicts.numbers(both)["study/toy"] == r"\texttt{here}"

@@ -4,6 +4,7 @@ from matplotlib.collections import PathCollection
 
 from drawings import MACHINES, ceilings, draw, tables, words
 from ladder.report import figures
+from ladder.report.figures import layout
 from ladder.workloads.gemm.paper.ceilings import roofs_by_threads
 
 
@@ -34,7 +35,7 @@ def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte()
 
 
 def test_a_card_of_which_ceilings_alone_are_known_has_no_roofline():
-    found, card = tables("gemm_roofline", MACHINES[:2]), f"{MACHINES[1]}, GPU"
+    found, card = tables("gemm_roofline", MACHINES[:2]), f"{layout.marked(MACHINES[1])}, GPU"
     assert card in " ".join(words(draw("gemm_roofline", found)))
     for name in figures.module("gemm_roofline").GROUPS["cuda"]:
         samples = found[name]["samples"]

@@ -92,6 +92,8 @@ def test_without_a_gpu_every_number_says_so():
         if "/gpu/" in key:
             assert isinstance(value, Missing) or "want of a measurement" in value, key
     for name, text in tables(nothing).items():
+        if name == "verdicts":  # counts of all chapters'
+            continue
         assert "no measurement" in text or text.count("not tested") > 3, name
 
 

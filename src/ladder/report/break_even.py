@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 
 CARDS = "cards.json"
-# More images than anybody makes: where a search ends.
-MOST = 10**8
 
 
 def rows_of(frame):
@@ -81,31 +79,6 @@ def cards(times, images, most):
     """
     known = {count: duration(found, images) for count, found in times.items() if count <= most and found}
     return min(sorted(known), key=known.get, default=1)
-
-
-def pays_from(times, count):
-    """The least number of images from which on so many cards take less time than fewer; None if they never do."""
-
-    def pay(images):
-        return cards(times, images, count) == count
-
-    ends = sorted({MOST, *(images for found in times.values() for images in found)})
-    if not pay(MOST):
-        return None
-    high = MOST
-    for low in reversed(ends):  # from one measured number to the next, times lie on lines
-        if not pay(low):
-            return crossing(low, high, pay)
-        high = low
-    return 1
-
-
-def crossing(low, high, pay):
-    """The least whole number for which `pay` holds, which it doesn't at `low` and does at `high`."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if pay(middle) else (middle, high)
-    return high
 
 
 def duration(found, images):

@@ -14,7 +14,7 @@ def kernels(reports):
     found = [json.loads(Path(path).read_text()) for path in reports]
     rows = [binary(one) for one in sorted(found, key=lambda one: [one[name] for name in order])]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
-    return latex.long_table(r"ll>{\raggedright}p{0.31\linewidth}rrrrr", head, rows)
+    return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows)
 
 
 def binary(report):

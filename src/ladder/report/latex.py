@@ -81,16 +81,6 @@ def joules(value, count=3):
     return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
 
 
-def seconds_between(low, high):
-    """An interval of times, in one unit unless its ends lie far apart; words where there is none."""
-    if not math.isfinite(high) or low <= 0:
-        return "no interval from so few processes"
-    if high >= 1000 * low:
-        return f"{seconds(low)}--{seconds(high)}"
-    scale, unit = scaled(low, TIMES)
-    return f"\\qtyrange{{{digits(low / scale)}}}{{{digits(high / scale)}}}{{{unit}}}"
-
-
 def rate(value, kind, count=3):
     """FLOP/s (`flops`) or B/s (`bandwidth`) with a decimal prefix."""
     scale, prefix = scaled(value, RATES)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.report import PUBLISHED, collect, roofs
-from ladder.statistics import claims, selection
+from ladder.statistics import selection
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
@@ -165,19 +165,6 @@ def fastest(rows):
 def by_threads(frame):
     """The rows of every thread count."""
     return {threads: where(frame, threads=threads) for threads in values(frame, "threads")}
-
-
-def shortest(cases):
-    """The key of the case with the shortest time, of {key: rows} without empty ones."""
-    return min(cases, key=lambda key: claims.middle(processes(cases[key])))
-
-
-def best_of(cases):
-    """The rows of the case with the shortest time; none of none.
-
-    That is what a table shows. What is said of the best, such as that it is faster than another, `chosen_apart` tests.
-    """
-    return cases[shortest(cases)] if cases else NO_ROWS
 
 
 def chosen_apart(cases):

@@ -10,7 +10,6 @@ INCHES = 0.106  # height of a bar
 GAP = 0.4  # between groups, in bars
 WIDE = 0.78  # of the room that a bar has
 DASHED = {"color": DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
-DOTTED = DASHED | {"linestyle": (0, (1, 1.5))}
 BESIDE = {"textcoords": "offset points", "va": "center", "fontsize": SMALL, "color": DARK}
 WHOLE = {"whole": looks.Look("whole call", DARK, "o")}
 

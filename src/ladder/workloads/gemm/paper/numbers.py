@@ -36,7 +36,7 @@ def of_the_card(whole):
         "driver": latex.escape(cards[0]["driver"]) if "driver" in cards[0] else None,
     }
     tops = {dtype: roofs.card_arithmetic(found, dtype) for dtype in DTYPES}
-    tops["tf32"] = study.best_rate(found.samples("ceiling_gpu_tf32"), "flops")
+    tops["tf32"] = roofs.card_arithmetic(found, "tf32")
     values |= {f"ceiling/{name}": rate(top, "flops") if top else None for name, top in tops.items()}
     return values | with_prefix("throttled", throttled(found)) | mixed.numbers(whole)
 

@@ -29,7 +29,7 @@ def after(rows, phases, other):
     points = [(count, ratio) for count in COUNTS if (ratio := costs(rows, phases, other, count))]
     if not points:
         return None
-    if found := crossings.crossing(points):
+    if any(ratio.high < 1 for _, ratio in points) and (found := crossings.crossing(points)):
         return Found(*found)
     if points[0][1].high < 1:
         return Found(0.0, 0.0, 0.0)

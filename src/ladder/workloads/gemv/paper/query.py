@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ladder.report import collect, study
+from ladder.report import collect, ratios, study
 from ladder.statistics import claims
 
 THREADS, RANKS, CARD, CARDS, LARGE = EXPERIMENTS = (
@@ -177,15 +177,12 @@ def parts(rows, phases):
 
 
 def communication(rows, phases):
-    """The seconds of all phases but the computation in every pass, by process, and those of the computation.
+    """The time of all phases but the computation over that of the computation.
 
-    Two lists of lists, or None where one of them wasn't timed or both went on at once.
+    None where one of them wasn't timed or both went on at once.
     """
     own = of_products(rows, phases)
     if own.empty or own["phase"].str.contains(" and ").any():
         return None
     is_computed = own["phase"] == COMPUTE
-    summed = [part.groupby(["process", "sample"])["seconds"].sum() for part in (own[~is_computed], own[is_computed])]
-    if any(one.empty for one in summed):
-        return None
-    return [[list(some) for _, some in one.groupby("process")] for one in summed]
+    return ratios.of_parts(own[~is_computed], own[is_computed])

@@ -3,7 +3,7 @@
 from ladder.report import ratios, study
 from ladder.report.latex import code, digits, percent
 from ladder.report.verdict_table import Claim
-from ladder.statistics.claims import decide, quotient
+from ladder.statistics.claims import decide
 from ladder.workloads.gemv.paper import model, query, rungs
 
 FAR = 2  # times as long, for "far longer"
@@ -94,11 +94,9 @@ def longer(host):
     rows = of_ranks(host, "ship")
     spent = query.communication(rows, host.phases) if len(rows) else None
     fewest = query.communication(of_ranks(host, "ship", ranks=2), host.phases)
-    cause = said("on two ranks", quotient(*fewest)) if fewest else None
+    cause = said("on two ranks", fewest)
     text = "Communication far longer than computation"
-    return Claim(
-        "communication", text, times(FAR), "the phases", cause, decide(quotient(*spent) if spent else None, FAR)
-    )
+    return Claim("communication", text, times(FAR), "the phases", cause, decide(spent, FAR))
 
 
 def travelling(host):
@@ -142,8 +140,7 @@ def cards_over_ranks(machines):
 def over_floor(rows, rates):
     """The time of a gigabyte over that which the bandwidth allows, which is known exactly; None without one."""
     least = model.seconds(rows.iloc[0], rates, query.GIGABYTE) if len(rows) else None
-    processes = study.processes(rows)
-    return quotient(processes, [[least]] * len(processes)) if least else None
+    return ratios.over(rows, least)
 
 
 def near(key, text, machines, line):

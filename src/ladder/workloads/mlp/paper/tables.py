@@ -109,8 +109,8 @@ def compared(found):
         trainings = study.one_size(machine.samples(query.THREADS, dtype="float64", device="host"))
         for product in ("openmp", "blas"):
             counts = study.by_threads(study.where(trainings, product=product))
-            best = study.shortest(counts) if counts else None
-            cells.append(f"{time(counts[best])} ({best})" if best else NONE)
+            best, tested = study.chosen_apart(counts) if counts else (None, None)
+            cells.append(f"{time(tested)} ({best})" if best else NONE)
         if any(cell != NONE for cell in cells):
             size = f"${square['m'].iloc[0]}^3$" if len(square) else NONE
             rows.append([code(name), size, *cells])
