@@ -34,7 +34,7 @@ def figure(found, what, colours=None):
     drawn = layout.new(inches)
     panels = drawn.subplots(len(found), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (title, rows) in zip(panels, found.items(), strict=True):
-        axes.set_title(title)
+        axes.set_title(layout.marked(title))
         fill(axes, rows, colours)
     panels[-1].set_xlabel("time since the start (ms)")
     panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in found.values()) or 1.0)

@@ -39,8 +39,8 @@ class Rung:
     predicted: float | None
     converged: bool
     is_peer: bool = False
-    begins: bool = False
     parts: dict = field(default_factory=dict)
+    begins: bool = False
 
 
 def figure(found, what, ceiling, colours=None, most=7):
