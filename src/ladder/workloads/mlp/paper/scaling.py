@@ -33,7 +33,7 @@ def draw(tables, ceilings):
     every = figure.subplots(1, len(found), squeeze=False)[0]
     for axes, (title, machine, rows) in zip(every, found, strict=True):
         fill(axes, rows, ceilings.get(machine, peaks.NONE))
-        axes.set_title(f"{machine}\n{title}")
+        axes.set_title(f"{layout.marked(machine)}\n{title}")
     every[0].set_ylabel("GFLOP/s")
     entries = [Line2D([], [], **by_threads.CEILING, label="best product on as many threads")]
     layout.legend(figure, entries, all(rows["converged"].all() for *_, rows in found))
