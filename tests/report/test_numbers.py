@@ -46,7 +46,7 @@ def values(whole):
 
 def on_cores(values):
     """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
-    others = r"study/(toy|behind|verdicts)|mlp/|gemv/|descent/|backprop/|dcgan/|/gpu/"
+    others = r"study/(toy|behind|verdicts|warmer)|mlp/|gemv/|descent/|backprop/|dcgan/|/gpu/"
     return [key for key in values if not re.search(others, key)]
 
 

@@ -36,8 +36,8 @@ def verdict(word, detectable=0.02):
     ("word", "detectable", "expected"),
     [
         ("slower", 0.2, "found"),
-        ("can't tell", 0.051, "undecidable"),
-        ("can't tell", 0.05, "missed though decidable"),
+        ("undecided", 0.051, "undecidable"),
+        ("undecided", 0.05, "missed though detectable"),
         ("faster", 0.2, "called faster"),
     ],
 )
@@ -48,7 +48,7 @@ def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
 @pytest.mark.parametrize(("wrong", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
 def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, wrong, status):
     aa = script("aa")
-    words = ["slower"] * wrong + ["can't tell"] * (100 - wrong)
+    words = ["slower"] * wrong + ["undecided"] * (100 - wrong)
     monkeypatch.setattr(aa, "verdicts", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"]))
     monkeypatch.setattr("sys.argv", ["aa.py"])
     with pytest.raises(SystemExit) as end:

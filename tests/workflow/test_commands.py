@@ -11,7 +11,7 @@ from ladder.devices import host
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
-TABLES = ["--machine", "here", "--out", "x", "--html", "x.html", "--sensitivity", "nowhere.csv"]
+TABLES = ["--machine", "here", "--out", "x", "--html", "x.html", "--verdicts", "x.csv", "--sensitivity", "nowhere.csv"]
 SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
     (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
@@ -74,6 +74,7 @@ SENTENCES = [
     (["tables", "nowhere", *TABLES], "nowhere/samples.csv can't be read"),
     (["tables", "--description", "torn.json", *TABLES], "torn.json"),
     (["tables", *TABLES], "nowhere.csv can't be read"),
+    (["proof", "nowhere"], "run `snakemake paper` first"),
     (["paper", "nowhere.tex", "--out", "paper.pdf"], "LaTeX"),
     (["describe", "--out", "file/machine.json"], "file/machine.json can't be written: "),
 ]
