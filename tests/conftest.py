@@ -77,6 +77,12 @@ class Study:
         self.config["experiments"][name] = one
         return self
 
+    def add_training(self):
+        """Add a small training under the name of the experiment whose figures need no other."""
+        sizes = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "dtype": "float64"}
+        variants = {"host": {"product": "blas", "threads": 1}}
+        return self.add("mlp_accuracy", variants, sizes | {"source": "digits"}, "mlp")
+
     def command(self, *arguments):
         """The command line of Snakemake on this study, and its environment."""
         (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))

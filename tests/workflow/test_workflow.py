@@ -176,9 +176,8 @@ def test_another_variant_and_an_edit_of_one_run_just_their_cases(done):
 
 @pytest.mark.slow
 def test_an_edit_of_a_figure_redraws_that_figure_alone(study):
-    for experiment in ("mlp_accuracy", "dcgan_home"):
-        study.add(experiment, {"blas": {"threads": 1}})
-    targets = [f"results/figures/{name}.svg" for name in ("mlp_learning", "dcgan_timeline")]
+    study.add_training()
+    targets = [f"results/figures/{name}.svg" for name in ("mlp_learning", "mlp_sample_digits")]
     out, status = study.snakemake(*targets)
     assert status == 0, out
     (module,) = study.folder.glob("src/**/mlp/paper/learning.py")

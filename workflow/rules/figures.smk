@@ -7,7 +7,8 @@ FIGURE_FILES = expand("results/figures/{figure}.{format}", figure=FIGURES, forma
 # The ceilings of all machines, from all that was measured there.
 rule roofs:
     input:
-        expand("results/tables/{experiment}/{table}.csv", experiment=ROOF_EXPERIMENTS, table=TABLES),
+        tables=expand("results/tables/{experiment}/{table}.csv", experiment=CEILING_EXPERIMENTS, table=TABLES),
+        published=expand("results/published/{machine}/samples.csv.gz", machine=PUBLISHED),
     output:
         "results/roofs.json",
     log:
@@ -16,9 +17,10 @@ rule roofs:
         ENVIRONMENT
     params:
         sources=sources.of("ladder.verbs.roofs"),
-        tables=expand("results/tables/{experiment}", experiment=ROOF_EXPERIMENTS),
+        tables=expand("results/tables/{experiment}", experiment=CEILING_EXPERIMENTS),
+        published=expand("--published=results/published/{machine}", machine=PUBLISHED),
     shell:
-        ladder("roofs {params.tables:q} --out {output} 2> >(tee {log} >&2)")
+        ladder("roofs {params.tables:q} {params.published:q} --out {output} 2> >(tee {log} >&2)")
 
 
 rule figure:

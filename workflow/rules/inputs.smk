@@ -10,7 +10,6 @@ from ladder.harness import sensitivity
 from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.report import figures as drawings
-from ladder.report import roofs
 
 # A mistake in a chapter or in what a figure states ends the run before it begins.
 try:
@@ -20,8 +19,8 @@ except LadderError as error:
     stop(error)
 
 CEILING_EXPERIMENTS = [name for name in EXPERIMENTS if is_ceiling(name)]
-# The experiments of whose cases some may set a ceiling in figures.
-ROOF_EXPERIMENTS = [name for name in EXPERIMENTS if CONFIG["experiments"][name]["workload"] in roofs.WORK]
+# The file of the ceilings that text, tables and figures refer to, in a list; empty where nothing sets any.
+ROOFS = ["results/roofs.json"] if CEILING_EXPERIMENTS or PUBLISHED else []
 CEILING_CASES = {one.case.key for one in PLAN if is_ceiling(one.experiment)}
 # The machines whose ceilings are measured.
 CEILING_MACHINES = {one.machine for one in PLAN if is_ceiling(one.experiment) and not one.left_out}
@@ -256,8 +255,8 @@ def tables_of(figure):
 
 
 def ceilings_for(figure):
-    """The file of ceilings that a figure reads, in a list; empty where it reads none or nothing has any."""
-    return ["results/roofs.json"] if stated(figure)["USES_CEILINGS"] and ROOF_EXPERIMENTS else []
+    """The file of ceilings that a figure reads, in a list; empty where it reads none or nothing sets any."""
+    return ROOFS if stated(figure)["USES_CEILINGS"] else []
 
 
 def data_shown(figure):
@@ -328,6 +327,7 @@ def study_arguments():
         *TABLE_FOLDERS,
         f"--machine={MACHINE}",
         *(f"--description={path}" for path in DESCRIPTIONS),
+        *(f"--roofs={path}" for path in ROOFS),
     ]
 
 

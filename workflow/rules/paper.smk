@@ -22,6 +22,7 @@ rule numbers:
         descriptions=DESCRIPTIONS,
         # Where these alone are made anew, Snakemake would not look at what follows from records; see `once`.
         ceilings=OWN_CEILINGS,
+        roofs=ROOFS,
     output:
         "results/numbers.tex",
     log:
@@ -62,6 +63,7 @@ rule tables:
         tables=TABLE_FILES,
         descriptions=DESCRIPTIONS,
         ceilings=OWN_CEILINGS,
+        roofs=ROOFS,
         kernels=KERNEL_REPORTS,
         sensitivity="results/sensitivity.csv",
     output:

@@ -1,5 +1,8 @@
 """The ceilings that shares refer to: the most that was ever seen on a machine, over sizes, rungs and libraries.
 
+Of a published machine that is over all that it measured; of the machine of this build, over its ceiling experiments, so
+that one figure asks for no more than these (the verb `roofs`).
+
 Arithmetic's is the best sample of all products of matrices, warm or cold, of one precision on so many threads; each
 precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best sample of the
 streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A card's

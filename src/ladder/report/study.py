@@ -12,7 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from ladder.errors import LadderError
+from ladder.records.files import read_json
 from ladder.report import PUBLISHED, collect, roofs
+from ladder.report.figures import peaks
 from ladder.statistics import selection
 
 NO_ROWS = pd.DataFrame()
@@ -21,11 +23,15 @@ CASE = ["workload", "variant", "case"]
 
 @dataclass(frozen=True)
 class Study:
-    """Tables by experiment and name, the subject's name (None: nothing was measured), descriptions by machine."""
+    """Tables by experiment and name, the subject's name (None: nothing was measured), descriptions by machine.
+
+    `roofs` are the ceilings by machine, as the verb `roofs` writes them.
+    """
 
     tables: dict
     subject: str | None
     descriptions: dict = field(default_factory=dict)
+    roofs: dict | None = None
 
     def of(self, machine):
         """The same study about another machine."""
@@ -47,8 +53,8 @@ class Study:
 
     @cached_property
     def ceilings(self):
-        """The most that was ever seen on the subject, {rows} (`roofs.of_study`)."""
-        return roofs.of_study(self)
+        """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
+        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
     def first_with(self, *experiments, **conditions):
         """The same study about the first machine with timed calls of one of these experiments, else about none.
@@ -67,10 +73,14 @@ class Study:
         return pd.concat(frames) if frames else NO_ROWS
 
 
-def load(folders, machine, descriptions=()):
-    """The study in folders of tables. Its subject is `machine` if it measured, else the first published one."""
+def load(folders, machine, descriptions=(), ceilings=None):
+    """The study in folders of tables, with the file of ceilings.
+
+    Its subject is `machine` if it measured, else the first published one.
+    """
     tables = {Path(folder).name: collect.load(folder) for folder in folders}
-    study = Study(tables, None, {described_name(path): read_description(path) for path in descriptions})
+    about = {described_name(path): read_description(path) for path in descriptions}
+    study = Study(tables, None, about, read_json(ceilings) if ceilings else None)
     there = study.machines()
     return study.of(machine if machine in there else next(iter(there), None))
 

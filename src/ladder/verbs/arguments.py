@@ -55,4 +55,5 @@ def add_study(parser):
     parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")
     parser.add_argument("--machine", required=True, help="the machine to speak of, if it has measured")
     parser.add_argument("--description", action="append", default=[], help="what a machine is (JSON)")
+    parser.add_argument("--roofs", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--out", required=True)

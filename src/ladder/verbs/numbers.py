@@ -12,6 +12,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    found = study.load(options.folders, options.machine, options.description)
+    found = study.load(options.folders, options.machine, options.description, options.roofs)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
     latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))

@@ -1,14 +1,23 @@
-"""Write the ceilings of every machine, the most that was ever seen there (JSON)."""
+"""Write the ceilings of every machine (JSON): what its ceiling experiments reached, of published ones all that they did."""
 
-from ladder.report import study
+from ladder.report import PUBLISHED, collect, study
 from ladder.verbs.arguments import write_json
 
 
 def add_arguments(parser):
-    parser.add_argument("folders", nargs="+", help="folders of the tables of experiments")
+    parser.add_argument("folders", nargs="*", help="folders of the tables of ceiling experiments")
+    parser.add_argument("--published", action="append", default=[], help="folder of published measurements")
     parser.add_argument("--out", required=True)
 
 
 def run(options):
     found = study.load(options.folders, None)
-    write_json(options.out, {name: found.of(name).ceilings for name in found.machines()})
+    own = {name: found.of(name).ceilings for name in found.machines() if not name.endswith(PUBLISHED)}
+    write_json(options.out, own | dict(map(of_published, options.published)))
+
+
+def of_published(folder):
+    """A published machine's name in the tables, and its ceilings over all that it measured."""
+    samples = collect.published_table(folder, "samples")
+    name = samples["machine"].iloc[0]
+    return name + PUBLISHED, study.Study({"all": {"samples": samples}}, name).ceilings

@@ -14,7 +14,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    found = study.load(options.folders, options.machine, options.description)
+    found = study.load(options.folders, options.machine, options.description, options.roofs)
     for name, text in tables.tables(found, options.kernel, options.sensitivity).items():
         latex.write(f"{options.out}/{name}.tex", text)
     write_atomically(options.verdicts, verdicts.rows(found).to_csv(index=False))
