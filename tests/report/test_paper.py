@@ -173,17 +173,18 @@ def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, m
     found = made_up.both(made.study(), made.study("amd-epyc-2c (published)", chosen=host))
     inputs, known = generated(found, tmp_path), drawings.ceilings((found.subject,))
     (tmp_path / "results/figures").mkdir()
-    for name in (one for one in figures.names() if figures.workload(one) == chapter):
+    texts = chapters.texts() | captions.text()
+    for name in re.findall(r"\\studyfigure\{(\w+)\}", texts[f"chapters/{chapter}/text.tex"]):
         with theme.context():
             asked = {one: found.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
             theme.save(drawings.draw(name, asked, known), tmp_path / f"results/figures/{name}.pdf")
     inputs += sorted((tmp_path / "results/figures").glob("*.pdf"))
-    for name in ("macros.tex", "preamble.tex"):
+    for name in ("macros.tex", "preamble.tex", "references.bib"):
         shutil.copy(PAPER / name, tmp_path)
     preamble, _ = (PAPER / "paper.tex").read_text().split(r"\begin{document}")
     body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage Behind.\label{{behind}}"
-    texts = chapters.texts() | captions.text()
-    works = rf"\bibliographystyle{{plainnat}}\bibliography{{chapters/{chapter}/references}}\end{{document}}"
+    own = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in texts else ""
+    works = rf"\nocite{{goto2008}}\bibliographystyle{{plainnat}}\bibliography{{references{own}}}\end{{document}}"
     (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
     typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", texts)
     (behind,) = re.findall(r"newlabel\{behind\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())

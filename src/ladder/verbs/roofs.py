@@ -1,4 +1,4 @@
-"""Write the ceilings of every machine (JSON): what its ceiling experiments reached, of published ones all that they did."""
+"""Write the ceilings of every machine (JSON): the most of its ceiling experiments or, if published, of everything."""
 
 from ladder.report import PUBLISHED, collect, study
 from ladder.verbs.arguments import write_json
