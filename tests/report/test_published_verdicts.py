@@ -20,6 +20,9 @@ OTHERS = ("one-card", "two-cards", "transfers")  # claims of cold starts, and of
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 
+pytestmark = pytest.mark.xdist_group("published")  # all is loaded once
+
+
 @pytest.fixture(scope="module")
 def published():
     """The study of all published machines and nothing else."""

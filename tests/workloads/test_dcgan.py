@@ -262,7 +262,7 @@ def drawn_on_a_card(variant, sizes, tuning):
 
 
 @elementary.needs_compiler
-@pytest.mark.parametrize("epilogue", ["separate", "fused"])
+@pytest.mark.parametrize("epilogue", [pytest.param("separate", marks=pytest.mark.slow), "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
     for name, other in {"kernel": emulated(), "empty": host.empty, "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)

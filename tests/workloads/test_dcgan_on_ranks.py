@@ -49,8 +49,8 @@ def late_cards(cards, monkeypatch):
         pytest.param(1, None, marks=pytest.mark.slow),
         pytest.param(3, None, marks=pytest.mark.slow),
         pytest.param(2, 1, marks=pytest.mark.slow),
-        pytest.param(3, 1, marks=pytest.mark.slow),
-        (4, 2),
+        (3, 1),
+        pytest.param(4, 2, marks=pytest.mark.slow),
     ],
 )
 def test_every_rank_brings_its_pictures_home_once_they_are_there(late_cards, ranks, away):
