@@ -54,7 +54,7 @@ study: ## run the study of config/config.yaml on this machine
 paper: ## build the paper and its supplement from what was measured or published, and measure nothing
 	@$(SETUP) latex
 	$(SNAKEMAKE) paper --config measure=false
-	.venv/bin/python -m ladder proof results/paper --pages 25
+	@! command -v pdftoppm >/dev/null || .venv/bin/python -m ladder proof results/paper --pages 25
 
 status: ## tell how far the last run is: done, running, failed and why, left out and why
 	@.venv/bin/python -m ladder status
