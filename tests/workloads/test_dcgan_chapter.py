@@ -7,6 +7,7 @@ import made_up_dcgan
 from drawings import draw, words
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
+from ladder.report import study as study_of
 from ladder.report.phrases import Missing
 from ladder.report.study import Study
 from ladder.workloads.dcgan import layout
@@ -61,7 +62,7 @@ def test_every_line_of_the_ladder_is_one_case(found):
     for key, (line, _) in rungs.LINES.items():
         rows = tables.one_case(line.rows(host.ladder))
         assert len(rows), key
-        assert query.middle(rows) == pytest.approx(
+        assert study_of.middle(rows) == pytest.approx(
             made_up_dcgan.PICTURE[key] / (2 if line.tuning.get("threads") == rungs.MOST else 1), rel=0.02
         ), key
 

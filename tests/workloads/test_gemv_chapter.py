@@ -9,6 +9,7 @@ import made_up
 import made_up_gemv
 from drawings import MACHINES, draw, planned, tables, words
 from ladder.report import study as queries
+from ladder.report import study as study_of
 from ladder.report.latex import code
 from ladder.report.phrases import Missing
 from ladder.report.rungs import measured
@@ -198,7 +199,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
     machine = query.chosen(found).host
     rows = rungs.changed("ship", machine.ranks)
     assert list(query.parts(rows, machine.phases)) == list(query.PHASES)
-    assert sum(query.parts(rows, machine.phases).values()) == pytest.approx(query.middle(rows), rel=0.01)
+    assert sum(query.parts(rows, machine.phases).values()) == pytest.approx(study_of.middle(rows), rel=0.01)
     doubled = machine.phases.assign(seconds=2 * machine.phases["seconds"])
     assert query.parts(rows, doubled) == {}
     assert query.together(rows, doubled) == pytest.approx(2, rel=0.01)

@@ -7,6 +7,7 @@ import pytest
 import made_up
 import made_up_products
 from drawings import draw, tables, words
+from ladder.report import study as study_of
 from ladder.report.phrases import Missing
 from ladder.report.study import Study
 from ladder.workloads.backprop.paper.model import Rates
@@ -109,7 +110,7 @@ def test_without_the_copies_the_card_is_ahead(found):
     host, card = query.chosen(found)
     blas = rungs.trained(host.training, "blas", threads=12)
     cublas = rungs.trained(card.samples(query.THREADS, device="cuda"), "cublas")
-    assert query.middle(query.copied(card, cublas)) == pytest.approx(query.middle(blas), rel=0.01)
+    assert study_of.middle(query.copied(card, cublas)) == pytest.approx(study_of.middle(blas), rel=0.01)
     assert query.copied(host, blas).empty
     fast = changed(factor=lambda case: 0.1 if case.tuning.get("product") == "cublas" else 1)
     assert decided(fast)["transfers"] == "refuted"

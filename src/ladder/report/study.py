@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 from ladder.records.files import read_json
 from ladder.report import PUBLISHED, collect, roofs
 from ladder.report.figures import peaks
-from ladder.statistics import selection
+from ladder.statistics import claims, selection
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
@@ -142,6 +142,18 @@ def cases(*frames):
     columns = ["machine", *CASE]
     known = (frame[columns].drop_duplicates() for frame in frames if set(columns) <= set(frame.columns))
     return tuple(dict.fromkeys(case for frame in known for case in frame.itertuples(index=False, name=None)))
+
+
+def middle(rows):
+    """Seconds of a case, the median over processes of the processes' medians; None without one."""
+    return claims.middle(processes(rows)) if len(rows) else None
+
+
+def own_phases(rows, phases):
+    """The phases of the case of some rows, among those of a machine."""
+    if rows.empty or phases.empty:
+        return NO_ROWS
+    return where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
 
 
 def energy(frame):

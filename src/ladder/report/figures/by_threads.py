@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ladder.report.figures import layout, marks, medians, methods, scales
+from ladder.report.figures import ends, formats, layout, marks, medians, methods, scales
 from ladder.report.figures.theme import GREY
 
 HEIGHT = 1.75  # inches of a panel
@@ -50,6 +50,19 @@ def apart(summaries):
     order = methods.ordered(summaries["method"])
     shift = {method: 1.025 ** (number - (len(order) - 1) / 2) for number, method in enumerate(order)}
     return summaries.assign(at=summaries["threads"] * summaries["method"].map(shift))
+
+
+def fill_rates(axes, found, at, looks_of, ceiling, inches):
+    """Rates over the column `at`, lines named where they end, and a ceiling, {count: rate}, in axes of `inches`."""
+    marks.lines(axes, found, at, "median", looks_of)
+    marks.points(axes, found, at, "median", kinds=looks_of, size=9)
+    axes.plot(list(ceiling), list(ceiling.values()), **CEILING, zorder=1)
+    scales.thread_axis(axes.xaxis, sorted(set(found[at])))
+    low, high = scales.extent(found, reach=1.3)
+    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, most=6)
+    last = [(row.median, looks_of[row.method]) for row in found.sort_values(at).groupby("method").tail(1).itertuples()]
+    ends.label(axes, [(rate, look.label, look.colour) for rate, look in last], inches)
+    axes.grid(axis="y")
 
 
 def fill_times(axes, summaries, row):

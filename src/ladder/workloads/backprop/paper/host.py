@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from ladder.report import study
-from ladder.report.figures import by_threads, ends, formats, layout, looks, marks, medians, peaks, scales
+from ladder.report.figures import by_threads, layout, looks, marks, medians, peaks, scales
 from ladder.workloads.backprop.paper import query, rungs
 from ladder.workloads.gemm.paper.ceilings import products
 
@@ -118,17 +118,8 @@ def fill_threads(axes, found, ceilings):
     """Rates by threads, lines named where they end, and the best product."""
     if found.empty:
         return layout.blank(axes, "No measurement of threads is there.")
-    marks.lines(axes, found, "threads", "median", LINES)
-    marks.points(axes, found, "threads", "median", kinds=LINES, size=9)
     counts = study.values(found, "threads")
-    best = [(count, rate / 1e9) for count in counts if (rate := products(ceilings, "float32", count))]
-    axes.plot(*zip(*best, strict=True) if best else ((), ()), **by_threads.CEILING, zorder=1)
-    scales.thread_axis(axes.xaxis, counts)
-    low, high = scales.extent(found, reach=1.3)
-    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for _, rate in best)])), formats.plain, most=6)
-    last = found.sort_values("threads").groupby("method").tail(1)
-    named = [(row.median, LINES[row.method].label, LINES[row.method].colour) for row in last.itertuples()]
-    ends.label(axes, named, PANEL)
+    best = {count: rate / 1e9 for count in counts if (rate := products(ceilings, "float32", count))}
+    by_threads.fill_rates(axes, found, "threads", LINES, best, PANEL)
     axes.set_title("GFLOP/s")
-    axes.set_xlabel("threads")
-    return axes.grid(axis="y")
+    return axes.set_xlabel("threads")

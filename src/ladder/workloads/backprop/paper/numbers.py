@@ -69,7 +69,7 @@ def of_the_model():
 
 def timed(rows):
     """The seconds of a case, or None."""
-    found = query.middle(rows)
+    found = study.middle(rows)
     return None if found is None else seconds(found, 2)
 
 
@@ -216,7 +216,7 @@ def time_to_error(host, card):
     values["epochs"] = f"\\num{{{known[0]}}}" if known else None
     for name in ("tuned", "numpy_loop", "cuda_fused"):
         count = counts.get(name)
-        values[f"{name}/time"] = seconds(count * query.middle(cases[name][0]), 2) if count else None
+        values[f"{name}/time"] = seconds(count * study.middle(cases[name][0]), 2) if count else None
     rows = next((rows for rows, _ in cases.values()), study.NO_ROWS)
     return values | {"images": number(int(rows["images"].iloc[0])) if len(rows) else None}
 

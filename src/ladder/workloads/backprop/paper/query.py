@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ladder.report import collect, ratios, study
-from ladder.statistics import claims
 
 BEFORE, LADDER, CARD = "backprop_before", "backprop_ladder", "backprop_gpu"
 FLAGS = ("backprop_flags", "backprop_flags_before")
@@ -92,31 +91,19 @@ def block_of(phase):
     return next((block for word, block in BLOCKS.items() if word in phase), OTHER)
 
 
-def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(study.processes(rows)) if len(rows) else None
-
-
-def own_parts(rows, phases):
-    """The phases of the case of some rows."""
-    if rows.empty or phases.empty:
-        return study.NO_ROWS
-    return study.where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
-
-
 def blocks(rows, phases):
     """The median seconds of each macro block of a case, {block: seconds}; none where they don't add up to the call."""
-    own = own_parts(rows, phases)
+    own = study.own_phases(rows, phases)
     if own.empty:
         return {}
     times = own.groupby(["process", "sample", "block"])["seconds"].sum().groupby("block").median()
     times = {block: times[block] for block in (*BLOCKS.values(), OTHER) if block in times}
-    return times if 1 / NEAR < sum(times.values()) / middle(rows) < NEAR else {}
+    return times if 1 / NEAR < sum(times.values()) / study.middle(rows) < NEAR else {}
 
 
 def over_the_rest(rows, phases, block):
     """The time of a macro block over that of all others of a case, as a ratio; None where there is no such block."""
-    own = own_parts(rows, phases)
+    own = study.own_phases(rows, phases)
     if own.empty:
         return None
     inside = own["block"] == block

@@ -52,7 +52,7 @@ def flags(found):
 
 def timed(rows):
     """The median time of a case."""
-    return latex.seconds(query.middle(rows)) if len(rows) else NONE
+    return latex.seconds(study.middle(rows)) if len(rows) else NONE
 
 
 def kernels(found):
@@ -62,7 +62,7 @@ def kernels(found):
     pairs = form.pairs(frame)
     cases = [("base", pairs[0][3])] if pairs else []
     cases += [(f"{name}: {value}", rows) for name, value, rows, _ in pairs]
-    times = {name: query.own_parts(rows, phases) for name, rows in cases}
+    times = {name: study.own_phases(rows, phases) for name, rows in cases}
     times = {name: own.groupby("phase")["seconds"].median() for name, own in times.items() if len(own)}
     numbers = sorted({phase for own in times.values() for phase in own.index}, key=numbered)
     rows = [

@@ -92,7 +92,7 @@ def of_the_earlier_study():
 
 def timed(rows):
     """The seconds of a picture, or None."""
-    found = query.middle(tables.one_case(rows))
+    found = study.middle(tables.one_case(rows))
     return None if found is None else seconds(found, 3)
 
 
@@ -104,7 +104,7 @@ def ladder(host, card):
         cases[key] = tables.one_case(line.rows(found.ladder))
     values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
     for key, rows in cases.items():
-        middle = query.middle(rows)
+        middle = study.middle(rows)
         values[f"{key}/rate"] = number(1 / middle, 2) if middle else None
         values[f"{key}/call"] = seconds(middle * int(rows["images"].iloc[0]), 3) if middle else None
     for one, other in AGAINST:
@@ -114,7 +114,7 @@ def ladder(host, card):
         rows = cases[key]
         found = host if key == "tuned" else card
         least = model.floor(rows.iloc[0], model.rate_of_study(found.found, rows.iloc[0])) if len(rows) else None
-        values[f"{key}/share"] = percent(least / query.middle(rows), 2) if least else None
+        values[f"{key}/share"] = percent(least / study.middle(rows), 2) if least else None
     return values
 
 
@@ -162,7 +162,7 @@ def layers(machine):
 
     def whole(name):
         rows = [tables.rows_of_method(machine.layers, name, h) for h in tables.heights()[:-1]]
-        return sum(map(query.middle, rows)) if all(map(len, rows)) else None
+        return sum(map(study.middle, rows)) if all(map(len, rows)) else None
 
     gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
     images = study.values(machine.layers, "images")

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ladder.report import collect, study
-from ladder.statistics import claims
 from ladder.workloads.dcgan import layout
 
 HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
@@ -94,11 +93,6 @@ def of_pictures(rows):
     return rows.assign(seconds=rows["seconds"] / rows["images"]) if len(rows) else rows
 
 
-def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(study.processes(rows)) if len(rows) else None
-
-
 def starts(rows):
     """Seconds of the cold start of each process, as lists; none where they weren't kept."""
     known = rows.dropna(subset="cold_start") if "cold_start" in rows else study.NO_ROWS
@@ -113,7 +107,7 @@ def parts(rows, phases):
     own = own[own["phase"].isin(PARTS)]
     times = own.groupby(["process", "sample", "phase"])["seconds"].sum().groupby("phase").median()
     times = {part: times[part] for part in PARTS if part in times}
-    return times if times and 1 / NEAR < sum(times.values()) / middle(rows) < NEAR else {}
+    return times if times and 1 / NEAR < sum(times.values()) / study.middle(rows) < NEAR else {}
 
 
 def traces_of(traces, lines):

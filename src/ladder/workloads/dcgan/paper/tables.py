@@ -71,7 +71,7 @@ def home(card):
 
 def called(rows):
     """The median time of a call."""
-    return latex.seconds(query.middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
+    return latex.seconds(study.middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
 
 
 def layers(machine):
@@ -100,7 +100,7 @@ def code_of(name):
 
 def rate(rows):
     """TFLOP/s of a case."""
-    return digits(float(rows["flops"].iloc[0]) / query.middle(rows) / 1e12) if len(rows) else NONE
+    return digits(float(rows["flops"].iloc[0]) / study.middle(rows) / 1e12) if len(rows) else NONE
 
 
 def cards(machine):
@@ -116,6 +116,6 @@ def cards_of(machine, images):
     now = [study.where(rungs.on_cards(count).rows(machine.several), images=images) for count in (1, 2)]
     known = earlier.ONE_EACH, earlier.TWO_EACH
     then = [latex.seconds(times[images], 3) if images in times else NONE for times in known]
-    calls = [latex.seconds(query.middle(rows)) if len(rows) else NONE for rows in now]
+    calls = [latex.seconds(study.middle(rows)) if len(rows) else NONE for rows in now]
     begun = [latex.seconds(claims.middle(query.starts(rows)), 2) if query.starts(rows) else NONE for rows in now]
     return [f"\\num{{{images}}}", *then, *calls, *begun]

@@ -73,7 +73,7 @@ def of_the_model():
 
 def timed(rows):
     """The seconds of a case, or None."""
-    found = query.middle(rows)
+    found = study.middle(rows)
     return None if found is None else seconds(found, 2)
 
 
@@ -85,9 +85,9 @@ def ladder(found):
     values["threads"] = f"\\num{{{int(cases['openmp']['threads'].iloc[0])}}}" if len(cases["openmp"]) else None
     for one, other in AGAINST:
         values[f"{one}/against/{other}"] = against(cases, one, other)
-    then, now = earlier.iteration(2), query.middle(cases["cuda_persistent"])
+    then, now = earlier.iteration(2), study.middle(cases["cuda_persistent"])
     values["earlier/against/cuda_persistent"] = number(then / now, 2) if now else None
-    off, on = (query.middle(cases[key]) for key in ("cuda_fused/one-by-one", "cuda_fused"))
+    off, on = (study.middle(cases[key]) for key in ("cuda_fused/one-by-one", "cuda_fused"))
     values["launching"] = percent(1 - on / off, 2) if on and off and on < off else None
     return values
 
@@ -180,10 +180,10 @@ def kernels(found):
     block, n = earlier.LARGEST
     every = query.of_kernel(found, "product", block)
     rows = {size: query.kernel(found, "product", block, size) for size in study.values(every, "n")}
-    rates = {size: one["bytes"].iloc[0] / query.middle(one) for size, one in rows.items() if len(one)}
+    rates = {size: one["bytes"].iloc[0] / study.middle(one) for size, one in rows.items() if len(one)}
     reading = roofs.card_bandwidth(found)
     top = max(rates, default=None)
-    times = {name: query.middle(query.kernel(found, name, block, n)) for name in SUMMED}
+    times = {name: study.middle(query.kernel(found, name, block, n)) for name in SUMMED}
     swapped = [query.kernel(found, "reduction", 512, 256, launch) for launch in ("swapped", "right")]
     return {
         "smallest": f"\\num{{{min(rates)}}}" if rates else None,

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from ladder.report import collect, study
-from ladder.statistics import claims
 from ladder.workloads.descent.paper import earlier
 
 LADDER, VERSION1, LARGE, LARGEST = "descent_ladder", "descent_version1", "descent_large", "descent_largest"
@@ -56,14 +55,9 @@ def solves(found):
     return collect.concatenated([found.samples(one) for one in SOLUTIONS])
 
 
-def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(study.processes(rows)) if len(rows) else None
-
-
 def rate(rows):
     """Bytes of A a second at that median, of rows whose seconds are an iteration's; None without any."""
-    return size_of(rows.iloc[0]) / middle(rows) if len(rows) else None
+    return size_of(rows.iloc[0]) / study.middle(rows) if len(rows) else None
 
 
 def size_of(row):

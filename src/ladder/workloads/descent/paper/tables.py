@@ -1,6 +1,6 @@
 """The tables of the chapter: the ladder, the elementary kernels beside the earlier study's, and the verdicts."""
 
-from ladder.report import ladder_table, latex, roofs, verdict_table
+from ladder.report import ladder_table, latex, roofs, study, verdict_table
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
 from ladder.workloads.descent import RUNGS
@@ -44,7 +44,7 @@ def rung(found, line, rows):
 def kernels(found):
     """Microseconds of each kernel then and now, by block and N; below, an iteration's sum."""
     now = {
-        name: [query.middle(query.kernel(found, name, *column)) for column in earlier.LOADS] for name in earlier.KERNELS
+        name: [study.middle(query.kernel(found, name, *column)) for column in earlier.LOADS] for name in earlier.KERNELS
     }
     if not any(seconds for row in now.values() for seconds in row):
         return latex.table("", (), ())

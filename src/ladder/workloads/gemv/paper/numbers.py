@@ -86,7 +86,7 @@ def ladder(machines):
     """The time of a gigabyte by each line, the share of the bandwidth, and what one is of another."""
     cases, values = {key: rungs.rows(key, machines) for key in rungs.LINES}, {}
     for key, rows in cases.items():
-        middle = query.middle(rows)
+        middle = study.middle(rows)
         least = (
             model.seconds(rows.iloc[0], model.of_study(rungs.of(key, machines).found), query.GIGABYTE)
             if middle
@@ -113,7 +113,7 @@ def others(card):
 
 def rate_of(rows):
     """B/s of a case, or None."""
-    return rate(rows["bytes"].iloc[0] / query.middle(rows), "bandwidth", 2) if len(rows) else None
+    return rate(rows["bytes"].iloc[0] / study.middle(rows), "bandwidth", 2) if len(rows) else None
 
 
 def scaling(machines):
@@ -152,12 +152,12 @@ def phases(machines):
     values["broadcast/longer"] = longer(machines.host, cases["half/resident"][1], cases["ranks/resident"][1])
     for name, (one, rows) in cases.items():
         found = query.times(rows, one.phases)
-        middle = query.middle(rows)
+        middle = study.middle(rows)
         values[f"{name}/time"] = seconds(middle, 2) if middle else None
         values[f"{name}/place"] = rungs.place(rows.iloc[0]) if middle else None
         values |= {f"{name}/{phase}": seconds(found[phase], 2) if phase in found else None for phase in query.PHASES}
         sent = query.sending(rows, one.phases) if middle else study.NO_ROWS
-        values[f"{name}/sending"] = seconds(query.middle(sent), 2) if len(sent) else None
+        values[f"{name}/sending"] = seconds(study.middle(sent), 2) if len(sent) else None
         values[f"{name}/over"] = over(rows, one.phases)
     return values
 

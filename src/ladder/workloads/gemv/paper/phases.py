@@ -75,7 +75,7 @@ def bars_of(machine, frame, key):
 
 def bar(machine, rows):
     """A case as a bar of milliseconds."""
-    middle, parts = query.middle(rows), query.parts(rows, machine.phases)
+    middle, parts = study.middle(rows), query.parts(rows, machine.phases)
     summary = intervals.summary(study.processes(rows))
     sent = query.sending(rows, machine.phases)
     return {
@@ -88,7 +88,7 @@ def bar(machine, rows):
         "parts": [(1e3 * seconds, COLOURS[phase]) for phase, seconds in parts.items()],
         "phases": list(parts),
         "text": formats.time(middle)
-        + (f" + {formats.time(query.middle(sent))}" if is_sent(rows) and len(sent) else ""),
+        + (f" + {formats.time(study.middle(sent))}" if is_sent(rows) and len(sent) else ""),
     }
 
 

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ladder.report import collect, ratios, study
-from ladder.statistics import claims
 
 THREADS, RANKS, CARD, CARDS, LARGE = EXPERIMENTS = (
     "gemv_threads",
@@ -134,40 +133,28 @@ def of_a_gigabyte(rows):
     return rows.assign(seconds=rows["seconds"] / rows["bytes"] * GIGABYTE) if len(rows) else rows
 
 
-def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(study.processes(rows)) if len(rows) else None
-
-
-def own_phases(rows, phases):
-    """The phases of the case of some rows."""
-    if rows.empty or phases.empty:
-        return study.NO_ROWS
-    return study.where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
-
-
 def sending(rows, phases):
     """The phase in which a matrix that stays was sent, before the first product."""
-    own = own_phases(rows, phases)
+    own = study.own_phases(rows, phases)
     return study.where(own, phase=ONCE.get(rows["mode"].iloc[0])) if len(own) else own
 
 
 def of_products(rows, phases):
     """The phases of every product of a case."""
-    own = own_phases(rows, phases)
+    own = study.own_phases(rows, phases)
     return own[own["phase"] != ONCE.get(rows["mode"].iloc[0])] if len(own) else own
 
 
 def times(rows, phases):
     """Seconds of every phase of a case's product, {phase: seconds}, in the order of the phases."""
     own = of_products(rows, phases)
-    return {name: middle(study.where(own, phase=name)) for name in own["phase"].unique()} if len(own) else {}
+    return {name: study.middle(study.where(own, phase=name)) for name in own["phase"].unique()} if len(own) else {}
 
 
 def together(rows, phases):
     """What all phases of a case's product take, over the call; None without phases."""
     found = times(rows, phases)
-    return sum(found.values()) / middle(rows) if found else None
+    return sum(found.values()) / study.middle(rows) if found else None
 
 
 def parts(rows, phases):

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from ladder.report.figures import by_threads, ends, formats, layout, looks, marks, medians, peaks, scales
+from ladder.report.figures import by_threads, layout, looks, medians, peaks
 from ladder.report.study import Study
 from ladder.statistics import claims
 from ladder.workloads.gemv.paper import model, query, rungs
@@ -108,19 +108,9 @@ def memory_of_cards(machine, ceilings):
 def fill(axes, lines, kinds, what, ceiling):
     """Rates by cores or cards, lines named where they end; whether all cases have converged."""
     found = pd.concat([summaries(rows, key) for key, rows in lines.items()])
-    counts = sorted(set(found["at"]))
+    counts = set(found["at"])
     ceiling = {count: rate for count, rate in ceiling.items() if count in counts}
-    axes.plot(list(ceiling), list(ceiling.values()), **by_threads.CEILING, zorder=1)
-    marks.lines(axes, found, "at", "median", kinds)
-    marks.points(axes, found, "at", "median", kinds=kinds, size=9)
-    scales.thread_axis(axes.xaxis, counts)
-    low, high = scales.extent(found, reach=1.3)
-    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, most=6)
-    last = found.sort_values("at").groupby("method").tail(1)
-    ends.label(
-        axes, [(row.median, kinds[row.method].label, kinds[row.method].colour) for row in last.itertuples()], PANEL
-    )
+    by_threads.fill_rates(axes, found, "at", kinds, ceiling, PANEL)
     axes.set_title("GB/s")
     axes.set_xlabel(what)
-    axes.grid(axis="y")
     return bool(found["converged"].all())

@@ -40,14 +40,14 @@ def words_of_place(rows):
 
 def timed(rows):
     """The time of a case."""
-    return seconds(query.middle(rows)) if len(rows) else NONE
+    return seconds(study.middle(rows)) if len(rows) else NONE
 
 
 def rated(rows, rates):
     """GB/s of a case, and its share of the bandwidth."""
     if rows.empty:
         return [NONE, NONE]
-    reached, first = rows["bytes"].iloc[0] / query.middle(rows), rows.iloc[0]
+    reached, first = rows["bytes"].iloc[0] / study.middle(rows), rows.iloc[0]
     most = model.bandwidth(first, rates)
     return [digits(reached / 1e9), percent(reached / most) if most else NONE]
 
@@ -94,7 +94,7 @@ def ranks(host):
 
 def phased(rows, machine):
     """Where a case runs, its time and phases, their sum over the time, and the imbalance of its computation."""
-    own = query.own_phases(rows, machine.phases)
+    own = study.own_phases(rows, machine.phases)
     parts = [study.where(own, phase=name) for name in query.PHASES]
     uneven = parts[query.PHASES.index(query.COMPUTE)]
     imbalance = digits(uneven["imbalance"].median()) if "imbalance" in uneven and len(uneven) else NONE

@@ -69,7 +69,7 @@ def of_the_model():
 
 def timed(rows):
     """The seconds of a case, or None."""
-    found = query.middle(rows)
+    found = study.middle(rows)
     return None if found is None else seconds(found, 2)
 
 
@@ -123,7 +123,7 @@ def products_on_the_card(card):
 
 def rate_of(rows):
     """FLOP/s of a product, or None."""
-    return rows["flops"].iloc[0] / query.middle(rows) if len(rows) else None
+    return rows["flops"].iloc[0] / study.middle(rows) if len(rows) else None
 
 
 def trainings(host, card):
@@ -211,7 +211,7 @@ def parts_of_a_batch(host, card):
     values["cublas/apart"] = seconds(apart / batches(), 2) if apart else None
     plain = rungs.trained(card.samples(query.THREADS, device="cuda"), "cublas")
     copies = query.copied(card, plain)
-    values["copies"] = seconds(query.middle(copies) - query.middle(plain), 2) if len(copies) else None
+    values["copies"] = seconds(study.middle(copies) - study.middle(plain), 2) if len(copies) else None
     return values
 
 

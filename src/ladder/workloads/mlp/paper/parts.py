@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.patches import Patch
 
+from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, theme
 from ladder.workloads.mlp.paper import query, rungs
 
@@ -77,7 +78,7 @@ def measured(machine, names, frame=None, **tuning):
         if len(rows):
             count = query.batches(rows.iloc[0])
             parts = {part: time / count for part, time in query.operations(machine, rows).items()}
-            found.append((name, query.middle(rows) / count, parts))
+            found.append((name, study.middle(rows) / count, parts))
     return found
 
 

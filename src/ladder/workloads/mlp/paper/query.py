@@ -5,7 +5,6 @@ from functools import cached_property
 
 from ladder.report import ratios, study
 from ladder.report.study import Study
-from ladder.statistics import claims
 from ladder.workloads.mlp.paper import earlier
 
 THREADS, CARD, PEERS = "mlp_threads", "mlp_gpu", "mlp_peers"
@@ -112,11 +111,6 @@ def batches(rows):
     return -(-rows["images"] // rows["batch"])
 
 
-def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(study.processes(rows)) if len(rows) else None
-
-
 def phases(machine, rows):
     """The rows of a case's phases, among them the copies to the card and back."""
     if rows.empty:
@@ -133,7 +127,7 @@ def operations(machine, rows):
     if own.empty:
         return {}
     times = own.groupby("phase")["seconds"].median().to_dict()
-    return times if 1 / NEAR < sum(times.values()) / middle(rows) < NEAR else {}
+    return times if 1 / NEAR < sum(times.values()) / study.middle(rows) < NEAR else {}
 
 
 def products_over_the_rest(machine, rows):

@@ -3,7 +3,7 @@
 from matplotlib.lines import Line2D
 
 from ladder.report import study
-from ladder.report.figures import by_threads, ends, formats, layout, looks, marks, medians, peaks, scales
+from ladder.report.figures import by_threads, layout, looks, medians, peaks
 from ladder.report.study import Study
 from ladder.workloads.gemm.paper.ceilings import products
 from ladder.workloads.mlp.paper import query
@@ -65,15 +65,7 @@ def rates(machine, experiment):
 
 def fill(axes, found, ceilings):
     """Rates by threads, lines named where they end, and the best product."""
-    marks.lines(axes, found, "threads", "median", LINES)
-    marks.points(axes, found, "threads", "median", kinds=LINES, size=9)
     counts = study.values(found, "threads")
-    best = [(count, rate / 1e9) for count in counts if (rate := products(ceilings, "float64", count))]
-    axes.plot(*zip(*best, strict=True) if best else ((), ()), **by_threads.CEILING, zorder=1)
-    scales.thread_axis(axes.xaxis, counts)
-    low, high = scales.extent(found, reach=1.3)
-    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for _, rate in best)])), formats.plain, most=6)
-    last = found.sort_values("threads").groupby("method").tail(1)
-    ends.label(axes, [(row.median, row.method, LINES[row.method].colour) for row in last.itertuples()], PANEL)
+    best = {count: rate / 1e9 for count in counts if (rate := products(ceilings, "float64", count))}
+    by_threads.fill_rates(axes, found, "threads", LINES, best, PANEL)
     axes.set_xlabel("threads")
-    axes.grid(axis="y")

@@ -60,12 +60,12 @@ def rung(variant, idea, lines):
 
 def time(rows):
     """The time of a case."""
-    return latex.seconds(query.middle(rows)) if len(rows) else NONE
+    return latex.seconds(study.middle(rows)) if len(rows) else NONE
 
 
 def share(rows, ceiling):
     """FLOP/s of a case over a ceiling."""
-    return percent(rows["flops"].iloc[0] / query.middle(rows) / ceiling, 2) if len(rows) and ceiling else NONE
+    return percent(rows["flops"].iloc[0] / study.middle(rows) / ceiling, 2) if len(rows) and ceiling else NONE
 
 
 def peers(found):
@@ -105,7 +105,7 @@ def compared(found):
         machine = found.of(name)
         square = study.one_size(machine.samples(query.LOOPS, threads=1, dtype="float64", form="nn"))
         cases = (study.where(square, variant=variant) for variant in rungs.PRODUCTS)
-        cells = [rate(case["flops"].iloc[0] / query.middle(case), GIGA) if len(case) else NONE for case in cases]
+        cells = [rate(case["flops"].iloc[0] / study.middle(case), GIGA) if len(case) else NONE for case in cases]
         trainings = study.one_size(machine.samples(query.THREADS, dtype="float64", device="host"))
         for product in ("openmp", "blas"):
             counts = study.by_threads(study.where(trainings, product=product))
