@@ -20,6 +20,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
+from ladder.workloads.tconv import implicit, implicit_tensor
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 DTYPES = ("float32", "float64")
@@ -31,6 +32,7 @@ SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
 TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
 NARROW = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
 WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
+BESIDE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
 NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
 # (variant, dtype, tuning) of kernels on the CPU.
 EMULATED = (
@@ -43,10 +45,12 @@ EMULATED = (
     ("cuda_col2im", "float32", {"product": "cuda_columns", "block": 2}),
     pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", TILE),
+    ("cuda_implicit", "float32", BESIDE),
     ("cuda_implicit", "float32", NARROW),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.slow),
+    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32", "parities": 2}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     ("cuda_window", "float32", {"rows": 4}),
     ("cuda_window_mma", "float32", {"rows": 2, "math": "tf32"}),
@@ -293,6 +297,20 @@ def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant,
 
 # Whole vectors of channels; many images; more rows and columns than a block has; three channels and one.
 ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1))
+
+
+def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
+    """Large tiles for many images, none with rows that mostly stay empty, and two places together for few channels."""
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
+    tilings = workloads.load_variant("tconv", "cuda_implicit_wgmma").TILES
+
+    def chosen(*shape):
+        return implicit.fastest(tilings, sizes_of(shape), implicit_tensor.RELOAD)
+
+    assert chosen(1280, 4, 512, 256) == tilings[0]
+    assert chosen(640, 4, 512, 256)["bm"] == 128  # a third of 256 would be empty in the last block
+    assert chosen(17, 8, 256, 128)["bm"] == 64
+    assert chosen(1280, 16, 128, 64)["parities"] == 2
 
 
 @pytest.mark.gpu

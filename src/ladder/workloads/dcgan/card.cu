@@ -16,29 +16,52 @@ struct AsColour {
   static __device__ unsigned char of(float x) { return static_cast<unsigned char>((x + 1) / 2 * 255); }
 };
 
-// to (rows, width) = activation(factor from (rows, c) + summand), and zeros behind the last channel. Factors and
-// summands, null where there are none, are those of a channel, or of as many numbers as `period` says.
-template <class As>
+template <class Type, int count>
+struct alignas(count * sizeof(Type)) Vector {
+  Type of[count];
+};
+
+// to (rows, width) = activation(factor from (rows, c) + summand), and zeros behind the last channel; V channels at a
+// time, which divides c and width. Factors and summands, null where there are none, are those of a channel, or
+// of the channels of as many rows as make `period` numbers.
+template <class As, int V>
 __device__ __forceinline__ void finish(const float *from, typename As::Type *to, const float *__restrict__ factor,
                                        const float *__restrict__ summand, unsigned rows, int c, int width, int period,
                                        int activation) {
-  const unsigned count = rows * width, step = gridDim.x * BLOCK;
-  for (unsigned at = blockIdx.x * BLOCK + threadIdx.x; at < count; at += step) {
-    const unsigned channel = at % width, source = at / width * c + channel, own = source % period;
-    float value = 0;
+  using In = Vector<float, V>;
+  using Out = Vector<typename As::Type, V>;
+  // A thread's next vector is found without a division.
+  const unsigned across = width / V, places = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
+  const unsigned down_step = gridDim.x * BLOCK / across, across_step = gridDim.x * BLOCK % across;
+  unsigned row = first / across, column = first % across;
+  while (row < rows) {
+    const int channel = column * V, own = (places == 1 ? 0 : row % places) * c + channel;
+    Out out;
     if (channel < c) {
-      value = factor ? factor[own] * from[source] : from[source];
-      value = activated(summand ? value + summand[own] : value, activation);
+      const In in = *reinterpret_cast<const In *>(from + size_t(row) * c + channel);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        float value = factor ? factor[own + v] * in.of[v] : in.of[v];
+        out.of[v] = As::of(activated(summand ? value + summand[own + v] : value, activation));
+      }
+    } else {
+#pragma unroll
+      for (int v = 0; v < V; ++v) out.of[v] = As::of(0);
     }
-    to[at] = As::of(value);
+    *reinterpret_cast<Out *>(to + size_t(row) * width + channel) = out;
+    row += down_step, column += across_step;
+    if (column >= across) column -= across, ++row;
   }
 }
 
-#define FINISH(name, As)                                                                                       \
-  extern "C" __global__ void __launch_bounds__(BLOCK)                                                          \
-  name(const float *from, As::Type *to, const float *__restrict__ factor,                             \
-       const float *__restrict__ summand, unsigned rows, int c, int width, int period, int activation) {       \
-    finish<As>(from, to, factor, summand, rows, c, width, period, activation);                        \
+#define FINISH(name, As)                                                                                 \
+  extern "C" __global__ void __launch_bounds__(BLOCK)                                                    \
+  name(const float *from, As::Type *to, const float *__restrict__ factor,                                \
+       const float *__restrict__ summand, unsigned rows, int c, int width, int period, int activation) { \
+    if (c % 4 == 0 && width % 4 == 0)                                                                    \
+      finish<As, 4>(from, to, factor, summand, rows, c, width, period, activation);                      \
+    else                                                                                                 \
+      finish<As, 1>(from, to, factor, summand, rows, c, width, period, activation);                      \
   }
 
 FINISH(to_float32, AsFloat32)

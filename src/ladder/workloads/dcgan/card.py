@@ -1,5 +1,6 @@
 """The generator on a card: what works for a Generator there, and the network in its memory."""
 
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,13 +19,16 @@ BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
 class Works:
     """What works for a Generator on the card that is current; `math` is that of layers which read operands.
 
-    `product` is the variant of `gemm` of the projection, and of the layers whose variants take a product.
+    `product` is the variant of `gemm` of the projection, and of the layers whose variants take a product. Where layers
+    read operands the projection is done in TF32 by a product that can, since it is no less exact than half precision.
     """
 
     def __init__(self, channels, batch, math, product):
         self.math = "tf32" if math == "default" else math
         self.product = product
-        self.multiply = workloads.load_variant("gemm", product).product("nn")
+        make = workloads.load_variant("gemm", product).product
+        has_math = math != "default" and "math" in signature(make).parameters
+        self.multiply = make("nn", math="tf32") if has_math else make("nn")
         self.products = cuda.empty((batch, layout.FIRST**2 * channels), "float32")
 
     def project(self, latents, weights, bias, out, activation):

@@ -13,7 +13,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
          REAL *__restrict__ out, int images, int h, int c, int k, int activation) {
   __shared__ Vector memory[TILES];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
-  const int columns = PARITIES == 4 ? 4 * k : k, across = (columns - 1) / BN + 1;
+  const int columns = PARITIES * k, across = (columns - 1) / BN + 1;
   const int first = blockIdx.y * BM, column = blockIdx.x % across * BN;
   const bool packed_wide = columns % V == 0 && aligned(packed);
   const Site site(blockIdx.x / across, h);
@@ -41,27 +41,33 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
     multiply_add(sums, a_tiles, b_tiles, tile, at);
   }
 
-  const bool out_wide = PARITIES != 4 && k % V == 0 && aligned(out);
 #pragma unroll
-  for (int j = 0; j < TN / V; ++j) {
-    const int begin = column + at.column(j);
-    REAL own_bias[V];
+  for (int j = 0; j < TN; ++j) {
+    const int own = column + at.column(j / V) + j % V;
+    const REAL summand = own < columns ? bias[channel_of(own, k)] : 0;
 #pragma unroll
-    for (int v = 0; v < V; ++v) own_bias[v] = begin + v < columns ? bias[channel_of(begin + v, k)] : 0;
+    for (int i = 0; i < TM; ++i) sums[i][j] += summand;
+  }
+  activate<TM * TN>(&sums[0][0], activation);
+
+  const bool out_wide = PARITIES == 1 && k % V == 0 && aligned(out);
 #pragma unroll
-    for (int i = 0; i < TM; ++i) {
-      const int row = first + at.row(i);
-      if (row >= images) continue;
-      REAL *const to = out + site.pixel(row, h) * k;
-      Vector vector;
+  for (int i = 0; i < TM; ++i) {
+    const int row = first + at.row(i);
+    if (row >= images) continue;
+    REAL *const to = out + site.pixel(row, h) * k;
 #pragma unroll
-      for (int v = 0; v < V; ++v) vector.of[v] = activated(sums[i][j * V + v] + own_bias[v], activation);
+    for (int j = 0; j < TN; j += V) {
+      const int begin = column + at.column(j / V);
       if (out_wide) {
+        Vector vector;
+#pragma unroll
+        for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j + v];
         if (begin < columns) *reinterpret_cast<Vector *>(to + begin) = vector;
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v)
-          if (begin + v < columns) to[offset_of(begin + v, h, k, k)] = vector.of[v];
+          if (begin + v < columns) to[offset_of(begin + v, h, k, k)] = sums[i][j + v];
       }
     }
   }

@@ -3,7 +3,8 @@
 A block works on `bm` images by `bn` output channels at one place of the result, in steps of `bk` channels, a thread on
 `tm` x `tn` of them; only pixels and rows of the filter that meet are multiplied, so the count of FLOPs is exact. Where
 output channels are few, as in a picture, the four places around a pixel are columns of one product (`parities` = 4),
-and 25 of 36 products are due. Bound by the floating-point units.
+and 25 of 36 products are due. Two places side by side, `parities` = 2, suit tensor cores. Bound by the floating-point
+units.
 """
 
 from functools import cache, partial

@@ -55,7 +55,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
         for (int j = 0; j < WN / 8; ++j) mma_of<math>(sums[i][j], of_a[i], of_b[j / 2] + j % 2 * 2);
     }
   }
-  finish<math, is_operand, 16>(sums, block, warp_row, warp_column, bias, out, out_width, activation);
+  const Rows<Out> rows = {block, out, out_width};
+  finish<Result<math, is_operand>, 16>(sums, rows, warp_row, block.column + warp_column, h, k, bias, out_width,
+                                       activation);
 }
 
 #define ATTRIBUTES __launch_bounds__(THREADS, FITTING)

@@ -4,7 +4,6 @@
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
-#define PARITIES 1
 constexpr int THREADS = 128 * GROUPS;
 #include "implicit_tensor.cuh"
 #include "wgmma.cuh"
@@ -53,7 +52,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   }
   wait_for_products<0>();
   const int warp = threadIdx.x / 32 % 4;
-  finish<math, is_operand, 64>(sums, block, group_row + warp * 16, 0, bias, out, out_width, activation);
+  const Rows<Out> rows = {block, out, out_width};
+  finish<Result<math, is_operand>, 64>(sums, rows, group_row + warp * 16, block.column, h, k, bias, out_width,
+                                       activation);
 }
 
 #define ATTRIBUTES __launch_bounds__(THREADS, FITTING)

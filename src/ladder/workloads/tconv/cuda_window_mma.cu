@@ -63,19 +63,28 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
   }
 
 #pragma unroll
+  for (int j = 0; j < 2; ++j)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int column = j * 8 + lane % 4 * 2 + e;
+      const float summand = column < 4 * k ? bias[column % k] : 0;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sums[i / 2][j][i % 2 * 2 + e] += summand;
+    }
+  activate<32, true>(&sums[0][0][0], activation);  // far more exact than operands
+
+#pragma unroll
   for (int j = 0; j < 2; ++j) {
     // A pair of columns is in the same row of the result, since each of its two rows has 2 k.
     const int column = j * 8 + lane % 4 * 2, half = column / (2 * k), within = column % (2 * k);
     if (column >= 4 * k) continue;
-    const float bias_x = bias[column % k], bias_y = bias[(column + 1) % k];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int y = top + 2 * warp + i / 4, x = left + i % 4 * 8 + lane / 4;
       if (y >= h || x >= h) continue;
       const size_t row = size_t(blockIdx.y) * 2 * h + 2 * y + half;
-      float2 pair = {activated(sums[i / 2][j][i % 2 * 2] + bias_x, activation),
-                     activated(sums[i / 2][j][i % 2 * 2 + 1] + bias_y, activation)};
-      *reinterpret_cast<float2 *>(out + (row * 2 * h + 2 * x) * k + within) = pair;
+      const float *const found = &sums[i / 2][j][i % 2 * 2];
+      *reinterpret_cast<float2 *>(out + (row * 2 * h + 2 * x) * k + within) = {found[0], found[1]};
     }
   }
 }

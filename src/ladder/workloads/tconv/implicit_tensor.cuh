@@ -5,6 +5,7 @@
 // A pixel's channels, and those of a row of the packed filter (rows, columns, width), are `width` operands: whole
 // vectors of 16 bytes, zeros behind the last channel. Operands are written by `<math>_operands` or by a layer before.
 #pragma once
+#include "finish.cuh"
 #include "implicit.cuh"
 #include "lines.cuh"
 
@@ -63,40 +64,17 @@ struct Copies {
   }
 };
 
-// Write a warp's sums with bias and activation: tiles of 16 rows by 8 columns as mma_of() leaves them, the first at
-// (row, column), the others every `step` rows and every 8 columns.
-template <Math math, bool is_operand, int step, int tall, int wide, class Out>
-__device__ __forceinline__ void finish(const float (&sums)[tall][wide][4], const Block &block, int row, int column,
-                                       const float *bias, Out *out, int out_width, int activation) {
-  using As = Result<math, is_operand>;
-  struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-  };
-  const int lane = threadIdx.x % 32, h = block.h, k = block.k;
-  const bool in_pairs = PARITIES != 4 && out_width % 2 == 0 && k % 2 == 0;
-#pragma unroll
-  for (int j = 0; j < wide; ++j) {
-    const int begin = block.column + column + j * 8 + lane % 4 * 2;
-    const bool has_first = begin < block.columns, has_both = begin + 1 < block.columns;
-    const float bias_x = has_first ? bias[channel_of(begin, k)] : 0;
-    const float bias_y = has_both ? bias[channel_of(begin + 1, k)] : 0;
-#pragma unroll
-    for (int i = 0; i < 2 * tall; ++i) {
-      const int at = block.first + row + i / 2 * step + i % 2 * 8 + lane / 4;
-      if (at >= block.images || !has_first) continue;
-      Out *const to = out + block.site.pixel(at, h) * out_width;
-      const float *const found = &sums[i / 2][j][i % 2 * 2];
-      const Pair pair = {As::of(activated(found[0] + bias_x, activation)),
-                         As::of(activated(found[1] + bias_y, activation))};
-      if (in_pairs) {
-        *reinterpret_cast<Pair *>(to + begin) = pair;
-      } else {
-        to[offset_of(begin, h, k, out_width)] = pair.x;
-        if (has_both) to[offset_of(begin + 1, h, k, out_width)] = pair.y;
-      }
-    }
+// The place of a row of a block's product, where its first column goes, or null where there is no image.
+template <class Out>
+struct Rows {
+  const Block &block;
+  Out *out;
+  int out_width;
+  __device__ __forceinline__ Out *operator()(int row) const {
+    const int image = block.first + row;
+    return image < block.images ? out + block.site.pixel(image, block.h) * out_width : nullptr;
   }
-}
+};
 
 // The kernels of an arithmetic, from its operands to float32 and to operands, by a template `convolution`.
 #define IMPLICIT_KERNELS(math, attributes)                                                                 \

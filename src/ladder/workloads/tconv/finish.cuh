@@ -1,0 +1,58 @@
+// What is done with the sums of tensor cores: bias, activation, and writing them as float32 or as operands.
+#pragma once
+#include "activation.cuh"
+#include "columns.cuh"
+#include "ptx.cuh"
+#include "tensor_operands.cuh"
+
+// Write a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns as mma_of() leaves them, the first at row
+// `row` and, of this lane, at column `own`, the others every `step` rows and every 8 columns. `rows(row)` says where
+// the first column of a row goes, null for one that isn't written.
+template <bool in_pairs, class As, int step, int tall, int wide, class Rows>
+__device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int own, int h,
+                                      int k, int out_width) {
+  using Out = typename As::Type;
+  struct alignas(2 * sizeof(Out)) Pair {
+    Out x, y;
+  };
+  const int columns = PARITIES * k;
+#pragma unroll
+  for (int i = 0; i < 2 * tall; ++i) {
+    Out *const to = rows(row + i / 2 * step + i % 2 * 8 + threadIdx.x % 32 / 4);
+    if (!to) continue;
+#pragma unroll
+    for (int j = 0; j < wide; ++j) {
+      const int at = own + j * 8;
+      const Pair pair = {As::of(sums[i / 2][j][i % 2 * 2]), As::of(sums[i / 2][j][i % 2 * 2 + 1])};
+      Out *const first = to + offset_of(at, h, k, out_width);
+      if (in_pairs) {
+        if (at < columns) *reinterpret_cast<Pair *>(first) = pair;
+      } else {
+        if (at < columns) *first = pair.x;
+        if (at + 1 < columns) to[offset_of(at + 1, h, k, out_width)] = pair.y;
+      }
+    }
+  }
+}
+
+// Add the bias to a warp's sums, which are those of write() with the first at column `column`, and write them
+// activated.
+template <class As, int step, int tall, int wide, class Rows>
+__device__ __forceinline__ void finish(float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
+                                       int k, const float *bias, int out_width, int activation) {
+  const int own = column + threadIdx.x % 4 * 2;
+#pragma unroll
+  for (int j = 0; j < wide; ++j)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int at = own + j * 8 + e;
+      const float summand = at < PARITIES * k ? bias[channel_of(at, k)] : 0;
+#pragma unroll
+      for (int i = 0; i < 2 * tall; ++i) sums[i / 2][j][i % 2 * 2 + e] += summand;
+    }
+  activate<tall * wide * 4, true>(&sums[0][0][0], activation);  // far more exact than operands
+  if (out_width % 2 == 0 && k % 2 == 0)
+    write<true, As, step>(sums, rows, row, own, h, k, out_width);
+  else
+    write<false, As, step>(sums, rows, row, own, h, k, out_width);
+}
