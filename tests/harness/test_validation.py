@@ -32,8 +32,41 @@ def test_the_bound_of_a_sum(length, dtype, factor):
 
 
 def test_the_bound_of_a_sum_of_random_signs():
-    assert validation.random_sum_factor(100, "float32") == pytest.approx(6 * 61 * U32, rel=1e-12)
-    assert validation.random_sum_factor(9, "float32") == pytest.approx(27 * U32, rel=1e-12)  # 9 by all data's bound
+    rarity, rounding = 2 * math.log(2e9), math.sqrt(1 / (8 * math.log(2)))
+    long = rounding * (rarity / math.pi * 10 + math.sqrt(rarity))
+    assert validation.random_sum_factor(100, "float32") == pytest.approx(long * U32, rel=1e-12)
+    assert validation.random_sum_factor(4, "float32") == pytest.approx(8 * U32, rel=1e-12)  # by all data's bound
+    assert validation.random_sum_factor(100, "tf32") == pytest.approx(18 * 2.0**-11 + long * U32, rel=1e-12)
+
+
+def summed(terms):
+    """Sums over the first axis, one after the other in float32."""
+    found = np.zeros(terms.shape[1:], np.float32)
+    for term in terms:
+        found += term
+    return found
+
+
+@pytest.mark.parametrize("signs", [(-1, 1), (1,)])
+def test_errors_of_sums_are_as_rare_as_their_bound_says(monkeypatch, signs):
+    """Of 200,000 sums that may exceed it with a probability of 1 in 1,000, and not with a bound of a third."""
+    monkeypatch.setattr(validation, "RARE", 1e-3)
+    generator = np.random.default_rng(1)
+    terms = generator.random((64, 200_000), np.float32) * generator.choice(np.float32(signs), (64, 200_000))
+    exact = terms.sum(axis=0, dtype=np.float64)
+    error = np.abs(summed(terms) - exact)
+    if len(signs) == 2:
+        bound = validation.random_sum_factor(64, "float32") * np.sqrt(np.square(terms, dtype=np.float64).sum(axis=0))
+    else:
+        bound = validation.growing_sum_factor(64, "float32") * exact
+    assert (error > bound).mean() < 1e-3
+    assert (error > bound / 3).mean() > 1e-3
+
+
+def test_short_sums_have_a_reference_with_more_bits():
+    assert validation.reference_type(64, "float64") == np.longdouble
+    assert validation.reference_type(65, "float64") == np.float64
+    assert validation.reference_type(64, "float32") == np.float64
 
 
 def test_what_isn_t_written_shows():

@@ -4,8 +4,7 @@ A bound follows from the arithmetic. For a sum of k products in working precisio
 Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case, and Higham and Mary (A New
 Approach to Probabilistic Rounding Error Analysis, 2019) lambda sqrt(k) u |a|.|b| with overwhelming probability. The
 smaller of the two is also tight enough to notice a kernel that works at a lower precision than it says.
-`product_factor` is for all data, `random_sum_factor` for products of random signs; a workload's `check` multiplies it
-by |a|.|b|.
+`product_factor` is for all data, and multiplied by |a|.|b|; `random_sum_factor` is for products of random signs.
 """
 
 from dataclasses import dataclass
@@ -19,6 +18,13 @@ from ladder.errors import LadderError
 OPERAND_BITS = {"tf32": 11, "float16": 11, "bfloat16": 8, "tf32x3": 22}
 # Higham and Mary's lambda: one sum exceeds its bound with a probability below 2 exp(-lambda^2 / 2) = 3e-8.
 CONFIDENCE = 6.0
+# With which probability a right sum of random signs exceeds its bound.
+RARE = 1e-9
+# The standard deviation of a rounding, in u |sum|: uniform within half a spacing, which is u |sum| at most, and in the
+# mean over numbers of all sizes, whose first digits are Benford's, 0.54 of its square.
+ROUNDING = (3 / (8 * np.log(2)) / 3) ** 0.5
+# The longest sums whose float64 results are compared with a reference in `np.longdouble`.
+SHORT = 64
 
 
 @dataclass(frozen=True)
@@ -56,16 +62,36 @@ def product_factor(length, dtype):
 def random_sum_factor(length, dtype):
     """The factor before the root of the sum of squared products, in the error bound of a sum of `length` of them.
 
-    For products whose signs are random: any partial sum is then within lambda times that root, its rounding within u of
-    it, and the bound lower by the order of sqrt(length) than what holds for all data (Higham and Mary, Sharper
-    Probabilistic Backward Error Analysis for Basic Linear Algebra Kernels with Random Data, 2020). In short sums k u
-    |a|.|b| is less, whatever the signs, since |a|.|b| is at most sqrt(k) times that root (Cauchy and Schwarz). In a
-    precision of tensor cores the operands' roundings add errors of random signs to the products, and where bits are cut
-    off in place of rounding, a mean of as much: three times their unit.
+    For products whose signs are random (Higham and Mary, Sharper Probabilistic Backward Error Analysis for Basic Linear
+    Algebra Kernels with Random Data, 2020). Added one after the other, which is worst, partial sums are a random walk,
+    and each is rounded; given the walk, the error is normal, its variance that of a rounding times the sum of squared
+    partial sums. That sum, in units of `length` times the squared root, exceeds x with a probability of about exp(-pi^2
+    x / 8) (Cameron and Martin, The Wiener Measure of Hilbert Neighborhoods, 1944), so that the error exceeds t of its
+    units with exp(-pi t / 2), here RARE. The roundings of the products come in addition. In short sums k u |a|.|b| is
+    less, whatever the signs, since |a|.|b| is at most sqrt(k) times that root (Cauchy and Schwarz).
+
+    In a precision of tensor cores the operands' roundings add errors of random signs to the products, and where bits
+    are cut off in place of rounding, a mean of as much: three times their unit. It isn't for tf32x3, whose operands are
+    no less exact than the sums, which tensor cores cut off.
     """
     if dtype in OPERAND_BITS:
         return 3 * CONFIDENCE * unit_roundoff(dtype) + random_sum_factor(length, np.float32)
-    return min(length**1.5, CONFIDENCE * (1 + CONFIDENCE * length**0.5)) * unit_roundoff(dtype)
+    rarity = 2 * np.log(2 / RARE)
+    walk, products = rarity / np.pi * length**0.5, rarity**0.5
+    return min(length**1.5, ROUNDING * (walk + products)) * unit_roundoff(dtype)
+
+
+def growing_sum_factor(length, dtype):
+    """The factor before a sum of `length` terms of one sign and like size, in its error bound.
+
+    Partial sums grow evenly, their mean square is a third of the sum's; the error is normal as in `random_sum_factor`.
+    """
+    return min(length, ROUNDING * (2 * np.log(2 / RARE) * length / 3) ** 0.5) * unit_roundoff(dtype)
+
+
+def reference_type(length, dtype):
+    """The type of what sums of `length` products are compared with: of short ones in float64 one with more bits."""
+    return np.longdouble if length <= SHORT and dtype == "float64" else np.float64
 
 
 def poison(outputs):

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.data import sizes as data_sizes
-from ladder.harness.validation import compare, rounding_factor
+from ladder.harness.validation import compare, growing_sum_factor
 from ladder.workloads.backprop import reference
 
 RUNGS = {
@@ -150,7 +150,7 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
             checks.append(compare(name, inputs[name], exact[name][round], allowed))
         weights.append(inputs[f"w{layer}"].astype(np.float64))
     # The error is one number, whose noise may have been small by chance: the bound of its sum comes in addition.
-    terms = rounding_factor(sizes["images"] * reference.widths(sizes)[-1], precision)
+    terms = growing_sum_factor(sizes["images"] * reference.widths(sizes)[-1], precision)
     allowed = reference.bound(exact["error_drift"][round], precision) + terms * exact["error"][round]
     checks.append(compare("error", outputs["error"][0], exact["error"][round], allowed))
     point = {

@@ -17,7 +17,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.harness.validation import Check, compare, product_factor, rounding_factor
+from ladder.harness.validation import (
+    Check,
+    compare,
+    product_factor,
+    random_sum_factor,
+    reference_type,
+    rounding_factor,
+)
 
 RUNGS = {
     "openmp": "three nested loops, the outermost shared among OpenMP threads; one thread is the serial program",
@@ -128,7 +135,7 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare in float64: every element with plain sums, or sampled rows so, and projections of all.
+    """Compare with plain sums in float64 or better: every element, or sampled rows, and projections of all.
 
     The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and
     from the left, so that every element of a large result takes part in a comparison. They are NumPy's products, whose
@@ -144,12 +151,14 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     factor = product_factor(k + 1, precision)
     everything = m * n * k <= FULL_CHECK
     rows = np.arange(m) if everything else sampled_rows(m, sizes["seed"])
-    expected = np.einsum("ik,kj->ij", a[rows], b)
-    scale = np.einsum("ik,kj->ij", sizes_of_a[rows], sizes_of_b)
-    if c is not None:
-        expected += c[rows]
-        scale += np.abs(c[rows])
+    exact, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
+    expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
+    scale = np.einsum("ik,kj->ij", sizes_of_a[rows], sizes_of_b) + np.abs(addend)
     checks = [compare("product", out[rows], expected, factor * scale)]
+    if precision != "tf32x3":
+        squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
+        of_random_signs = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
+        checks.append(compare("product of random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
     if not everything:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
         by_rows = a, b, c, out, sizes_of_a, sizes_of_b

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.devices import large
-from ladder.harness.validation import compare, random_sum_factor
+from ladder.harness.validation import compare, random_sum_factor, reference_type
 
 RUNGS = {
     "openmp": "rows shared among OpenMP threads, four at once",
@@ -78,22 +78,23 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element with a plain float64 sum, never BLAS.
+    """Compare every element with a plain sum in float64 or better, never BLAS.
 
     A projection of a large result, as `gemm` has it, would read the matrix as often and see less.
     """
-    expected, scale = sums(inputs["matrix"], inputs["x"])
-    bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], np.float64)
+    exact = reference_type(sizes["m"], sizes["dtype"])
+    expected, scale = sums(inputs["matrix"], inputs["x"], exact)
+    bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], exact)
     return [compare("product", outputs["y"], expected, bound * scale)], None
 
 
-def sums(matrix, x):
-    """In float64 M x, and the root of each row's sum of squared products; no copy is made of M.
+def sums(matrix, x, exact=np.float64):
+    """In type `exact` M x, and the root of each row's sum of squared products; no copy is made of M.
 
     A thread has few long calls: with many short ones it would mostly wait for its turn in Python.
     """
-    n, x = len(matrix), x.astype(np.float64)
-    squared, (expected, squares) = x * x, np.zeros((2, n))
+    n, x = len(matrix), x.astype(exact)
+    squared, (expected, squares) = x * x, np.zeros((2, n), exact)
 
     def add(rows):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])

@@ -1,20 +1,13 @@
 """What the paper says of products in mixed precision: what rounding float32's operands gains, and what it loses."""
 
 from ladder.harness.validation import product_factor
-from ladder.report import latex, ratios, study
+from ladder.report import latex, ratios, roofs, study
 from ladder.report.cells import NONE, median, rate
 from ladder.report.latex import code, percent
 from ladder.report.phrases import with_prefix
 
 EXPERIMENT = "gemm_gpu_mixed"
 PRECISIONS = ("float32", "tf32", "float16", "bfloat16", "tf32x3")
-CEILINGS = {
-    "float64": "ceiling_gpu_arithmetic",
-    "float32": "ceiling_gpu_arithmetic",
-    "tf32": "ceiling_gpu_tf32",
-    "float16": "ceiling_gpu_half",
-    "bfloat16": "ceiling_gpu_half",
-}
 TERA = 1e12
 
 
@@ -71,9 +64,8 @@ def achieved(rows):
 
 
 def ceiling(found, precision):
-    """The best FLOP/s of cuBLAS on operands that are in that precision already, or None."""
-    frame = found.samples(CEILINGS[precision], precision=precision) if precision in CEILINGS else study.NO_ROWS
-    return study.best_rate(frame, "flops")
+    """The most FLOP/s of products in that precision; None for three products in place of one."""
+    return roofs.card_arithmetic(found, precision) if precision != "tf32x3" else None
 
 
 def error(found, precision, rows):
