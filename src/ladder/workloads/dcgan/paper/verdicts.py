@@ -201,5 +201,7 @@ def against_peers(card, one, other, words, claimed):
 def all_hidden(card, key, words):
     now = of_lines(card, HOME[key], key)
     text = f"Copies home are free, {words}"
-    cause = "link as fast as kernels" if key == "float16" else None
+    rows = rows_of(card, key)
+    link = ratios.of(study.where(study.own_phases(rows, card.phases), phase="to host"), rows)
+    cause = f"link over kernels {ratios.latex(link)}" if link else None
     return Claim(f"home/{key}", text, then(1), "both", cause, decide(now, 1, 1, 0.05))
