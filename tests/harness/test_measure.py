@@ -114,7 +114,7 @@ def test_a_record_says_what_was_measured(cache):
     (process,) = found["processes"]
     assert 2 <= len(process["samples"]) <= 3
     assert process["phases"] == process["curve"] == []
-    assert [check["name"] for check in process["checks"]] == ["product", "product of random signs"]
+    assert [check["name"] for check in process["checks"]] == ["product", "product, random signs"]
     assert process["checks"][0]["error"] <= 1
     assert {count for name, count in process["threads"]["runtimes"].items() if name.startswith("blas")} == {1}
     assert [path.name for path in Path("out").iterdir()] == ["record.json"]

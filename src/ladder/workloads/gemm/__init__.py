@@ -18,7 +18,6 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.harness.validation import (
-    Check,
     compare,
     product_factor,
     random_sum_factor,
@@ -59,6 +58,7 @@ STATEFUL = False
 # The most products of which every element is recomputed; beyond, rows are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_ROWS = 8
+FEW = 9  # products: the sum of fewer has a bound that holds for one of them, not for the sum of many such
 
 
 def refuse(sizes):
@@ -158,15 +158,13 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     if precision != "tf32x3":
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
         of_random_signs = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
-        checks.append(compare("product of random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
+        checks.append(compare("product, random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
     if not everything:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
         by_rows = a, b, c, out, sizes_of_a, sizes_of_b
         by_columns = b.T, a.T, c if c is None else c.T, out.T, sizes_of_b.T, sizes_of_a.T
-        checks += [
-            projection("rows projected", *by_rows, signs[:n], factor),
-            projection("columns projected", *by_columns, signs[n:], factor),
-        ]
+        checks += projections("rows projected", *by_rows, signs[:n], precision)
+        checks += projections("columns projected", *by_columns, signs[n:], precision)
     return checks, None
 
 
@@ -176,10 +174,19 @@ def sampled_rows(m, seed):
     return np.unique([0, m - 1, *drawn])
 
 
-def projection(name, a, b, c, out, sizes_of_a, sizes_of_b, signs, factor) -> Check:
-    """The Check of out x against A (B x) + C x, with the variant's rounding and the projection's own in the bound."""
+def projections(name, a, b, c, out, sizes_of_a, sizes_of_b, signs, precision):
+    """The Checks of out x against A (B x) + C x, for all data and for random signs; the bounds have both's rounding."""
     expected, scale = a @ (b @ signs), sizes_of_a @ sizes_of_b.sum(axis=1)
+    squares = np.square(a) @ np.square(b).sum(axis=1)
     if c is not None:
         expected, scale = expected + c @ signs, scale + np.abs(c).sum(axis=1)
-    own = rounding_factor(a.shape[1] + 1, np.float64) + 2 * rounding_factor(b.shape[1], np.float64)
-    return compare(name, out @ signs, expected, (factor + own) * scale)
+        squares += np.square(c).sum(axis=1)
+    k, n, found = *b.shape, out @ signs
+    own = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
+    checks = [compare(name, found, expected, (product_factor(k + 1, precision) + own) * scale)]
+    if precision != "tf32x3":
+        # Errors of many short sums are as rare as those of a longer one.
+        factor, own = (random_sum_factor(max(k + 1, FEW), kind) for kind in (precision, np.float64))
+        factor += own + 2 * random_sum_factor(max(n, FEW), np.float64)
+        checks.append(compare(f"{name}, random signs", found, expected, factor * np.sqrt(squares)))
+    return checks
