@@ -30,7 +30,6 @@ TILES = (
     {"bm": 64, "bn": 64, "groups": 1, "stages": 4, "parities": 1},
     {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 2},
     {"bm": 128, "bn": 128, "groups": 1, "stages": 3, "parities": 2},
-    {"bm": 64, "bn": 128, "groups": 1, "stages": 4, "parities": 2},
 )
 
 
