@@ -77,7 +77,7 @@ SPILLED = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", 
 # Tiles of registers that are as large as they may be: a few addresses are left over.
 SPILLED["backprop", "cuda_fused"] = 128
 SPILLED["backprop", "cuda_kernels"] = 16
-# With two places in a product, what writes odd numbers of channels, once a block.
+# As large as they may be, too, with two places in a product.
 SPILLED["tconv", "cuda_implicit_wgmma"] = 40
 
 

@@ -8,7 +8,7 @@ from ladder.devices import cuda
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
-# Tensor cores wait for operands from the second cache; fitted to times on an H200.
+# Of tensor cores, which outrun their operands; fitted to times on an H200.
 RELOAD = 48
 ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
 
