@@ -3,7 +3,7 @@
 As `cuda_implicit_mma`, but a warpgroup, of `groups` in a block of `bm` x `bn`, has its products done while it copies
 the next tiles, and no operand passes registers. With `parities` = 2 two places side by side, which share most of their
 pixels, are columns of one product: where output channels are few, fewer tiles are copied for five products in six that
-are due. Bound by latency: with few channels neither the tensor cores nor a cache of an H200 is busy for 60 % of the time.
+are due. Bound by latency: with few channels neither the tensor cores nor a cache of an H200 is busy for 60 % of a call.
 """
 
 from typing import Literal
