@@ -1,9 +1,12 @@
-// What a generator does on the card beside its transposed convolutions: what follows a layer, element by element.
+// What a generator does on the card beside its transposed convolutions: the projection where layers read operands, and
+// what follows a layer, element by element.
 #include "activation.cuh"
 #include "ptx.cuh"
 #include "tensor_operands.cuh"
 
 constexpr int BLOCK = 256;
+
+#include "projection.cuh"
 
 struct AsFloat32 {
   using Type = float;
@@ -66,6 +69,9 @@ __device__ __forceinline__ void finish(const float *from, typename As::Type *to,
 
 FINISH(to_float32, AsFloat32)
 FINISH(to_uint8, AsColour)
-FINISH(to_tf32, Operand<Math::tf32>)
 FINISH(to_float16, Operand<Math::float16>)
 FINISH(to_bfloat16, Operand<Math::bfloat16>)
+
+PROJECT(project_to_float32, AsFloat32)
+PROJECT(project_to_float16, Operand<Math::float16>)
+PROJECT(project_to_bfloat16, Operand<Math::bfloat16>)

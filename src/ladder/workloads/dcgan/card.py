@@ -1,6 +1,5 @@
 """The generator on a card: what works for a Generator there, and the network in its memory."""
 
-from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,24 +13,33 @@ from ladder.workloads.tconv import operands
 ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
 NO_ARRAY = np.uintp(0)
 BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
+ROWS, COLUMNS, MEMORY = 128, 64, 85248  # of the projection, as in projection.cuh
 
 
 class Works:
     """What works for a Generator on the card that is current; `math` is that of layers which read operands.
 
     `product` is the variant of `gemm` of the projection, and of the layers whose variants take a product. Where layers
-    read operands the projection is done in TF32 by a product that can, since it is no less exact than half precision.
+    read operands the projection is done on tensor cores too, in TF32, which is no less exact than half precision.
     """
 
     def __init__(self, channels, batch, math, product):
         self.math = "tf32" if math == "default" else math
-        self.product = product
-        make = workloads.load_variant("gemm", product).product
-        has_math = math != "default" and "math" in signature(make).parameters
-        self.multiply = make("nn", math="tf32") if has_math else make("nn")
-        self.products = cuda.empty((batch, layout.FIRST**2 * channels), "float32")
+        self.product, self.on_tensor_cores = product, math != "default"
+        if not self.on_tensor_cores:
+            self.multiply = workloads.load_variant("gemm", product).product("nn")
+            self.products = cuda.empty((batch, layout.FIRST**2 * channels), "float32")
 
     def project(self, latents, weights, bias, out, activation):
+        if self.on_tensor_cores:
+            images, columns = len(latents), weights.shape[1]
+            kernel = cuda.kernel("dcgan", "cuda", f"project_to_{self.kind(out)}", "float32")
+            kernel.max_dynamic_shared_size_bytes = MEMORY
+            across = columns // COLUMNS
+            down = min(-(-images // ROWS), max(1, 2 * cuda.multiprocessors() // across))  # two blocks fit at once
+            counts = images, columns, ACTIVATIONS.index(activation)
+            kernel((across, down), (BLOCK,), (latents, weights, bias, out, *map(np.int32, counts)), shared_mem=MEMORY)
+            return
         products = self.products[: len(latents)]
         self.multiply(latents, weights, products)
         self.launch(products, NO_ARRAY, bias, activation, out)
@@ -42,13 +50,16 @@ class Works:
 
     def launch(self, values, factor, summand, activation, out):
         """`out` may have more channels than `values`, whose last axis factors and summands belong to."""
-        kind = {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
-        kernel = cuda.kernel("dcgan", "cuda", f"to_{kind}", "float32")
+        kernel = cuda.kernel("dcgan", "cuda", f"to_{self.kind(out)}", "float32")
         width = out.shape[-1]
         c = values.size // (out.size // width)
         counts = out.size // width, c, width, values.shape[-1], ACTIVATIONS.index(activation)
         grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
         kernel(grid, (BLOCK,), (values, out, factor, summand, *map(np.int32, counts)))
+
+    def kind(self, out):
+        """What an array holds, as the source names it."""
+        return {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
 
     def values(self, variant, shape):
         return operands.empty(cuda, shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")

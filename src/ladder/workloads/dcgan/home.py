@@ -6,8 +6,8 @@ A batch's pictures go home while the next one is computed (`copies` = hidden), o
 the caller's array can't be locked; or into that as it is, for which the driver has a buffer (pageable). Batches take
 turns in as many `streams`, where one's blocks fill what another leaves idle; with `batches` = tapered the last are ever
 smaller, so that little is left to copy in the end. With `graph` a card's whole call is one CUDA graph. The images are
-shared among `gpus` cards, and a thread of this process works for each. Bound by the multiply-adds of the layers or by
-the link, whichever takes longer.
+shared among `gpus` cards, and a thread works for each, the caller's for the first. Bound by the multiply-adds of the
+layers or by the link, whichever takes longer.
 """
 
 import functools
@@ -83,10 +83,15 @@ def setup(
         rows = pool.map(lambda one: Traced(one, began, len(cards) > 1).rows(), cards)
         return [*itertools.chain(*rows)]
 
+    def run():
+        others = [pool.submit(one.run) for one in cards[1:]]
+        cards[0].run()  # here, since waking a thread takes longer than many a batch
+        for other in others:
+            other.result()
+
     lanes = 3 if memory == "staged" else 2
     is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MOST
-    timed = [(None, lambda: list(pool.map(Card.run, cards)))]
-    return Steps(timed, [("load", load)], trace=trace if is_short else None)
+    return Steps([(None, run)], [("load", load)], trace=trace if is_short else None)
 
 
 def shares_of(images, gpus):
@@ -120,13 +125,14 @@ class Card:
         batch = max(part.stop - part.start for part in batches)
         self.generators = [card.generator(self.network, sizes, batch=batch, **how) for _ in range(streams)]
         self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(streams)]
-        self.arrived, self.call, link = self.event(), self.enqueue, cupy.cuda.Stream(non_blocking=True)
+        self.link, self.call = cupy.cuda.Stream(non_blocking=True), self.enqueue
+        self.begun, self.arrived = self.event(), self.event()
         self.slots = []
         for turn in range(BUFFERS * streams):
             stream, generator = self.streams[turn % streams], self.generators[turn % streams]
             drawn = cuda.empty((batch, *problem.pictures.shape[1:]), sizes["pictures"])
             staging = cuda.staging({0: drawn})[0] if memory == "staged" else None
-            leaves = link if copies == "hidden" else stream
+            leaves = self.link if copies == "hidden" else stream
             self.slots.append(Slot(stream, leaves, generator, drawn, staging, self.event(), self.event()))
         self.steps = functools.cache(self.steps_of)
 
@@ -157,14 +163,14 @@ class Card:
 
     def enqueue(self):
         """Put all work into the streams, of which the first begins before and ends after all others."""
-        cuda.copy_in(self.latents, self.home.latents, self.streams[0])
-        self.arrived.record(self.streams[0])
-        for stream in self.streams[1:]:
-            stream.wait_event(self.arrived)
+        streams = len(self.streams)
+        self.begin(self.batches[streams - 1].stop)
         under_way = []  # batches whose pictures the host must see to
         for number, part in enumerate(self.batches):
             turn = number % len(self.slots)
             slot, pictures = self.slots[turn], self.home.pictures[part]
+            if streams <= number < 2 * streams:
+                slot.stream.wait_event(self.arrived)
             if number >= len(self.slots):
                 slot.stream.wait_event(slot.gone)
             self.draw(slot, part, turn)
@@ -177,6 +183,16 @@ class Card:
             self.arrive(*left)
         for slot in self.slots[: len(self.batches)]:
             self.streams[0].wait_event(slot.gone)
+
+    def begin(self, first):
+        """Have the latents copied: those of the first images, with which all streams begin, and behind these the rest."""
+        cuda.copy_in(self.latents[:first], self.home.latents[:first], self.streams[0])
+        self.begun.record(self.streams[0])
+        for stream in (*self.streams[1:], self.link):
+            stream.wait_event(self.begun)
+        if first < len(self.latents):
+            cuda.copy_in(self.latents[first:], self.home.latents[first:], self.link)
+            self.arrived.record(self.link)
 
     def send(self, slot, pictures):
         """Have the card send a slot's pictures once they are drawn, unless the host must wait for that."""
