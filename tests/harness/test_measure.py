@@ -114,7 +114,8 @@ def test_a_record_says_what_was_measured(cache):
     (process,) = found["processes"]
     assert 2 <= len(process["samples"]) <= 3
     assert process["phases"] == process["curve"] == []
-    assert [check["name"] for check in process["checks"]] == ["product", "product, random signs"]
+    kinds = ["product", "product, random signs", "product, whole numbers"]
+    assert [check["name"] for check in process["checks"]] == kinds
     assert process["checks"][0]["error"] <= 1
     assert {count for name, count in process["threads"]["runtimes"].items() if name.startswith("blas")} == {1}
     assert [path.name for path in Path("out").iterdir()] == ["record.json"]
@@ -185,7 +186,7 @@ def test_threads_are_read_back():
         ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
         ("wrong_one_element", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_precision", "The result is wrong (round 1): the error of 'product' is "),
-        ("wrong_last_run", "The result is wrong (round 2): the error of 'product' is "),
+        ("wrong_last_run", "The result is wrong (round 2): 'product, whole numbers' isn't exact where it must be"),
         ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # once it has been checked
     ],
 )

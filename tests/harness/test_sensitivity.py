@@ -152,22 +152,26 @@ def test_workloads_declare_their_cases_for_every_dtype(made_up):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("k", "roundings"), [(1, 16), (3, 16), (8, 32), (17, 80), (64, 250)])
+@pytest.mark.parametrize("k", [1, 3, 17, 64, 1000])
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])
-def test_a_wrong_element_of_a_short_sum_is_refused(workload, k, roundings, dtype):
+def test_a_wrong_element_is_refused_from_a_few_roundings_on(workload, k, dtype):
     sizes = {"m": 37, "n": 29, "k": k} if workload == "gemm" else {"n": 37, "m": k}
     rows = found(case(workload, "blas", dtype, **sizes))
     row = next(row for (_, fault, check), row in rows.items() if (fault, check) == (ELEMENT, ANY))
     assert row.seen == row.places
-    assert row.error <= roundings * unit_roundoff(dtype)
+    assert row.error <= 4 * unit_roundoff(dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_wrong_element_anywhere_in_a_large_product_is_refused(dtype):
     right = sensitivity.Right(case("gemm", "blas", dtype, m=257, n=259, k=261), None)
     out, generator = right.written["out"], np.random.default_rng(2)
-    for place in zip(*(generator.integers(0, length, 20) for length in out.shape), strict=True):
+    places = list(zip(*(generator.integers(0, length, 20) for length in out.shape), strict=True))
+    for place in places:
         assert {"rows projected", "columns projected"} <= sensitivity.Fault(right, out, place).refusing(0.01)
+    right.solve(1)
+    for place in places:
+        assert ANY in sensitivity.Fault(right, out, place).refusing(4 * unit_roundoff(dtype))
 
 
 TRAININGS = {

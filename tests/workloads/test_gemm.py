@@ -54,15 +54,15 @@ def solve(problem, accurate=np.float64):
     return problem.out
 
 
-def checked(problem):
+def checked(problem, round=0):
     """The checks of what is in the problem's output, by name."""
-    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"])
+    found, point = gemm.check(problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"])
     assert point is None
     return {check.name: check for check in found}
 
 
-def is_right(problem):
-    return all(check.passed for check in checked(problem).values())
+def is_right(problem, round=0):
+    return all(check.passed for check in checked(problem, round).values())
 
 
 @pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS, FORMS))
@@ -77,7 +77,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             before = {name: array.copy() for name, array in problem.inputs.items()}
             run()
             validation.require_finite(problem.outputs, problem.output_kinds)
-            assert is_right(problem), (m, n, k, round)
+            assert is_right(problem, round), (m, n, k, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
 
 
@@ -230,6 +230,39 @@ def test_one_wrong_element_of_a_big_product_is_noticed_wherever_it_is(form):
             assert ("product" in names) == (row in sampled)
         problem.out[row, column] = right
     assert is_right(problem)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("form", FORMS)
+def test_of_whole_numbers_every_order_of_a_sum_is_exact_and_nothing_else_passes(form, dtype):
+    problem = problem_of(1, form=form, m=17, n=5, k=65, dtype=dtype)
+    a, b = (problem.a.T if form == "tn" else problem.a), (problem.b.T if form == "nt" else problem.b)
+    terms = [each for p in range(65) for each in [np.outer(a[:, p], b[p])]]
+    terms += [] if problem.c is None else [problem.c]
+    for order in (terms, terms[::-1], sorted(terms, key=lambda term: term[0, 0])):
+        problem.out[...] = sum(order, np.zeros_like(problem.out))
+        assert set(checked(problem, round=1)) == {"product, whole numbers"}
+        assert is_right(problem, round=1)
+    for operands in OPERANDS.values():
+        assert np.array_equal(operands(a.astype(np.float64)), a)
+    right = problem.out[16, 4]
+    problem.out[16, 4] = np.nextafter(right, np.inf, dtype=dtype)
+    assert not is_right(problem, round=1)
+
+
+def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_wherever_it_is():
+    problem = problem_of(1, form="nn", **BIG)
+    solve(problem)
+    assert is_right(problem, round=1)
+    sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
+    row = next(row for row in range(BIG["m"]) if row not in sampled)
+    right, unit = problem.out[row, -1], 4.0 ** -validation.whole_bits(BIG["k"] + 1, problem.sizes["dtype"])
+    for wrong, by in (
+        (np.nextafter(right, np.inf), {"whole numbers"}),
+        (right + unit, {"rows projected, whole numbers", "columns projected, whole numbers"}),
+    ):
+        problem.out[row, -1] = wrong
+        assert by <= {name for name, check in checked(problem, round=1).items() if not check.passed}
 
 
 def test_errors_that_cancel_in_a_row_are_noticed():

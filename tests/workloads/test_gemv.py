@@ -53,10 +53,10 @@ def solve(problem):
     problem.y[...] = problem.matrix.astype(np.float64) @ problem.x.astype(np.float64)
 
 
-def is_right(problem):
-    arguments = problem.sizes, problem.inputs, problem.outputs, 0, None, None, problem.sizes["dtype"]
+def is_right(problem, round=0):
+    arguments = problem.sizes, problem.inputs, problem.outputs, round, None, None, problem.sizes["dtype"]
     (check,), point = gemv.check(*arguments)
-    assert (check.name, point) == ("product", None)
+    assert (check.name, point) == (("product", "product, whole numbers")[round], None)
     return check.passed
 
 
@@ -74,7 +74,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
             before = {name: array.copy() for name, array in problem.inputs.items()}
             run()
             validation.require_finite(problem.outputs, problem.output_kinds)
-            assert is_right(problem), (n, m, round)
+            assert is_right(problem, round), (n, m, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
 
 
@@ -126,6 +126,18 @@ def test_numbers_that_come_again_do_so_in_other_columns(monkeypatch):
     problem = problem_of(10, 7, "float64")
     assert np.array_equal(problem.matrix.reshape(-1)[31:62], problem.matrix.reshape(-1)[:31])
     assert len({tuple(row) for row in problem.matrix}) == 10
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 65), (5, 5000)])
+def test_of_whole_numbers_every_order_of_a_sum_is_exact_and_nothing_else_passes(n, m, dtype):
+    problem = problem_of(n, m, dtype, round=1)
+    terms = list(problem.matrix.T * problem.x[:, None])
+    for order in (terms, terms[::-1], sorted(terms, key=lambda term: term[0])):
+        problem.y[...] = sum(order, np.zeros_like(problem.y))
+        assert is_right(problem, round=1)
+    problem.y[-1] = np.nextafter(problem.y[-1], np.inf, dtype=dtype)
+    assert not is_right(problem, round=1)
 
 
 def without_last_column(problem):

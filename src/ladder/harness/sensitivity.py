@@ -1,12 +1,13 @@
 """How wrong would still pass: errors put on purpose into a right result, and the smallest that each check refuses.
 
-A case is run once, as the worker runs it before it times anything. Into what the run has written goes one error at a
-time: into one element, or into all elements of one row, those of one index along the first axis, by the same relative
-amount. Bisection finds the smallest one that is refused. An error is told as the largest change of an element, as the
-array holds it after rounding, over the largest absolute value of the array. Nothing is known here of any bound.
+A case is run once, as the worker runs it before it times anything, and so is a later round if it has checks of its own:
+a variant must pass them all. Into what a run has written goes one error at a time: into one element, or into all
+elements of one row, those of one index along the first axis, by the same relative amount. Bisection finds the smallest
+one that is refused. An error is told as the largest change of an element, as the array holds it after rounding, over the
+largest absolute value of the array. Nothing is known here of any bound.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,13 +63,26 @@ def sensitivities(case, data, seed=1):
     `data` are the paths of data sets by name, `seed` draws the places. Raises LadderError for a case that isn't the
     host's, and where the result isn't right to begin with.
     """
-    right, generator = Right(case, data), np.random.default_rng(seed)
-    return [
-        one
-        for name, array in right.written.items()
-        for fault in (ELEMENT, ROW)[: array.ndim]
-        for one in judged(right, name, fault, faults(right, array, fault, generator))
-    ]
+    found, right, known = {}, Right(case, data), set()
+    for round in right.rounds():
+        if round:
+            right.solve(round)
+        if known and not set(right.shares) - known:
+            continue
+        known |= set(right.shares)
+        generator = np.random.default_rng(seed)
+        for name, array in right.written.items():
+            for fault in (ELEMENT, ROW)[: array.ndim]:
+                for one in judged(right, name, fault, faults(right, array, fault, generator)):
+                    key = one.array, one.fault, one.check
+                    found[key] = either(found[key], one) if key in found else one
+    return list(found.values())
+
+
+def either(one, other):
+    """What is refused in one round or in another, of the same check and fault: the smaller error counts."""
+    first = min(one, other, key=lambda each: (-each.seen, np.inf if each.error is None else each.error))
+    return replace(first, share=max(one.share, other.share))
 
 
 def judged(right, name, fault, tried):
@@ -136,7 +150,7 @@ class Fault:
 
 
 class Right:
-    """A case's right result in its first round, and how that is judged.
+    """A case's right result in a round, and how that is judged.
 
     `written` are the arrays that the run has written, by name: the outputs, and the inputs that it has changed.
     `shares` says what part of its bound each check uses, the largest of them for ANY.
@@ -152,30 +166,40 @@ class Right:
         due = self.workload.reference_sizes(sizes)
         self.reference = None if due is None else self.workload.reference.compute(due, self.data)
         self.problem = make_problem(self.workload, case, device, variant)
-        self.written = self.run(variant)
-        found = self.checks()
-        validation.require(found, case.key)
-        self.shares = {check.name: check.error / check.bound for check in worst(found)}
-        self.shares[ANY] = max(self.shares.values())
+        self.generated = getattr(self.workload, "GENERATED", ())
+        self.given = {name: array for name, array in self.problem.inputs.items() if name not in self.generated}
+        self.begin(0)
+        self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
+        self.solve(0)
 
-    def run(self, variant):
-        """Solve the first round's problem; the arrays that this has written, by name."""
-        generated = getattr(self.workload, "GENERATED", ())
-        self.given = {name: array for name, array in self.problem.inputs.items() if name not in generated}
-        self.workload.fill(self.given, self.case.sizes, 0, self.data)
-        if generated:
-            self.workload.generate(self.problem, 0)
-        steps = Steps.of(variant.setup(self.problem, **self.case.tuning))
-        in_order(steps.prepare)()
+    def rounds(self):
+        """The rounds that can be solved by themselves: of a workload with state the first."""
+        return range(1 if self.workload.STATEFUL else self.workload.rounds(self.case.sizes))
+
+    def begin(self, round):
+        """Write the inputs of a round."""
+        self.workload.fill(self.given, self.case.sizes, round, self.data)
+        if self.generated:
+            self.workload.generate(self.problem, round)
+
+    def solve(self, round):
+        """Solve a round's problem. Raises LadderError where the result isn't right."""
+        self.round = round
+        self.begin(round)
+        in_order(self.steps.prepare)()
         before = {name: array.copy() for name, array in self.given.items() if self.workload.STATEFUL}
         validation.poison(self.problem.outputs)
-        steps.timed()()
+        self.steps.timed()()
         validation.require_finite(self.problem.outputs, self.problem.output_kinds)
         changed = {name: self.given[name] for name in before if not np.array_equal(self.given[name], before[name])}
-        return self.problem.outputs | changed
+        self.written = self.problem.outputs | changed
+        found = self.checks()
+        validation.require(found, f"{self.case.key}, round {round + 1}")
+        self.shares = {check.name: check.error / check.bound for check in worst(found)}
+        self.shares[ANY] = max(self.shares.values())
 
     def checks(self):
         """The Checks of the result as it is now."""
         precision = workloads.precision(self.case)
-        arguments = self.case.sizes, self.given, self.problem.outputs, 0, self.data, self.reference, precision
+        arguments = self.case.sizes, self.given, self.problem.outputs, self.round, self.data, self.reference, precision
         return self.workload.check(*arguments)[0]

@@ -4,7 +4,8 @@ A bound follows from the arithmetic. For a sum of k products in working precisio
 Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the worst case, and Higham and Mary (A New
 Approach to Probabilistic Rounding Error Analysis, 2019) lambda sqrt(k) u |a|.|b| with overwhelming probability. The
 smaller of the two is also tight enough to notice a kernel that works at a lower precision than it says.
-`product_factor` is for all data, and multiplied by |a|.|b|; `random_sum_factor` is for products of random signs.
+`product_factor` is for all data, and multiplied by |a|.|b|; `random_sum_factor` is for products of random signs. Sums
+of products of `whole_numbers` have no rounding at all, in whatever order, and no bound but 0.
 """
 
 from dataclasses import dataclass
@@ -94,6 +95,23 @@ def reference_type(length, dtype):
     return np.longdouble if length <= SHORT and dtype == "float64" else np.float64
 
 
+def whole_bits(length, dtype):
+    """The most bits of whole numbers of which `length` products and all their sums are exact in a dtype, at most 7.
+
+    So many suit the operands of every precision; one more is their sign. Raises LadderError for sums that are too long.
+    """
+    bits = min(7, (int(np.finfo(dtype).nmant) + 1 - int(np.ceil(np.log2(max(length, 1))))) // 2)
+    if bits < 1:
+        raise LadderError(f"Sums of {length} products of whole numbers aren't exact in {np.dtype(dtype)}.")
+    return bits
+
+
+def whole_numbers(generator, array, bits):
+    """Fill an array with multiples of 2**-bits in [-1, 1], drawn by a NumPy generator."""
+    array[...] = generator.integers(-(2**bits), 2**bits, array.shape, np.int16, endpoint=True)
+    array *= 2.0**-bits
+
+
 def poison(outputs):
     """Fill every output array with NaN (whole numbers: their least value), so that an unwritten element shows."""
     for array in outputs.values():
@@ -133,6 +151,11 @@ def require_finite(outputs, expected_kinds):
 def require(checks, where):
     """Raise LadderError naming the first failed check."""
     for check in checks:
+        if check.error == np.inf:
+            raise LadderError(
+                f"The result is wrong ({where}): {check.name!r} isn't exact where it must be, isn't finite, "
+                "or has another shape."
+            )
         if not check.passed:
             raise LadderError(
                 f"The result is wrong ({where}): the error of {check.name!r} is {check.error:.3g} "

@@ -7,7 +7,8 @@
 | nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
 
 Inputs are uniform in [-1, 1) from the seed, or A is cut from the images of the data set (`source`): a row an image, a
-column a pixel scaled to [0, 1].
+column a pixel scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so that the
+result is exact in every order of the sums, and is compared with no bound.
 
 A variant's module may offer `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products
 from there. Arrays are C-contiguous and of one dtype, float64 or float32.
@@ -23,6 +24,8 @@ from ladder.harness.validation import (
     random_sum_factor,
     reference_type,
     rounding_factor,
+    whole_bits,
+    whole_numbers,
 )
 
 RUNGS = {
@@ -95,6 +98,11 @@ def rounds(sizes):
     return 2
 
 
+def are_whole(sizes, round):
+    """Whether a round's inputs are whole numbers."""
+    return round == 1 and sizes["source"] == "random"
+
+
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
     kinds = {name: (shape, sizes["dtype"]) for name, shape in shapes(sizes).items()}
@@ -108,6 +116,8 @@ def fill(inputs, sizes, round, data):
         array = inputs[name]
         if name == "a" and data is not None:
             array[...] = cut(data.train_images, array.shape, round)
+        elif are_whole(sizes, round):
+            whole_numbers(generator, array, whole_bits(sizes["k"] + 1, sizes["dtype"]))
         else:
             generator.random(dtype=array.dtype, out=array)
             array *= 2
@@ -145,26 +155,32 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     a, b, c, out = (array if array is None else array.astype(np.float64, copy=False) for array in arrays)
     a = a.T if sizes["form"] == "tn" else a
     b = b.T if sizes["form"] == "nt" else b
-    sizes_of_a, sizes_of_b = np.abs(a), np.abs(b)
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
-    # The products' k roundings and the addend's one.
-    factor = product_factor(k + 1, precision)
     everything = m * n * k <= FULL_CHECK
     rows = np.arange(m) if everything else sampled_rows(m, sizes["seed"])
     exact, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
     expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
-    scale = np.einsum("ik,kj->ij", sizes_of_a[rows], sizes_of_b) + np.abs(addend)
+    signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
+    by_rows, by_columns = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
+    projected = {} if everything else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
+    if are_whole(sizes, round):
+        checks = [compare("product, whole numbers", out[rows], expected, 0.0)]
+        if not everything:  # what is no whole number is seen by itself, any other error by sums of whole numbers
+            scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
+            checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
+        for name, given in projected.items():
+            checks.append(compare(f"{name} projected, whole numbers", *projection(*given), 0.0))
+        return checks, None
+    # The products' k roundings and the addend's one.
+    factor = product_factor(k + 1, precision)
+    scale = np.einsum("ik,kj->ij", np.abs(a[rows]), np.abs(b)) + np.abs(addend)
     checks = [compare("product", out[rows], expected, factor * scale)]
     if precision != "tf32x3":
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
         of_random_signs = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
         checks.append(compare("product, random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
-    if not everything:
-        signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
-        by_rows = a, b, c, out, sizes_of_a, sizes_of_b
-        by_columns = b.T, a.T, c if c is None else c.T, out.T, sizes_of_b.T, sizes_of_a.T
-        checks += projections("rows projected", *by_rows, signs[:n], precision)
-        checks += projections("columns projected", *by_columns, signs[n:], precision)
+    for name, given in projected.items():
+        checks += projections(f"{name} projected", *given, precision)
     return checks, None
 
 
@@ -174,14 +190,19 @@ def sampled_rows(m, seed):
     return np.unique([0, m - 1, *drawn])
 
 
-def projections(name, a, b, c, out, sizes_of_a, sizes_of_b, signs, precision):
-    """The Checks of out x against A (B x) + C x, for all data and for random signs; the bounds have both's rounding."""
-    expected, scale = a @ (b @ signs), sizes_of_a @ sizes_of_b.sum(axis=1)
-    squares = np.square(a) @ np.square(b).sum(axis=1)
+def projection(a, b, c, out, signs):
+    """out x, and A (B x) + C x."""
+    return out @ signs, a @ (b @ signs) + (0 if c is None else c @ signs)
+
+
+def projections(name, a, b, c, out, signs, precision):
+    """The Checks of a projection, for all data and for random signs; the bounds have both sides' rounding."""
+    found, expected = projection(a, b, c, out, signs)
+    scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)
     if c is not None:
-        expected, scale = expected + c @ signs, scale + np.abs(c).sum(axis=1)
+        scale += np.abs(c).sum(axis=1)
         squares += np.square(c).sum(axis=1)
-    k, n, found = *b.shape, out @ signs
+    k, n = b.shape
     own = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
     checks = [compare(name, found, expected, (product_factor(k + 1, precision) + own) * scale)]
     if precision != "tf32x3":

@@ -1,7 +1,8 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the same numbers come again (`ladder.devices.large`).
+arrays the same numbers come again (`ladder.devices.large`). In the second round they are whole numbers, scaled by a power
+of two, so that the result is exact in every order of the sums, and is compared with no bound.
 Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
 product.
 
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.devices import large
-from ladder.harness.validation import compare, random_sum_factor, reference_type
+from ladder.harness.validation import compare, random_sum_factor, reference_type, whole_bits, whole_numbers
 
 RUNGS = {
     "openmp": "rows shared among OpenMP threads, four at once",
@@ -50,6 +51,11 @@ def rounds(sizes):
     return 2
 
 
+def are_whole(round):
+    """Whether a round's inputs are whole numbers."""
+    return round == 1
+
+
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
     n, m, dtype = sizes["n"], sizes["m"], sizes["dtype"]
@@ -61,6 +67,9 @@ def fill(inputs, sizes, round, data):
     generator = np.random.default_rng([sizes["seed"], round])
 
     def draw(part):
+        if are_whole(round):
+            whole_numbers(generator, part, whole_bits(sizes["m"], sizes["dtype"]))
+            return
         generator.random(out=part, dtype=part.dtype)
         part *= 2
         part -= 1
@@ -84,6 +93,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     """
     exact = reference_type(sizes["m"], sizes["dtype"])
     expected, scale = sums(inputs["matrix"], inputs["x"], exact)
+    if are_whole(round):
+        return [compare("product, whole numbers", outputs["y"], expected, 0.0)], None
     bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], exact)
     return [compare("product", outputs["y"], expected, bound * scale)], None
 
