@@ -192,6 +192,14 @@ def test_a_training_refuses_a_hundred_times_the_usual_distance(data, workload, d
             assert ANY in fault.refusing(100 * usual / fault.largest), name
 
 
+@pytest.mark.parametrize("workload", sorted(TRAININGS))
+def test_a_training_refuses_a_hundred_times_what_a_right_variant_is_off_by(data, workload):
+    rows = found(case(workload, "numpy_loop", "float32", **TRAININGS[workload]), data)
+    shares = {(array, check): row.share for (array, _, check), row in rows.items() if check != ANY and row.seen}
+    assert shares
+    assert {key: share for key, share in shares.items() if share < 0.01} == {}
+
+
 def test_the_table_says_what_is_refused_and_what_is_not_seen(made_up, tmp_path):
     import pandas as pd
 
