@@ -4,9 +4,10 @@ A `Study` speaks of one machine, its subject; `of` gives the same study with ano
 a case that isn't there gives an empty frame, never an error: what can be asked doesn't depend on what was measured.
 """
 
+import functools
 import json
+import operator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -51,7 +52,7 @@ class Study:
         frames = [tables["samples"] for tables in self.tables.values()]
         return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
-    @cached_property
+    @functools.cached_property
     def ceilings(self):
         """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
@@ -118,11 +119,11 @@ def ordered(machines):
 
 def where(frame, **conditions):
     """The rows whose columns have these values; none where there is no such column."""
-    for column, value in conditions.items():
-        if column not in frame.columns:
-            return frame.iloc[:0]
-        frame = frame[frame[column] == value]
-    return frame
+    if not set(conditions) <= set(frame.columns):
+        return frame.iloc[:0]
+    # At once, since picking rows takes longer than comparing them.
+    wanted = [frame[column] == value for column, value in conditions.items()]
+    return frame[functools.reduce(operator.and_, wanted)] if wanted else frame
 
 
 def values(frame, column):
@@ -134,7 +135,7 @@ def values(frame, column):
 
 def processes(frame):
     """The times of a case: seconds of every process, as lists."""
-    return [list(rows["seconds"]) for _, rows in frame.groupby("process")] if len(frame) else []
+    return [list(seconds) for _, seconds in frame.groupby("process")["seconds"]] if len(frame) else []
 
 
 def cases(*frames):
