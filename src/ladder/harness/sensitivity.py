@@ -3,8 +3,8 @@
 A case is run once, as the worker runs it before it times anything, and so is a later round if it has checks of its own:
 a variant must pass them all. Into what a run has written goes one error at a time: into one element, or into all
 elements of one row, those of one index along the first axis, by the same relative amount. Bisection finds the smallest
-one that is refused. An error is told as the largest change of an element, as the array holds it after rounding, over the
-largest absolute value of the array. Nothing is known here of any bound.
+one that is refused. An error is told as the largest change of an element, as the array holds it after rounding, over
+the largest absolute value of the array. Nothing is known here of any bound.
 """
 
 from dataclasses import dataclass, replace

@@ -2,8 +2,8 @@
 
 The projection is a product of `gemm`, and so are layers by a variant that takes one; what follows it, and what a layer
 doesn't do itself, is a pass of its own. Layers that read the operands of tensor cores get them from the pass or the
-layer before, or from a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph. Bound by the multiply-adds of the transposed convolutions
-where batches are large, by launches where small.
+layer before, or from a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph.
+Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
 """
 
 from functools import partial

@@ -185,7 +185,7 @@ class Card:
             self.streams[0].wait_event(slot.gone)
 
     def begin(self, first):
-        """Have the latents copied: those of the first images, with which all streams begin, and behind these the rest."""
+        """Have the latents copied: those of the first images, with which all streams begin, then the rest."""
         cuda.copy_in(self.latents[:first], self.home.latents[:first], self.streams[0])
         self.begun.record(self.streams[0])
         for stream in (*self.streams[1:], self.link):

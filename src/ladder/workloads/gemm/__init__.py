@@ -7,8 +7,8 @@
 | nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
 
 Inputs are uniform in [-1, 1) from the seed, or A is cut from the images of the data set (`source`): a row an image, a
-column a pixel scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so that the
-result is exact in every order of the sums, and is compared with no bound.
+column a pixel scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so that
+the result is exact in every order of the sums, and is compared with no bound.
 
 A variant's module may offer `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products
 from there. Arrays are C-contiguous and of one dtype, float64 or float32.

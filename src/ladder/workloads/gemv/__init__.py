@@ -1,8 +1,8 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the same numbers come again (`ladder.devices.large`). In the second round they are whole numbers, scaled by a power
-of two, so that the result is exact in every order of the sums, and is compared with no bound.
+arrays the same numbers come again (`ladder.devices.large`). In the second round they are whole numbers, scaled by a
+power of two, so that the result is exact in every order of the sums, and is compared with no bound.
 Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
 product.
 
