@@ -48,7 +48,7 @@ SENTENCES = [
     (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, cases"),
     (["build", "sm_90", "gemm", "blas", "dtype=float64"], "gemm/blas has no CUDA source"),
     (["build", "sm_90", "gemm", "cuda_naive", "block=16"], "'block=16' isn't written like dtype=float64,block=16"),
-    (["collect", "plan.json", "--out", "file"], "file can't be used: File exists."),
+    (["collect", "plan.json", "--out", "file"], "file/a can't be used: Not a directory."),
     (["table", "nowhere", "--out", "table.csv"], "The table nowhere/samples.csv can't be read"),
     (["figure", "nothing", "--out", "figure"], "There is no figure 'nothing'"),
     (["figure", "mlp_learning", "--out", "figure"], "The figure mlp_learning needs --tables of mlp_accuracy."),

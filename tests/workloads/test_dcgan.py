@@ -18,7 +18,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import batches, home, layout, network, reference
+from ladder.workloads.dcgan import batches, card, home, layout, network, reference
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 IMAGES = (1, 2, 17, 101)
@@ -270,6 +270,24 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
     how = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
     run(problem, "cuda", epilogue=epilogue, **how)
     assert not failed(problem)
+
+
+@elementary.needs_compiler
+@pytest.mark.parametrize("images", [1, 130])
+@pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
+def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
+    """Its one block has more images than it takes at once, and its latents are followed by others."""
+    for name, other in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
+        monkeypatch.setattr(cuda, name, other)
+    draw = np.random.default_rng(1).standard_normal
+    latents, weights, bias = (draw(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
+    out = np.full((images + 1, 4, 4, 8), 7, kind)
+    card.Works(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
+    exact = rounded(latents[:images]).astype(np.float64) @ rounded(weights)
+    values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
+    off = np.abs(values[:images].reshape(images, -1) - np.maximum(exact + bias, 0))
+    assert off.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
+    assert (out[images] == 7).all()
 
 
 @pytest.mark.gpu

@@ -20,6 +20,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
+from ladder.workloads.dcgan import card
 from ladder.workloads.tconv import implicit, implicit_tensor
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
@@ -181,7 +182,7 @@ KERNELS = {
     "cuda_window_mma": ("tf32", "tf32_operands", "bfloat16", "bfloat16_operands"),
 }
 KERNELS |= {f"cuda_{name}": ("gemm_nn", "gemm_tn", "gemm_nt") for name in ("shared", "columns")}
-KERNELS["cuda"] = ("to_float32",)  # of `dcgan`
+KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  # of `dcgan`
 
 
 @cache
@@ -196,7 +197,7 @@ def emulated(dynamic=0):
     """What takes the place of `cuda.kernel`; `dynamic` are the bytes of shared memory that convolutions ask for."""
 
     def kernel(workload, variant, name, dtype, **tuning):
-        shared = dynamic if workload == "tconv" else 0
+        shared = {"tconv": dynamic, "dcgan": card.MEMORY}.get(workload, 0)
         return kernels(workload, variant, dtype, shared, **tuning).get(workload, variant, name, dtype, **tuning)
 
     return kernel

@@ -19,21 +19,25 @@ rule plan:
         "printf %s {params.plan} | base64 --decode | gunzip > {output} 2> {log}"
 
 
+# Where something is measured, a job for each experiment, so that a new record moves its own tables alone.
+TOGETHER = ["{experiment}"] if CONFIG["measure"] else EXPERIMENTS
+
+
 rule collect:
     input:
-        plan="results/plans/{experiment}.json",
-        records=lambda wildcards: records_of([wildcards.experiment]),
+        plans=expand("results/plans/{experiment}.json", experiment=TOGETHER),
+        records=lambda wildcards: records_of([*wildcards] or EXPERIMENTS),
         published=PUBLISHED_TABLES,
     output:
-        expand("results/tables/{{experiment}}/{table}.csv", table=TABLES),
+        expand("results/tables/{experiment}/{table}.csv", experiment=TOGETHER, table=TABLES),
     log:
-        "results/logs/collect/{experiment}.log",
+        f"results/logs/collect/{TOGETHER[0] if CONFIG['measure'] else 'all'}.log",
     conda:
         ENVIRONMENT
     params:
         published=[f"--published=results/published/{name}" for name in PUBLISHED],
     shell:
-        ladder("collect {input.plan} --out results/tables/{wildcards.experiment}" " {params.published:q} 2> {log}")
+        ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
 
 
 rule table:

@@ -4,8 +4,9 @@ from ladder.report import captions, chapters, tables
 
 TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
 TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
-# What each kernel takes that the study could run on a GPU.
+# What each kernel takes that the study could run on a GPU. For a paper of what was measured none is built.
 KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
+KERNEL_REPORTS = [path for path in KERNEL_REPORTS if CONFIG["measure"] or Path(path).exists()]
 # What the machines are: this one where it has measured, and the published ones.
 DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)

@@ -14,7 +14,8 @@ def kernels(reports):
     found = [json.loads(Path(path).read_text()) for path in reports]
     rows = [binary(one) for one in sorted(found, key=lambda one: [one[name] for name in order])]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
-    return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows)
+    nothing = "No kernel was built: a run that measures builds them."
+    return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, nothing)
 
 
 def binary(report):

@@ -1,14 +1,17 @@
-"""Write an experiment's tables from records and published measurements."""
+"""Write experiments' tables from records and published measurements."""
+
+from pathlib import Path
 
 from ladder.report import collect
 from ladder.verbs.arguments import read_plan
 
 
 def add_arguments(parser):
-    parser.add_argument("plan", help="the experiment's plan (JSON)")
+    parser.add_argument("plans", nargs="+", metavar="PLAN", help="an experiment's plan (JSON)")
     parser.add_argument("--published", action="append", default=[], help="folder of published measurements")
-    parser.add_argument("--out", required=True, help="folder of the tables")
+    parser.add_argument("--out", required=True, help="for the folders of tables, one for each experiment")
 
 
 def run(options):
-    collect.collect(read_plan(options.plan), options.out, options.published)
+    for plan in map(read_plan, options.plans):
+        collect.collect(plan, Path(options.out) / plan["experiment"], options.published)

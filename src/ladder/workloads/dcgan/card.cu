@@ -6,8 +6,6 @@
 
 constexpr int BLOCK = 256;
 
-#include "projection.cuh"
-
 struct AsFloat32 {
   using Type = float;
   static __device__ float of(float x) { return x; }
@@ -23,6 +21,8 @@ template <class Type, int count>
 struct alignas(count * sizeof(Type)) Vector {
   Type of[count];
 };
+
+#include "projection.cuh"
 
 // to (rows, width) = activation(factor from (rows, c) + summand), and zeros behind the last channel; V channels at a
 // time, which divides c and width. Factors and summands, null where there are none, are those of a channel, or

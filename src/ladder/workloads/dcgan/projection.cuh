@@ -17,6 +17,8 @@ static_assert(LATENT % 4 == 0, "A latent must be whole vectors.");
 static_assert(BLOCK == 32 * (ROWS / WARP_ROWS) * WARPS_ACROSS, "A block must have a warp for each part of its product.");
 static_assert(PROJECTION_MEMORY == 85248, "As in card.py.");
 
+extern __shared__ __align__(16) Vector<float, 4> memory[];
+
 // Copy a matrix (rows, columns) to shared memory, rounded to TF32, zeros behind its last row or column. Each thread waits
 // for its own numbers only.
 template <int rows, int columns, int row_there>
@@ -24,12 +26,14 @@ __device__ __forceinline__ void load_rounded(float *to, const float *from, size_
                                              int columns_left) {
   for (int e = threadIdx.x * 4; e < rows * columns; e += BLOCK * 4) {
     const int row = e / columns, at = e % columns;
-    copy<16>(to + row * row_there + at, from + row * stride + at, row < rows_left && at < columns_left);
+    copy<16>(to + row * row_there + at, reinterpret_cast<const REAL *>(from + row * stride + at),
+             row < rows_left && at < columns_left);
   }
   wait_for_copies();
   for (int e = threadIdx.x * 4; e < rows * columns; e += BLOCK * 4) {
-    float4 &own = *reinterpret_cast<float4 *>(to + e / columns * row_there + e % columns);
-    own = {rounded(own.x), rounded(own.y), rounded(own.z), rounded(own.w)};
+    auto &own = *reinterpret_cast<Vector<float, 4> *>(to + e / columns * row_there + e % columns);
+#pragma unroll
+    for (int v = 0; v < 4; ++v) own.of[v] = rounded(own.of[v]);
   }
 }
 
@@ -42,13 +46,13 @@ __device__ __forceinline__ void project(const float *__restrict__ latents, const
   struct alignas(2 * sizeof(Out)) Pair {
     Out x, y;
   };
-  extern __shared__ __align__(16) float memory[];
-  float *const own_latents = memory, *const own_weights = memory + ROWS * LATENT_ROW;
+  float *const own_latents = reinterpret_cast<float *>(memory), *const own_weights = own_latents + ROWS * LATENT_ROW;
   const int column = blockIdx.x * COLUMNS, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
   const int warp_row = warp / WARPS_ACROSS * WARP_ROWS, warp_column = warp % WARPS_ACROSS * WARP_COLUMNS;
   load_rounded<DEPTH, COLUMNS, WEIGHT_ROW>(own_weights, weights + column, columns, LATENT, COLUMNS);
   for (int first = blockIdx.y * ROWS; first < images; first += gridDim.y * ROWS) {
-    load_rounded<ROWS, DEPTH, LATENT_ROW>(own_latents, latents + size_t(first) * LATENT, LATENT, images - first, LATENT);
+    const float *const some = latents + size_t(first) * LATENT;
+    load_rounded<ROWS, DEPTH, LATENT_ROW>(own_latents, some, LATENT, images - first, LATENT);
     __syncthreads();
     float sums[WARP_ROWS / 16][WARP_COLUMNS / 8][4] = {};
 #pragma unroll 2
@@ -69,19 +73,23 @@ __device__ __forceinline__ void project(const float *__restrict__ latents, const
         for (int i = 0; i < WARP_ROWS / 16; ++i) mma(sums[i][j], of_latents[i], of_weights);
       }
     }
+    const int own = column + warp_column + t * 2;
 #pragma unroll
-    for (int j = 0; j < WARP_COLUMNS / 8; ++j) {
-      const int at = column + warp_column + j * 8 + t * 2;
-      const float summands[2] = {bias[at], bias[at + 1]};
+    for (int j = 0; j < WARP_COLUMNS / 8; ++j)
 #pragma unroll
       for (int i = 0; i < WARP_ROWS / 16; ++i)
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const int row = first + warp_row + i * 16 + h * 8 + g;
-          const Pair pair = {As::of(activated(sums[i][j][h * 2] + summands[0], activation)),
-                             As::of(activated(sums[i][j][h * 2 + 1] + summands[1], activation))};
-          if (row < images) *reinterpret_cast<Pair *>(out + size_t(row) * columns + at) = pair;
-        }
+        for (int e = 0; e < 4; ++e) sums[i][j][e] += bias[own + j * 8 + e % 2];
+    activate<WARP_ROWS / 16 * WARP_COLUMNS / 8 * 4, true>(&sums[0][0][0], activation);
+#pragma unroll
+    for (int i = 0; i < WARP_ROWS / 8; ++i) {
+      const int row = first + warp_row + i * 8 + g;
+      if (row >= images) continue;
+#pragma unroll
+      for (int j = 0; j < WARP_COLUMNS / 8; ++j) {
+        const Pair pair = {As::of(sums[i / 2][j][i % 2 * 2]), As::of(sums[i / 2][j][i % 2 * 2 + 1])};
+        *reinterpret_cast<Pair *>(out + size_t(row) * columns + own + j * 8) = pair;
+      }
     }
     __syncthreads();  // the latents have been read
   }
