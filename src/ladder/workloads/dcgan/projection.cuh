@@ -1,5 +1,5 @@
 // The projection of latents on tensor cores, in TF32, with what follows it: a product that is hardly deep, so that
-// writing it takes longest. A block keeps its COLUMNS of the weights in shared memory, and takes ROWS images after ROWS.
+// writing it takes longest. A block keeps its COLUMNS of the weights in shared memory, and takes ROWS images at once.
 //
 // Launch: grid (columns / COLUMNS, any), block BLOCK, dynamic shared memory PROJECTION_MEMORY.
 #pragma once
@@ -14,13 +14,13 @@ constexpr int PROJECTION_MEMORY = sizeof(float) * (ROWS * LATENT_ROW + DEPTH * W
 constexpr int WARP_ROWS = 32, WARP_COLUMNS = 32, WARPS_ACROSS = COLUMNS / WARP_COLUMNS;
 
 static_assert(LATENT % 4 == 0, "A latent must be whole vectors.");
-static_assert(BLOCK == 32 * (ROWS / WARP_ROWS) * WARPS_ACROSS, "A block must have a warp for each part of its product.");
+static_assert(BLOCK == 32 * (ROWS / WARP_ROWS) * WARPS_ACROSS, "A block must have a warp for each part of it.");
 static_assert(PROJECTION_MEMORY == 85248, "As in card.py.");
 
 extern __shared__ __align__(16) Vector<float, 4> memory[];
 
-// Copy a matrix (rows, columns) to shared memory, rounded to TF32, zeros behind its last row or column. Each thread waits
-// for its own numbers only.
+// Copy a matrix (rows, columns) to shared memory, rounded to TF32, zeros behind its last row or column. Each thread
+// waits for its own numbers only.
 template <int rows, int columns, int row_there>
 __device__ __forceinline__ void load_rounded(float *to, const float *from, size_t stride, int rows_left,
                                              int columns_left) {
@@ -37,7 +37,7 @@ __device__ __forceinline__ void load_rounded(float *to, const float *from, size_
   }
 }
 
-// out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias), COLUMNS divide columns.
+// out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias) for whole COLUMNS.
 template <class As>
 __device__ __forceinline__ void project(const float *__restrict__ latents, const float *__restrict__ weights,
                                         const float *__restrict__ bias, typename As::Type *__restrict__ out,
