@@ -100,8 +100,8 @@ def test_without_a_gpu_every_number_says_so():
     for name, text in tables(nothing).items():
         if name == "verdicts":  # counts of all chapters'
             continue
-        nothing = "No kernel was built" if name == "kernels" else "no measurement"
-        assert nothing in text or text.count("not tested") > 3, name
+        sentence = "No kernel was built" if name == "kernels" else "no measurement"
+        assert sentence in text or text.count("not tested") > 3, name
 
 
 def test_the_table_of_kernels_shows_what_they_take(tmp_path):
