@@ -13,6 +13,7 @@ from drawings import planned
 from ladder.records.case import Case
 from ladder.report import PUBLISHED, about, collect, verdict_table, verdicts
 from ladder.report import chapters as chapters_of_the_paper
+from ladder.report.latex import Missing
 from ladder.report.study import Study
 from ladder.statistics import claims
 
@@ -112,3 +113,18 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
     assert len(told) == (rows["verdict"] == claims.UNDECIDED).sum()
     for one in told:
         assert re.search(r"could be seen from|too few processes", verdict_table.cells(one)[-1]), one.key
+
+
+REMARKS = {
+    "mlp": ("mlp/scaling/wide/machine", "mlp/training/cublas/alone/time"),  # more threads take longer; `cublas` alone
+    "gemv": ("gemv/phases/half/resident/place", "gemv/phases/hybrid/over"),  # a slow broadcast; phases beyond a call
+}
+
+
+@pytest.mark.parametrize("workload", REMARKS)
+def test_what_jumps_to_the_eye_is_remarked_and_a_chapter_names_its_machine(published, workload):
+    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == workload)
+    values, text = chapter.module("numbers").numbers(published), (chapter.folder / "text.tex").read_text()
+    for key in (*REMARKS[workload], f"{workload}/machine/host"):
+        assert f"{{{key}}}" in text
+        assert not isinstance(values[key], Missing | None), key
