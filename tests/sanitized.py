@@ -80,13 +80,20 @@ def cases(own=False):
 def of_tconv(own):
     """Every arithmetic of every tiling; every product of matrices, in blocks of which the last isn't full."""
     for name in on_gpu("tconv", own=True):  # PyTorch's are not ours to judge
-        maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if name.endswith("mma") else [{}]
+        tunings = maths(name)
         if "product" in workloads.tunings("tconv", name):
-            maths = [{"product": product, "block": 2} for product in products(own)]
-        for dtype, math, (images, h, c, k) in itertools.product(DTYPES, maths, SHAPES_OF_IMAGES):
+            tunings = [{"product": product, "block": 2} for product in products(own)]
+        for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, SHAPES_OF_IMAGES):
             for tiling in binaries.choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
-                yield from within_limits(case("tconv", name, math | tiling, **sizes))
+                yield from within_limits(case("tconv", name, tuning | tiling, **sizes))
+
+
+def maths(variant):
+    """Every arithmetic of a variant of `tconv`, as tunings; none in a single one where it has no choice."""
+    if "math" not in workloads.tunings("tconv", variant):
+        return [{}]
+    return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
 
 def products(own):
@@ -102,6 +109,7 @@ def of_dcgan():
         {"batch": 2, "epilogue": "separate", "first": "cuda_im2col", "last": "cuda_col2im", "product": "cuda_columns"},
         {"batch": 2, "first": "cuda_implicit_mma", "last": "cuda_window_mma", "math": "float16"},
         {"batch": 2, "first": "cuda_implicit_wgmma", "last": "cuda_window", "math": "tf32", "epilogue": "folded"},
+        {"batch": 2, "first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "float16"},
     ):
         for pictures in ("float32", "uint8"):
             yield case("dcgan", "cuda", tuning, images=5, channels=8, pictures=pictures)

@@ -20,7 +20,7 @@ KERNELS = [
 ]
 # These take seconds to compile.
 LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
-LONG += (("tconv", "cuda_implicit_mma"), ("tconv", "cuda_implicit_wgmma"))
+LONG += (("tconv", "cuda_implicit_mma"), ("tconv", "cuda_implicit_wgmma"), ("tconv", "cuda_implicit_tma"))
 # And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
 CHOICES = [
     pytest.param(*kernel, dtype, choice, marks=[pytest.mark.slow] * (kernel in LONG or dtype != "float32"))
@@ -41,6 +41,7 @@ NAMES["tconv", "cuda_im2col"] = {"gather", "add_bias"}
 NAMES["tconv", "cuda_col2im"] = {"add_up"}
 NAMES["tconv", "cuda_implicit_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "operands")}
 NAMES["tconv", "cuda_implicit_wgmma"] = NAMES["tconv", "cuda_implicit_mma"]
+NAMES["tconv", "cuda_implicit_tma"] = NAMES["tconv", "cuda_implicit_mma"]
 NAMES["tconv", "cuda_window"] = {"to1", "to2", "to3", "to4"}
 NAMES["tconv", "cuda_window_mma"] = OPERANDS | set(MATHS)
 NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}

@@ -134,7 +134,10 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
     edit(tree / "workloads/include/ptx.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
     edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
     used = {"cuda_columns", "cuda_tiled", "cuda_mma", "cublas_mixed", "blas"}
-    layers = {"cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_window", "cuda_window_mma"}
+    layers = {
+        f"cuda_{name}"
+        for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
+    }
     old = {case.key for case in outdated(cases, before)}
     assert old == {
         case.key

@@ -314,15 +314,36 @@ def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
     assert chosen(1280, 16, 128, 64)["parities"] == 2
 
 
+def test_tiles_of_pixels_follow_the_rows_of_an_image_and_the_number_of_blocks(monkeypatch):
+    """Rows of four pixels have more images; half as many channels, where all blocks then still run at once."""
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
+    variant = workloads.load_variant("tconv", "cuda_implicit_tma")
+
+    def chosen(*shape):
+        tiling = variant.fastest(variant.TILES, sizes_of(shape))
+        return tiling["octets"], tiling["bn"]
+
+    assert chosen(128, 4, 512, 256) == (2, 32)
+    assert chosen(256, 4, 512, 256) == chosen(1280, 4, 512, 256) == (2, 64)
+    assert chosen(128, 8, 256, 128) == chosen(1280, 16, 128, 64) == (1, 64)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", ON_GPU)
 @pytest.mark.parametrize(
-    "variant", ["cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_window", "cuda_window_mma"]
+    "variant",
+    [
+        "cuda_implicit",
+        "cuda_implicit_mma",
+        "cuda_implicit_wgmma",
+        "cuda_implicit_tma",
+        "cuda_window",
+        "cuda_window_mma",
+    ],
 )
 def test_implicit_products_are_right_on_a_gpu(variant, shape):
     sizes = sizes_of(shape)
-    maths = [{"math": math} for math in ("tf32", "float16", "bfloat16")] if variant.endswith("mma") else [{}]
-    for math in maths:
+    for math in sanitized.maths(variant):
         for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
             if workloads.beyond_limits(case := Case("tconv", variant, sizes, math | tiling)) is None:
                 is_right_on_a_gpu(case)

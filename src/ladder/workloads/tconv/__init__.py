@@ -29,6 +29,7 @@ RUNGS = {
     "cuda_implicit": "products over images, place by place, whose gathered matrix is never written",
     "cuda_implicit_mma": "the same on tensor cores",
     "cuda_implicit_wgmma": "on tensor cores that read shared memory, while the next tiles are copied",
+    "cuda_implicit_tma": "from the pixels around a tile, brought once by the copy engine for all products",
     "cuda_window": "to few channels: a thread's pixels and all that lies around them in registers",
     "cuda_window_mma": "the same on tensor cores",
     "pytorch": "peer: PyTorch on the CPU, channels last",

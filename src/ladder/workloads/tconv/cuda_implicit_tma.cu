@@ -1,0 +1,262 @@
+// The transposed convolution on tensor cores whose operands the copy engine brings: compute capability 9.0 alone.
+//
+// A block computes, of BN output channels, the four places around each pixel of a tile, which is two rows of ACROSS
+// pixels of 8 OCTETS images; a warpgroup has one of the rows, 64 pixels in all. A line of 128 bytes of the channels of
+// these pixels and of all around them is a patch in shared memory; a stage holds the same channels of one row of the
+// filter, whose five products read the patch at three shifts and go to two places. One thread has the copies done for
+// both warpgroups, and runs ahead of them, into the next tile too. The blocks of a CLUSTER bring stages to each other.
+//
+// Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
+#include "activation.cuh"
+#include "lines.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
+constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
+constexpr int PIXEL = IMAGES * LINE, PATCH_ROW = (ACROSS + 2) * PIXEL, PATCH = (GROUPS + 2) * PATCH_ROW;  // vectors
+constexpr int TILE = BN * LINE, STAGE = TAPS * TILE, PATCHES = 2, STAGES = (226 * 64 - PATCHES * PATCH) / STAGE;
+
+static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");
+static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
+
+// Where copies go, and the barriers that tell that a buffer is full or empty.
+struct Shared {
+  Vector patches[PATCHES][PATCH];
+  Vector stages[STAGES][STAGE];
+  Barrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
+};
+
+extern __shared__ __align__(1024) unsigned char memory[];
+
+// Counts the uses of a ring of buffers.
+template <int buffers>
+struct Turn {
+  int at = 0, phase = 0;
+  __device__ __forceinline__ void next() {
+    if (++at == buffers) at = 0, ++phase;
+  }
+};
+
+// The tiles of a block: its cluster's are those from `first` on, every `step`, to before `end`.
+struct Tiles {
+  const int slices, across, down, rank, first, step, end;
+  __device__ __forceinline__ Tiles(int images, int h, int k)
+      : slices((k - 1) / BN + 1), across((h - 1) / ACROSS + 1), down((h - 1) / GROUPS + 1), rank(blockIdx.x % CLUSTER),
+        first(blockIdx.x / CLUSTER), step(gridDim.x / CLUSTER),
+        end(((((images - 1) / IMAGES + 1) * across * down - 1) / CLUSTER + 1) * slices) {}
+};
+
+struct Tile {
+  int column, x, y, image;
+  __device__ __forceinline__ Tile(const Tiles &tiles, int number) {
+    column = number % tiles.slices * BN;
+    const int at = number / tiles.slices * CLUSTER + tiles.rank;
+    x = at % tiles.across * ACROSS;
+    y = at / tiles.across % tiles.down * GROUPS;
+    image = at / tiles.across / tiles.down * IMAGES;
+  }
+};
+
+// A row (or column) of the filter: the parity of the places that it belongs to, and how far off its pixels are.
+struct Tap {
+  int parity, shift;
+  __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
+};
+
+// Have all copies done, of so many lines of `depth` channels.
+__device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, const TensorMap &packed,
+                                      const Tiles &tiles, int lines, int depth) {
+  Turn<PATCHES> patch;
+  Turn<STAGES> stage;
+  int next = 0;  // of the cluster's blocks, the one that brings the stage
+  for (int number = tiles.first; number < tiles.end; number += tiles.step) {
+    const Tile tile(tiles, number);
+    for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
+      shared.patch_empty[patch.at].wait(patch.phase + 1);
+      shared.patch_full[patch.at].expect(PATCH * 16);
+      copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1, tile.y - 1);
+      for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
+        shared.stage_empty[stage.at].wait(stage.phase + 1);
+        shared.stage_full[stage.at].expect(STAGE * 16);
+        if (next == tiles.rank)
+          copy_box_to((1 << CLUSTER) - 1, shared.stages[stage.at], packed, shared.stage_full[stage.at], channel,
+                      tile.column, row * TAPS);
+      }
+    }
+  }
+}
+
+// Arrive at the barrier of a stage in all blocks of the cluster, once a warp.
+__device__ __forceinline__ void release(Barrier &empty) {
+  if (threadIdx.x % 32 == 0)
+    for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
+}
+
+// Multiply what comes, by one warpgroup of GROUPS, and call `finish(sums, tile, group)` for each tile.
+template <Math math, class Finish>
+__device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
+                                         const Finish &finish) {
+  const int group = threadIdx.x / 128;
+  Turn<PATCHES> patch;
+  Turn<STAGES> stage;
+  for (int number = tiles.first; number < tiles.end; number += tiles.step) {
+    const Tile tile(tiles, number);
+    const int top = tile.y + group;
+    float sums[4][BN / 8][4] = {};  // by places, (0, 0), (0, 1), (1, 0), (1, 1)
+    Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be under way
+    for (int line = 0; line < lines; ++line, patch.next()) {
+      shared.patch_full[patch.at].wait(patch.phase);
+      const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
+#pragma unroll
+      for (int row = 0; row < TAPS; ++row, stage.next()) {
+        const Tap y(row);
+        shared.stage_full[stage.at].wait(stage.phase);
+        if (unsigned(top + y.shift) < unsigned(h)) {  // else all pixels are zeros
+          begin_products();
+#pragma unroll
+          for (int u = 0; u < LINE; u += 2)
+#pragma unroll
+            for (int column = 0; column < TAPS; ++column) {
+              const Tap x(column);
+              multiply_group<math>(sums[2 * y.parity + x.parity],
+                                   tile_descriptor(pixels + y.shift * PATCH_ROW + x.shift * PIXEL + u),
+                                   tile_descriptor(shared.stages[stage.at] + column * TILE + u));
+            }
+          commit_products();
+          wait_for_products<1>();
+        } else {
+          wait_for_products<0>();
+        }
+        if (stage_used) release(*stage_used);
+        stage_used = &shared.stage_empty[stage.at];
+        if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+      }
+      patch_used = &shared.patch_empty[patch.at];
+    }
+    wait_for_products<0>();
+    release(*stage_used);
+    if (threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+    finish(sums, tile, group);
+  }
+}
+
+// Exchange among four lanes, each of which has one number of each of four vectors, so that each has a vector.
+__device__ __forceinline__ void gather(unsigned (&of)[4]) {
+#pragma unroll
+  for (int apart = 1; apart < 4; apart *= 2) {
+    const bool upper = threadIdx.x & apart;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!(i & apart)) {
+        const unsigned got = __shfl_xor_sync(~0u, upper ? of[i] : of[i + apart], apart);
+        (upper ? of[i] : of[i + apart]) = got;
+      }
+  }
+}
+
+// What is done with the sums of a warpgroup: bias, activation, and writing them.
+template <class As>
+struct Finish {
+  using Out = typename As::Type;
+  // What a lane writes at once: 16 bytes of half precision, that it gathers from its neighbours, or two numbers.
+  static constexpr int V = sizeof(Out) == 2 ? 8 : 2;
+  struct alignas(V * sizeof(Out)) Written {
+    Out of[V];
+  };
+  const float *bias;
+  Out *out;
+  int images, h, k, out_width, activation;
+
+  __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
+    const int lane = threadIdx.x % 32, own = tile.column + lane % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < BN / 8; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int at = own + j * 8 + e;
+        const float summand = at < k ? bias[at] : 0;
+#pragma unroll
+        for (int place = 0; place < 4; ++place) sums[place][j][e] += summand, sums[place][j][2 + e] += summand;
+      }
+    activate<BN * 2, true>(&sums[0][0][0], activation);  // far more exact than operands
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = threadIdx.x / 32 % 4 * 16 + half * 8 + lane / 4;
+      const int image = tile.image + row % IMAGES, y = tile.y + group, x = tile.x + row / IMAGES;
+      const bool inside = image < images && y < h && x < h;
+#pragma unroll
+      for (int place = 0; place < 4; ++place) {
+        Out *const to = out + ((size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2) * out_width;
+        if constexpr (V == 2) {
+#pragma unroll
+          for (int j = 0; j < BN / 8; ++j)
+            if (inside) write(to, own + j * 8, {As::of(sums[place][j][half * 2]), As::of(sums[place][j][half * 2 + 1])});
+        } else {
+#pragma unroll
+          for (int j = 0; j < BN / 8; j += 4) {
+            Vector found;
+#pragma unroll
+            for (int i = 0; i < 4; ++i)
+              found.of[i] = As::of(sums[place][j + i][half * 2]) | As::of(sums[place][j + i][half * 2 + 1]) << 16;
+            gather(found.of);
+            if (inside) write(to, tile.column + j * 8 + lane % 4 * 8, reinterpret_cast<const Written &>(found));
+          }
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void write(Out *to, int at, const Written &values) const {
+    if (k % V == 0 && out_width % V == 0) {
+      if (at < k) *reinterpret_cast<Written *>(to + at) = values;
+    } else {
+#pragma unroll
+      for (int i = 0; i < V; ++i)
+        if (at + i < k) to[at + i] = values.of[i];
+    }
+  }
+};
+
+template <Math math, bool is_operand, class As = Result<math, is_operand>, class Out = typename As::Type>
+__device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias, Out *out,
+                                            int images, int h, int width, int k, int out_width, int activation) {
+  Shared &shared = *reinterpret_cast<Shared *>(memory);
+  if (threadIdx.x == 0) {
+    for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
+    for (int at = 0; at < STAGES; ++at) shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
+    publish_barriers();
+  }
+  cluster_barrier();
+  const Tiles tiles(images, h, k);
+  constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
+  const int lines = (width - 1) / depth + 1;
+  if (threadIdx.x >= 128 * GROUPS) {
+    leave_registers<40>();
+    if (threadIdx.x == 128 * GROUPS) bring(shared, image, packed, tiles, lines, depth);
+  } else {
+    claim_registers<232>();
+    multiply<math>(shared, tiles, h, lines, Finish<As>{bias, out, images, h, k, out_width, activation});
+  }
+  cluster_barrier();  // a block's barriers are there until the others have arrived at them
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define ATTRIBUTES __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+#define BODY(...) { __VA_ARGS__; }
+#else  // cuda_implicit_tma.py says so
+#define ATTRIBUTES __launch_bounds__(THREADS, 1)
+#define BODY(...) {}
+#endif
+
+#define KERNEL(math, kind, is_operand)                                                                           \
+  extern "C" __global__ void ATTRIBUTES math##_to_##kind(                                                        \
+      const __grid_constant__ TensorMap image, const __grid_constant__ TensorMap packed, const float *bias,      \
+      typename Result<Math::math, is_operand>::Type *out, int images, int h, int width, int k, int out_width,    \
+      int activation)                                                                                            \
+  BODY(convolution<Math::math, is_operand>(image, packed, bias, out, images, h, width, k, out_width, activation))
+#define KERNELS(math) KERNEL(math, float32, false) KERNEL(math, operands, true)
+KERNELS(tf32)
+KERNELS(float16)
+KERNELS(bfloat16)
+OPERAND_KERNELS
