@@ -31,7 +31,8 @@ REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}
-BUFFERS = 2
+# Buffers of a card, and of a stream at least: so many batches are drawn or leave at once.
+BUFFERS, OF_STREAM = 4, 2
 
 
 def setup(
@@ -128,7 +129,7 @@ class Card:
         self.link, self.call = cupy.cuda.Stream(non_blocking=True), self.enqueue
         self.begun, self.arrived = self.event(), self.event()
         self.slots = []
-        for turn in range(BUFFERS * streams):
+        for turn in range(max(BUFFERS, OF_STREAM * streams)):
             stream, generator = self.streams[turn % streams], self.generators[turn % streams]
             drawn = cuda.empty((batch, *problem.pictures.shape[1:]), sizes["pictures"])
             staging = cuda.staging({0: drawn})[0] if memory == "staged" else None
