@@ -25,6 +25,7 @@ PICTURE = {
     "three": 20e-6,
     "four": 7e-6,
     "window": 6e-6,
+    "wgmma": 2e-6,
     "tf32": 1.5e-6,
     "float16": 0.75e-6,
     "home": 6e-6,

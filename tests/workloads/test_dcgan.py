@@ -230,6 +230,8 @@ ON_CARD = {
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
     "TF32 by warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "tf32", "batch": 16},
+    "by the copy engine": {"first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
+    "TF32 by the copy engine": {"first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "tf32", "batch": 101},
     "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
     "float16": TENSOR_CORES | {"math": "float16", "batch": 16},
     "bfloat16": TENSOR_CORES | {"math": "bfloat16", "batch": 16},

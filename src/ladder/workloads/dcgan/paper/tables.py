@@ -17,9 +17,11 @@ METHODS = {
     "cuda_window": ("cuda_window", {}),
     "pytorch_cuda": ("pytorch_cuda", {"math": "default"}),
     "cuda_implicit_wgmma, TF32": ("cuda_implicit_wgmma", {"math": "tf32"}),
+    "cuda_implicit_tma, TF32": ("cuda_implicit_tma", {"math": "tf32"}),
     "cuda_window_mma, TF32": ("cuda_window_mma", {"math": "tf32"}),
     "pytorch_cuda, TF32": ("pytorch_cuda", {"math": "tf32"}),
     "cuda_implicit_wgmma, half": ("cuda_implicit_wgmma", {"math": "float16"}),
+    "cuda_implicit_tma, half": ("cuda_implicit_tma", {"math": "float16"}),
     "cuda_window_mma, half": ("cuda_window_mma", {"math": "float16"}),
     "pytorch_cuda, half": ("pytorch_cuda", {"math": "float16"}),
 }
