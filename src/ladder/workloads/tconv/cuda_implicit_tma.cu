@@ -125,12 +125,13 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
             }
           commit_products();
           wait_for_products<1>();
+          if (stage_used) release(*stage_used);
+          stage_used = &shared.stage_empty[stage.at];
+          if (patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+          patch_used = nullptr;
         } else {
-          wait_for_products<0>();
+          release(shared.stage_empty[stage.at]);
         }
-        if (stage_used) release(*stage_used);
-        stage_used = &shared.stage_empty[stage.at];
-        if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
       }
       patch_used = &shared.patch_empty[patch.at];
     }
