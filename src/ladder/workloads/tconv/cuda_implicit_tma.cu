@@ -17,8 +17,7 @@ constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
 constexpr int PIXEL = IMAGES * LINE, PATCH_ROW = (ACROSS + 2) * PIXEL, PATCH = (GROUPS + 2) * PATCH_ROW;  // vectors
 constexpr int TILE = BN * LINE, STAGE = TAPS * TILE, PATCHES = 2, STAGES = (226 * 64 - PATCHES * PATCH) / STAGE;
 
-// One may be held while the next holds a row of the filter that isn't due, and then the one behind must come.
-static_assert(STAGES >= 3, "Three stages need more than 227 KiB of shared memory: lower OCTETS or BN.");
+static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");
 static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 
 // Where copies go, and the barriers that tell that a buffer is full or empty.
@@ -106,7 +105,6 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     const int top = tile.y + group;
     float sums[4][BN / 8][4] = {};  // by places, (0, 0), (0, 1), (1, 0), (1, 1)
     Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be under way
-    bool was_due = true;  // the last row of the filter
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
@@ -127,25 +125,17 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
             }
           commit_products();
           wait_for_products<1>();
-          if (stage_used) release(*stage_used);
-          stage_used = &shared.stage_empty[stage.at];
-          if (patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
-          patch_used = nullptr;
-          was_due = true;
         } else {
-          release(shared.stage_empty[stage.at]);
-          if (!was_due && stage_used) {  // not held any longer, or it would be missing in the ring
-            wait_for_products<0>();
-            release(*stage_used);
-            stage_used = nullptr;
-          }
-          was_due = false;
+          wait_for_products<0>();
         }
+        if (stage_used) release(*stage_used);
+        stage_used = &shared.stage_empty[stage.at];
+        if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
       }
       patch_used = &shared.patch_empty[patch.at];
     }
     wait_for_products<0>();
-    if (stage_used) release(*stage_used);
+    release(*stage_used);
     if (threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
     finish(sums, tile, group);
   }

@@ -6,8 +6,8 @@ a copy brings two rows of pixels of 8 `octets` images, with those around them, a
 product; a `cluster` of blocks shares those of the filter. Bound by the tensor cores, between which the writing of a
 tile comes, and with few images by the start of a kernel.
 
-Where a shift leaves the image, zeros are multiplied: none of them in a row, but where pixels of a row lie side by side,
-as at 16 of 20 places of a row of four.
+Where a column leaves the image zeros are multiplied, 3 of 20 times in rows of four pixels; a row of the filter whose
+pixels all lie outside is left out.
 """
 
 from functools import cache, partial

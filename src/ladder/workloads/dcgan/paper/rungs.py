@@ -7,7 +7,7 @@ from ladder.report.rungs import MOST
 
 TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
 ONLY = {"graph": None, "epilogue": None}  # not stated: the defaults
-WARPGROUPS = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "batch": 1280}
+WARPGROUPS = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
 BROUGHT = WARPGROUPS | {"first": "cuda_implicit_tma"}
 HOME = {"streams": 2, "graph": "on"}
 TUNED = {"turned": "on", "compiled": "on"}
@@ -22,9 +22,9 @@ RELIEVES = {
     "three": "loads",
     "four": "loads",
     "window": "idle columns",
-    "wgmma": "multiply-adds",
-    "tf32": "copies",
+    "tf32": "multiply-adds",
     "float16": "memory",
+    "brought": "copies",
     "home": "the link",
 }
 
@@ -72,12 +72,19 @@ LINES = {
     ),
     "four": (Line("cuda", {"first": "cuda_implicit", "split": 4}, "4 + 0"), "all layers as implicit products"),
     "window": (Line("cuda", TILES | ONLY, "3 + 1, window"), "the last by threads that keep a window"),
-    "wgmma": (Line("cuda", WARPGROUPS | {"math": "tf32"}, "TF32, by warpgroups"), "tensor cores"),
-    "tf32": (Line("cuda", BROUGHT | {"math": "tf32"}, "TF32"), "pixels brought once, by the copy engine"),
-    "float16": (Line("cuda", BROUGHT | {"math": "float16"}, "half"), "operands half as large"),
+    "tf32": (Line("cuda", WARPGROUPS | {"math": "tf32", "batch": 1280}, "TF32"), "tensor cores"),
+    "float16": (Line("cuda", WARPGROUPS | {"math": "float16", "batch": 1280}, "half"), "operands half as large"),
+    "brought": (
+        Line("cuda", BROUGHT | {"math": "float16", "batch": 1280}, "half, copy engine"),
+        "pixels brought once for all their products",
+    ),
     "home": (Line("home", HOME | {"math": None, "batch": 512}, "float32"), "copies hidden, two streams, one graph"),
-    "home-tf32": (Line("home", HOME | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),
-    "home-float16": (Line("home", HOME | {"math": "float16", "batch": 128, "streams": 1}, "half"), "one stream"),
+    "home-tf32": (Line("home", HOME | WARPGROUPS | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),
+    "home-float16": (Line("home", HOME | WARPGROUPS | {"math": "float16", "batch": 128}, "half"), "smaller batches"),
+    "home-brought": (
+        Line("home", HOME | BROUGHT | {"math": "float16", "batch": 192, "streams": 1}, "half, copy engine"),
+        "one stream",
+    ),
     "pytorch": (Line("pytorch", {"threads": MOST, "batch": 16}), "PyTorch on the CPU"),
     "peer": (Line("pytorch_cuda", TUNED | {"math": "default"}, "float32"), "cuDNN, tuned and compiled"),
     "peer-tf32": (Line("pytorch_cuda", TUNED | {"math": "tf32"}, "TF32"), "the same"),

@@ -40,12 +40,15 @@ def tables(found):
 
 
 def ladder(host, card):
-    """The rungs of RELIEVES with the time of a picture; the waterfall has peers and other precisions, too."""
+    """The rungs of RELIEVES with the time of a picture; the waterfall has peers and other precisions, too.
+
+    A rung that its machine hasn't measured, but others of these, is left out.
+    """
     shown = []
     for key, (line, idea) in rungs.LINES.items():
         found = host if line.variant in ("host", "pytorch") else card
         rows = one_case(line.rows(found.ladder))
-        if key in rungs.RELIEVES:
+        if key in rungs.RELIEVES and (len(rows) or found.ladder.empty):
             predicted = None
             if len(rows):
                 first = rows.iloc[0]
