@@ -1,0 +1,40 @@
+"""What the driver is asked for a tensor map, and what is said where it refuses."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ladder.devices import tensor_map
+from ladder.errors import LadderError
+
+SHAPE, STRIDES, BOX = (512, 5, 4), (1024, 5120), (64, 8, 6)
+
+
+def answering(status, asked):
+    """A driver that keeps what it is asked, and answers with a status."""
+
+    def encode(*arguments):
+        asked.append(arguments)
+        return status
+
+    return lambda: SimpleNamespace(cuTensorMapEncodeTiled=encode)
+
+
+def test_a_tensor_map_is_aligned_and_is_told_every_axis(monkeypatch):
+    asked = []
+    monkeypatch.setattr(tensor_map, "driver", answering(0, asked))
+    found = tensor_map.encode(4096, np.dtype("uint16"), SHAPE, STRIDES, BOX)
+    place, kind, rank, address, shape, strides, box, steps, *_ = asked[0]
+    assert found.size == 1
+    assert found.nbytes == 128
+    assert found.ctypes.data == place.value
+    assert place.value % 64 == 0
+    assert (kind, rank, address.value) == (tensor_map.TYPES["uint16"], 3, 4096)
+    assert [tuple(every) for every in (shape, strides, box, steps)] == [SHAPE, STRIDES, BOX, (1, 1, 1)]
+
+
+def test_what_the_driver_refuses_is_told(monkeypatch):
+    monkeypatch.setattr(tensor_map, "driver", answering(1, []))
+    with pytest.raises(LadderError, match=r"refuses a tensor map of \(512, 5, 4\) numbers .*: status 1"):
+        tensor_map.encode(4096, np.dtype("uint16"), SHAPE, STRIDES, BOX)
