@@ -18,6 +18,8 @@ constexpr int PIXEL = IMAGES * LINE, PATCH_ROW = (ACROSS + 2) * PIXEL, PATCH = (
 constexpr int TILE = BN * LINE, STAGE = TAPS * TILE, PATCHES = 2, STAGES = (226 * 64 - PATCHES * PATCH) / STAGE;
 
 static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");
+static_assert(64 % IMAGES == 0, "OCTETS must be 1, 2, 4 or 8.");
+static_assert(CLUSTER >= 1 && CLUSTER <= 8, "CLUSTER must be from 1 to 8.");
 static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 
 // Where copies go, and the barriers that tell that a buffer is full or empty.
