@@ -90,7 +90,7 @@ def of_tconv(own):
 
 
 def maths(variant):
-    """Every arithmetic of a variant of `tconv`, as tunings; none in a single one where it has no choice."""
+    """The tunings of every arithmetic of a variant of `tconv`; an empty one where it has no choice."""
     if "math" not in workloads.tunings("tconv", variant):
         return [{}]
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]

@@ -40,42 +40,29 @@ __device__ __forceinline__ void wait_for_products() {
 #define SUMS_16(s, i) SUMS_8(s, i), SUMS_8(s, i + 2)
 #define SUMS_32(s, i) SUMS_16(s, i), SUMS_16(s, i + 4)
 #define SUMS_64(s, i) SUMS_32(s, i), SUMS_32(s, i + 8)
-#define SUMS_128(s, i) SUMS_64(s, i), SUMS_64(s, i + 16)
 #define NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_32 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_64                                                                                                      \
   NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
            "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define NAMES_128                                                                                                     \
-  NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, " \
-           "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, " \
-           "%104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, " \
-           "%121, %122, %123, %124, %125, %126, %127"
 
-// sums[first], ... += A B for 64 rows of A and 8 `count` of B, 32 bytes of each, by a warpgroup. A lane's sums are those
-// of mma_of() for rows 16 warp on and every 8 rows of B; they may be used once they are waited for.
-template <Math math, int first, int count, int all>
-__device__ __forceinline__ void multiply_columns(float (&sums)[all][4], unsigned long long a, unsigned long long b) {
-  static_assert(first + count <= all && (count == 4 || count == 8 || count == 16 || count == 32), "No such product.");
-#define PRODUCT(columns, values, after, kind, end)                                                              \
-  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##values "}, %" #values ", %" #after       \
-        ", 1, 1, 1" end ";", : SUMS_##values(sums, first) : "l"(a), "l"(b))
-#define PRODUCT_OF(columns, values, after)                                                                       \
-  if constexpr (count * 8 == columns) {                                                                          \
-    if constexpr (math == Math::tf32) PRODUCT(columns, values, after, "k8.f32.tf32.tf32", "");                   \
-    if constexpr (math == Math::float16) PRODUCT(columns, values, after, "k16.f32.f16.f16", ", 0, 0");           \
-    if constexpr (math == Math::bfloat16) PRODUCT(columns, values, after, "k16.f32.bf16.bf16", ", 0, 0");        \
+// sums += A B for 64 rows of A and 8 `count` of B, 32 bytes of each, by a warpgroup. A lane's sums are those of
+// mma_of() for rows 16 warp on and every 8 rows of B; they may be used once they are waited for.
+template <Math math, int count>
+__device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned long long a, unsigned long long b) {
+  static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
+#define PRODUCT(columns, values, after, kind, end)                                                        \
+  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##values "}, %" #values ", %" #after \
+        ", 1, 1, 1" end ";", : SUMS_##values(sums, 0) : "l"(a), "l"(b))
+#define PRODUCT_OF(columns, values, after)                                                                \
+  if constexpr (count * 8 == columns) {                                                                   \
+    if constexpr (math == Math::tf32) PRODUCT(columns, values, after, "k8.f32.tf32.tf32", "");            \
+    if constexpr (math == Math::float16) PRODUCT(columns, values, after, "k16.f32.f16.f16", ", 0, 0");    \
+    if constexpr (math == Math::bfloat16) PRODUCT(columns, values, after, "k16.f32.bf16.bf16", ", 0, 0"); \
   }
   PRODUCT_OF(32, 16, 17)
   PRODUCT_OF(64, 32, 33)
   PRODUCT_OF(128, 64, 65)
-  PRODUCT_OF(256, 128, 129)
 #undef PRODUCT_OF
 #undef PRODUCT
-}
-
-// The same for all sums.
-template <Math math, int all>
-__device__ __forceinline__ void multiply_group(float (&sums)[all][4], unsigned long long a, unsigned long long b) {
-  multiply_columns<math, 0, all>(sums, a, b);
 }

@@ -18,8 +18,7 @@ import numpy as np
 
 from ladder.build import binaries
 from ladder.devices import cuda, tensor_map
-from ladder.errors import LadderError
-from ladder.workloads.tconv import TAPS, operands
+from ladder.workloads.tconv import TAPS, implicit_tensor, operands
 from ladder.workloads.tconv.layer import Layer
 
 DEVICE = "cuda"
@@ -75,8 +74,7 @@ def fastest(tilings, sizes):
 
 def layer(problem, *, math="tf32", activation="none", result="float32", octets: int = 0, bn: int = 0, cluster: int = 0):
     """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
-    if cuda.architecture() != "sm_90":
-        raise LadderError("tconv/cuda_implicit_tma needs a card of compute capability 9.0: take cuda_implicit_mma.")
+    implicit_tensor.require_warpgroups("cuda_implicit_tma")
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
     sizes, bias = problem.sizes, problem.bias
     h, c, k = (sizes[name] for name in ("h", "c", "k"))

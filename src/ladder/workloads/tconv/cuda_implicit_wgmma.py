@@ -9,8 +9,6 @@ are due. Bound by latency: with few channels neither the tensor cores nor a cach
 from typing import Literal
 
 from ladder.build import binaries
-from ladder.devices import cuda
-from ladder.errors import LadderError
 from ladder.workloads.tconv import implicit, implicit_tensor
 
 DEVICE = "cuda"
@@ -38,12 +36,6 @@ def geometry(sizes, bm, bn, groups, stages, parities):
     return implicit.grid(sizes, bm, bn, parities), (128 * groups,), stages * (bm + bn) * 128
 
 
-def require_groups():
-    """Refuse a card whose tensor cores read operands from registers alone. Raises LadderError."""
-    if cuda.architecture() != "sm_90":
-        raise LadderError("tconv/cuda_implicit_wgmma needs a card of compute capability 9.0: take cuda_implicit_mma.")
-
-
 def layer(
     problem,
     *,
@@ -57,7 +49,7 @@ def layer(
     parities: int = 0,
 ):
     """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
-    require_groups()
+    implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.layer(problem, "cuda_implicit_wgmma", tilings, geometry, math, activation, result)
 
@@ -73,6 +65,6 @@ def setup(
     parities: int = 0,
 ):
     """The timed convolution, the conversion of the image where it is due, and the packing of the filter before it."""
-    require_groups()
+    implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_wgmma", tilings, geometry, math)

@@ -5,12 +5,19 @@ from functools import cache, partial
 import numpy as np
 
 from ladder.devices import cuda
+from ladder.errors import LadderError
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
 # Of tensor cores, which outrun their operands; fitted to times on an H200.
 RELOAD = 48
 ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+
+
+def require_warpgroups(variant):
+    """Refuse a card whose tensor cores don't read operands from shared memory by themselves. Raises LadderError."""
+    if cuda.architecture() != "sm_90":
+        raise LadderError(f"tconv/{variant} needs a card of compute capability 9.0: take cuda_implicit_mma.")
 
 
 def layer(problem, variant, tilings, geometry, math, activation, result):

@@ -8,7 +8,7 @@ from ladder.report import roofs
 from ladder.workloads.gemm.paper.ceilings import products
 
 # The rungs that compute by products or tiles of registers.
-MODELLED = ("tuned", *(f"cuda_implicit{form}" for form in ("", "_mma", "_wgmma", "_tma")))
+MODELLED = ("tuned", "cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_implicit_tma")
 
 
 def seconds(row, rate):
