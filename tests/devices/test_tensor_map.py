@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ladder.devices import tensor_map
+from ladder.devices import driver, tensor_map
 from ladder.errors import LadderError
 
 SHAPE, STRIDES, BOX = (512, 5, 4), (1024, 5120), (64, 8, 6)
@@ -23,7 +23,7 @@ def answering(status, asked):
 
 def test_a_tensor_map_is_aligned_and_is_told_every_axis(monkeypatch):
     asked = []
-    monkeypatch.setattr(tensor_map, "driver", answering(0, asked))
+    monkeypatch.setattr(driver, "library", answering(0, asked))
     found = tensor_map.encode(4096, np.dtype("uint16"), SHAPE, STRIDES, BOX)
     place, kind, rank, address, shape, strides, box, steps, *_ = asked[0]
     assert found.size == 1
@@ -35,6 +35,6 @@ def test_a_tensor_map_is_aligned_and_is_told_every_axis(monkeypatch):
 
 
 def test_what_the_driver_refuses_is_told(monkeypatch):
-    monkeypatch.setattr(tensor_map, "driver", answering(1, []))
+    monkeypatch.setattr(driver, "library", answering(1, []))
     with pytest.raises(LadderError, match=r"refuses a tensor map of \(512, 5, 4\) numbers .*: status 1"):
         tensor_map.encode(4096, np.dtype("uint16"), SHAPE, STRIDES, BOX)

@@ -11,7 +11,7 @@ import elementary
 import sanitized
 from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import cuda, host
+from ladder.devices import cuda, dependent_launch, host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -281,6 +281,7 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     """Its one block has more images than it takes at once, and its latents are followed by others."""
     for name, other in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)
+    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
     draw = np.random.default_rng(1).standard_normal
     latents, weights, bias = (draw(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
     out = np.full((images + 1, 4, 4, 8), 7, kind)

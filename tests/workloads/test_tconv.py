@@ -20,7 +20,6 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
-from ladder.workloads.dcgan import card
 from ladder.workloads.tconv import implicit, implicit_tensor
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
@@ -197,7 +196,7 @@ def emulated(dynamic=0):
     """What takes the place of `cuda.kernel`; `dynamic` are the bytes of shared memory that convolutions ask for."""
 
     def kernel(workload, variant, name, dtype, **tuning):
-        shared = {"tconv": dynamic, "dcgan": card.MEMORY}.get(workload, 0)
+        shared = dynamic if workload == "tconv" else 0
         return kernels(workload, variant, dtype, shared, **tuning).get(workload, variant, name, dtype, **tuning)
 
     return kernel

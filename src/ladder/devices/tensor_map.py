@@ -1,22 +1,16 @@
 """Tensor maps: what a card's copy engine is told of an array, compute capability 9.0; see `include/tma.cuh`."""
 
 import ctypes
-import functools
 
 import numpy as np
 
+from ladder.devices import driver
 from ladder.errors import LadderError
 
 BYTES, ALIGNMENT = 128, 64  # of a CUtensorMap
 # Values of the driver's enumerations.
 TYPES = {"uint16": 1, "float32": 7}
 SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
-
-
-@functools.cache
-def driver():
-    """The driver's library."""
-    return ctypes.CDLL("libcuda.so.1")
 
 
 def encode(address, dtype, shape, strides, box):
@@ -29,7 +23,7 @@ def encode(address, dtype, shape, strides, box):
     """
     store = np.zeros(BYTES + ALIGNMENT, np.uint8)
     start, rank = -store.ctypes.data % ALIGNMENT, len(shape)
-    status = driver().cuTensorMapEncodeTiled(
+    status = driver.library().cuTensorMapEncodeTiled(
         ctypes.c_void_p(store.ctypes.data + start),
         TYPES[dtype.name],
         rank,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ladder.catalogue import workloads
-from ladder.devices import cuda
+from ladder.devices import cuda, dependent_launch
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.batches import Generator
 from ladder.workloads.tconv import operands
@@ -13,7 +13,7 @@ from ladder.workloads.tconv import operands
 ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
 NO_ARRAY = np.uintp(0)
 BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
-ROWS, COLUMNS, MEMORY = 128, 64, 85248  # of the projection, as in projection.cuh
+ROWS, COLUMNS, THREADS, AT_ONCE = 32, 128, 128, 3  # of the projection, as in projection.cuh
 
 
 class Works:
@@ -34,11 +34,11 @@ class Works:
         if self.on_tensor_cores:
             images, columns = len(latents), weights.shape[1]
             kernel = cuda.kernel("dcgan", "cuda", f"project_to_{self.kind(out)}", "float32")
-            kernel.max_dynamic_shared_size_bytes = MEMORY
             across = columns // COLUMNS
-            down = min(-(-images // ROWS), max(1, 2 * cuda.multiprocessors() // across))  # two blocks fit at once
+            down = min(-(-images // ROWS), max(1, AT_ONCE * cuda.multiprocessors() // across))
             counts = images, columns, ACTIVATIONS.index(activation)
-            kernel((across, down), (BLOCK,), (latents, weights, bias, out, *map(np.int32, counts)), shared_mem=MEMORY)
+            start = dependent_launch.overlapping(kernel)
+            start((across, down), (THREADS,), (latents, weights, bias, out, *map(np.int32, counts)))
             return
         products = self.products[: len(latents)]
         self.multiply(latents, weights, products)
@@ -69,8 +69,10 @@ class Works:
             return variant.layer(problem, product=self.product, **fused)
         if not reads_operands(variant):
             return variant.layer(problem, **fused)
-        result = {"result": "operands"} if fused and following is not None and reads_operands(following) else {}
-        return variant.layer(problem, math=self.math, **fused, **result)
+        how = {"result": "operands"} if fused and following is not None and reads_operands(following) else {}
+        if getattr(variant, "OVERLAPS", False):
+            how["overlaps"] = True  # the projection comes between its preparation and any layer
+        return variant.layer(problem, math=self.math, **fused, **how)
 
 
 def reads_operands(variant):

@@ -1,103 +1,109 @@
 // The projection of latents on tensor cores, in TF32, with what follows it: a product that is hardly deep, so that
-// writing it takes longest. A block keeps its COLUMNS of the weights in shared memory, and takes ROWS images at once.
+// writing it takes longest. A warp keeps its WARP_COLUMNS of the weights in registers, and a block takes ROWS images at
+// once, while the latents of the next ones come to shared memory. A lane's eight sums of a row are neighbours.
 //
-// Launch: grid (columns / COLUMNS, any), block BLOCK, dynamic shared memory PROJECTION_MEMORY.
+// Launch: grid (columns / COLUMNS, any), block THREADS.
 #pragma once
 #include "activation.cuh"
+#include "overlap.cuh"
 #include "ptx.cuh"
 
 constexpr int LATENT = 100;  // as in layout.py
-constexpr int ROWS = 128, COLUMNS = 64, STEPS = (LATENT + 7) / 8, DEPTH = 8 * STEPS;
-// Rows in shared memory, in numbers: what a warp reads at once lies in different banks.
-constexpr int LATENT_ROW = DEPTH + 4, WEIGHT_ROW = COLUMNS + 8;
-constexpr int PROJECTION_MEMORY = sizeof(float) * (ROWS * LATENT_ROW + DEPTH * WEIGHT_ROW);
-constexpr int WARP_ROWS = 32, WARP_COLUMNS = 32, WARPS_ACROSS = COLUMNS / WARP_COLUMNS;
+constexpr int ROWS = 32, WARP_COLUMNS = 32, THREADS = 128, COLUMNS = THREADS / 32 * WARP_COLUMNS, AT_ONCE = 3;
+constexpr int STEPS = (LATENT + 7) / 8, ACROSS = 2 * STEPS;  // vectors of a row of latents in shared memory
 
 static_assert(LATENT % 4 == 0, "A latent must be whole vectors.");
-static_assert(BLOCK == 32 * (ROWS / WARP_ROWS) * WARPS_ACROSS, "A block must have a warp for each part of it.");
-static_assert(PROJECTION_MEMORY == 85248, "As in card.py.");
+static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different banks.");
 
-extern __shared__ __align__(16) Vector<float, 4> memory[];
+using Numbers = Vector<float, 4>;
 
-// Copy a matrix (rows, columns) to shared memory, rounded to TF32, zeros behind its last row or column. Each thread
-// waits for its own numbers only.
-template <int rows, int columns, int row_there>
-__device__ __forceinline__ void load_rounded(float *to, const float *from, size_t stride, int rows_left,
-                                             int columns_left) {
-  for (int e = threadIdx.x * 4; e < rows * columns; e += BLOCK * 4) {
-    const int row = e / columns, at = e % columns;
-    copy<16>(to + row * row_there + at, reinterpret_cast<const REAL *>(from + row * stride + at),
-             row < rows_left && at < columns_left);
+// Start to copy ROWS latents from `first` on, zeros behind the last one and behind their numbers.
+__device__ __forceinline__ void bring(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
+  for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
+    const int row = e / ACROSS, at = e % ACROSS, image = first + row;
+    copy<16>(&to[row][at], reinterpret_cast<const REAL *>(latents + size_t(image) * LATENT + at * 4),
+             image < images && at < LATENT / 4);
   }
-  wait_for_copies();
-  for (int e = threadIdx.x * 4; e < rows * columns; e += BLOCK * 4) {
-    auto &own = *reinterpret_cast<Vector<float, 4> *>(to + e / columns * row_there + e % columns);
-#pragma unroll
-    for (int v = 0; v < 4; ++v) own.of[v] = rounded(own.of[v]);
-  }
+  commit_copies();
 }
 
 // out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias) for whole COLUMNS.
+//
+// With g = lane / 4 and t = lane % 4, what mma() takes as (., t) and (., t + 4) of step s are the numbers 8 s + 2 t and
+// 8 s + 2 t + 1, and its column g of product j is 4 g + j, so that a lane reads and writes neighbours.
 template <class As>
-__device__ __forceinline__ void project(const float *__restrict__ latents, const float *__restrict__ weights,
-                                        const float *__restrict__ bias, typename As::Type *__restrict__ out,
-                                        int images, int columns, int activation) {
+__device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
+                                        typename As::Type *out, int images, int columns, int activation) {
   using Out = typename As::Type;
-  struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-  };
-  float *const own_latents = reinterpret_cast<float *>(memory), *const own_weights = own_latents + ROWS * LATENT_ROW;
-  const int column = blockIdx.x * COLUMNS, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = threadIdx.x / 32;
-  const int warp_row = warp / WARPS_ACROSS * WARP_ROWS, warp_column = warp % WARPS_ACROSS * WARP_COLUMNS;
-  load_rounded<DEPTH, COLUMNS, WEIGHT_ROW>(own_weights, weights + column, columns, LATENT, COLUMNS);
-  for (int first = blockIdx.y * ROWS; first < images; first += gridDim.y * ROWS) {
-    const float *const some = latents + size_t(first) * LATENT;
-    load_rounded<ROWS, DEPTH, LATENT_ROW>(own_latents, some, LATENT, images - first, LATENT);
+  constexpr int V = 16 / sizeof(Out) < 8 ? 16 / sizeof(Out) : 8;
+  __shared__ Numbers own[2][ROWS][ACROSS];
+  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const int column = blockIdx.x * COLUMNS + threadIdx.x / 32 * WARP_COLUMNS;
+  wait_for_kernel_before();
+  let_next_begin();
+  int first = blockIdx.y * ROWS, turn = 0;
+  bring(own[turn], latents, first, images);
+
+  float of_weights[STEPS][4][2];
+#pragma unroll
+  for (int step = 0; step < STEPS; ++step)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int at = 8 * step + 2 * t + h;
+      Numbers found = {};
+      if (at < LATENT) found = *reinterpret_cast<const Numbers *>(weights + size_t(at) * columns + column + 4 * g);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) of_weights[step][j][h] = rounded(found.of[j]);
+    }
+  Numbers of_bias[2];
+  for (int h = 0; h < 2; ++h) of_bias[h] = *reinterpret_cast<const Numbers *>(bias + column + 8 * t + 4 * h);
+
+  for (; first < images; first += gridDim.y * ROWS, turn ^= 1) {
+    if (first + int(gridDim.y) * ROWS < images) bring(own[turn ^ 1], latents, first + gridDim.y * ROWS, images);
+    else commit_copies();
+    wait_for_groups<1>();
     __syncthreads();
-    float sums[WARP_ROWS / 16][WARP_COLUMNS / 8][4] = {};
-#pragma unroll 2
-    for (int step = 0; step < STEPS; ++step) {
-      float of_latents[WARP_ROWS / 16][4];
+#pragma unroll 1
+    for (int i = 0; i < ROWS; i += 16) {
+      float sums[4][4];  // by products, as mma() has them
 #pragma unroll
-      for (int i = 0; i < WARP_ROWS / 16; ++i)
+      for (int j = 0; j < 4; ++j)
 #pragma unroll
-        for (int h = 0; h < 4; ++h) {
-          const int row = warp_row + i * 16 + h % 2 * 8 + g, at = step * 8 + h / 2 * 4 + t;
-          of_latents[i][h] = own_latents[row * LATENT_ROW + at];
+        for (int e = 0; e < 4; ++e) sums[j][e] = of_bias[e % 2].of[j];
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step) {
+        float of_latents[4];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const float *const pair = &own[turn][i + h * 8 + g][2 * step + t / 2].of[t % 2 * 2];
+          const float2 found = *reinterpret_cast<const float2 *>(pair);
+          of_latents[h] = rounded(found.x), of_latents[2 + h] = rounded(found.y);
         }
 #pragma unroll
-      for (int j = 0; j < WARP_COLUMNS / 8; ++j) {
-        const float *const from = own_weights + (step * 8 + t) * WEIGHT_ROW + warp_column + j * 8 + g;
-        const float of_weights[2] = {from[0], from[4 * WEIGHT_ROW]};
-#pragma unroll
-        for (int i = 0; i < WARP_ROWS / 16; ++i) mma(sums[i][j], of_latents[i], of_weights);
+        for (int j = 0; j < 4; ++j) mma(sums[j], of_latents, of_weights[step][j]);
       }
-    }
-    const int own = column + warp_column + t * 2;
+      activate<16, true>(&sums[0][0], activation);
 #pragma unroll
-    for (int j = 0; j < WARP_COLUMNS / 8; ++j)
+      for (int h = 0; h < 2; ++h) {
+        const int row = first + i + h * 8 + g;
+        if (row >= images) continue;
+        Out *const to = out + size_t(row) * columns + column + 8 * t;
 #pragma unroll
-      for (int i = 0; i < WARP_ROWS / 16; ++i)
+        for (int at = 0; at < 8; at += V) {
+          Vector<Out, V> found;
 #pragma unroll
-        for (int e = 0; e < 4; ++e) sums[i][j][e] += bias[own + j * 8 + e % 2];
-    activate<WARP_ROWS / 16 * WARP_COLUMNS / 8 * 4, true>(&sums[0][0][0], activation);
-#pragma unroll
-    for (int i = 0; i < WARP_ROWS / 8; ++i) {
-      const int row = first + warp_row + i * 8 + g;
-      if (row >= images) continue;
-#pragma unroll
-      for (int j = 0; j < WARP_COLUMNS / 8; ++j) {
-        const Pair pair = {As::of(sums[i / 2][j][i % 2 * 2]), As::of(sums[i / 2][j][i % 2 * 2 + 1])};
-        *reinterpret_cast<Pair *>(out + size_t(row) * columns + own + j * 8) = pair;
+          for (int v = 0; v < V; ++v) found.of[v] = As::of(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
+          *reinterpret_cast<Vector<Out, V> *>(to + at) = found;
+        }
       }
     }
     __syncthreads();  // the latents have been read
   }
 }
 
-#define PROJECT(name, As)                                                                                              \
-  extern "C" __global__ void __launch_bounds__(BLOCK, 2)                                                               \
-  name(const float *__restrict__ latents, const float *__restrict__ weights, const float *__restrict__ bias,           \
-       As::Type *__restrict__ out, int images, int columns, int activation) {                                          \
-    project<As>(latents, weights, bias, out, images, columns, activation);                                             \
+#define PROJECT(name, As)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE)                                             \
+  name(const float *latents, const float *weights, const float *bias, As::Type *out, int images, int columns, \
+       int activation) {                                                                                     \
+    project<As>(latents, weights, bias, out, images, columns, activation);                                   \
   }

@@ -9,6 +9,7 @@
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"
+#include "overlap.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -66,24 +67,36 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Have all copies done, of so many lines of `depth` channels.
+// Have all copies done, of so many lines of `depth` channels. Of the first patch, which may be under way until the kernel
+// before has ended, after as many stages as there is room for.
 __device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
+  constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
   Turn<PATCHES> patch;
   Turn<STAGES> stage;
   int next = 0;  // of the cluster's blocks, the one that brings the stage
   for (int number = tiles.first; number < tiles.end; number += tiles.step) {
     const Tile tile(tiles, number);
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
-      shared.patch_empty[patch.at].wait(patch.phase + 1);
-      shared.patch_full[patch.at].expect(PATCH * 16);
-      copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1, tile.y - 1);
+      const auto bring_patch = [&] {
+        shared.patch_empty[patch.at].wait(patch.phase + 1);
+        shared.patch_full[patch.at].expect(PATCH * 16);
+        copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1,
+                 tile.y - 1);
+      };
+      const bool is_first = number == tiles.first && channel == 0;
       for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
+        if (row == 0 && !is_first) bring_patch();
         shared.stage_empty[stage.at].wait(stage.phase + 1);
         shared.stage_full[stage.at].expect(STAGE * 16);
         if (next == tiles.rank)
           copy_box_to((1 << CLUSTER) - 1, shared.stages[stage.at], packed, shared.stage_full[stage.at], channel,
                       tile.column, row * TAPS);
+        if (is_first && row == AHEAD - 1) {
+          wait_for_kernel_before();
+          let_next_begin();
+          bring_patch();
+        }
       }
     }
   }

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ladder.build import binaries
-from ladder.devices import cuda, tensor_map
+from ladder.devices import cuda, dependent_launch, tensor_map
 from ladder.workloads.tconv import TAPS, implicit_tensor, operands
 from ladder.workloads.tconv.layer import Layer
 
@@ -29,6 +29,7 @@ LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is another
 ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
 OPERANDS = True  # are what a layer reads
+OVERLAPS = True
 # For rows of eight pixels and more, for rows of four; then for so few tiles that half as large ones end sooner.
 TILES = (
     {"octets": 1, "bn": 64, "cluster": 2},
@@ -72,7 +73,17 @@ def fastest(tilings, sizes):
     return min(tilings, key=cost)
 
 
-def layer(problem, *, math="tf32", activation="none", result="float32", octets: int = 0, bn: int = 0, cluster: int = 0):
+def layer(
+    problem,
+    *,
+    math="tf32",
+    activation="none",
+    result="float32",
+    overlaps=False,
+    octets: int = 0,
+    bn: int = 0,
+    cluster: int = 0,
+):
     """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
     implicit_tensor.require_warpgroups("cuda_implicit_tma")
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
@@ -100,7 +111,8 @@ def layer(problem, *, math="tf32", activation="none", result="float32", octets: 
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = [np.int32(count) for count in (images, h, width, k)]
-        return lambda out, *more: kernel(grid, block, (*maps, bias, out, *counts, *more), shared_mem=shared)
+        start = dependent_launch.overlapping(kernel) if overlaps else kernel
+        return lambda out, *more: start(grid, block, (*maps, bias, out, *counts, *more), shared_mem=shared)
 
     def run(image, out):
         launch(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))

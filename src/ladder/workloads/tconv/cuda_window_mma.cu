@@ -8,6 +8,7 @@
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"
+#include "overlap.cuh"
 
 constexpr int COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 16 * ROWS;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;
@@ -33,14 +34,15 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
   float sums[4][2][4] = {};
   for (int channel = 0; channel < width; channel += depth) {
     if (channel) __syncthreads();  // nobody reads any more what is written next
+    for (int e = threadIdx.x; e < FILTER; e += THREADS) {
+      const int r = e / LINE, u = e % LINE, at = channel + u * V;
+      copy_vector(&filter[place(r, u)], packed + size_t(r) * width + at, at < width);
+    }
+    if (!channel) wait_for_kernel_before(), let_next_begin();
     for (int e = threadIdx.x; e < TILE; e += THREADS) {
       const int r = e / LINE, u = e % LINE, y = top + r / PITCH - 1, x = left + r % PITCH - 1, at = channel + u * V;
       copy_vector(&memory[place(r, u)], own + (size_t(y) * h + x) * width + at,
                   y >= 0 && y < h && x >= 0 && x < h && at < width);
-    }
-    for (int e = threadIdx.x; e < FILTER; e += THREADS) {
-      const int r = e / LINE, u = e % LINE, at = channel + u * V;
-      copy_vector(&filter[place(r, u)], packed + size_t(r) * width + at, at < width);
     }
     wait_for_copies();
     __syncthreads();

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder.devices import cuda, dependent_launch
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
@@ -22,6 +22,7 @@ LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (2, 
 PRECISION = {"float32": "tf32"}  # unless `math` is another
 ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # are what a layer reads
+OVERLAPS = True
 COLUMNS, LINE, COMPUTED = 32, 128, 16  # as in the source
 
 
@@ -32,7 +33,7 @@ def geometry(sizes, rows):
     return (tiles, sizes["images"]), (16 * rows,), shared
 
 
-def layer(problem, *, math="tf32", activation="none", rows: int = 16):
+def layer(problem, *, math="tf32", activation="none", overlaps=False, rows: int = 16):
     """The Layer from arrays of `operands` to float32."""
     sizes, device = problem.sizes, problem.device
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
@@ -40,6 +41,7 @@ def layer(problem, *, math="tf32", activation="none", rows: int = 16):
     gathered[...] = 0
     packed = operands.empty(device, gathered.shape, math)
     kernel = cuda.kernel("tconv", "cuda_window_mma", math, "float32", rows=rows)
+    start = dependent_launch.overlapping(kernel) if overlaps else kernel
     prepare = (
         ("pack", partial(implicit.pack, problem.filter, gathered[:, : 4 * k], 4)),
         ("pack", partial(operands.writer("cuda_window_mma", math, rows=rows), gathered, packed)),
@@ -49,7 +51,7 @@ def layer(problem, *, math="tf32", activation="none", rows: int = 16):
         grid, block, shared = geometry(sizes | {"images": len(image)}, rows)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = map(np.int32, (h, image.shape[-1], k, ACTIVATIONS.index(activation)))
-        kernel(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
+        start(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
 
     return Layer(run, prepare)
 
