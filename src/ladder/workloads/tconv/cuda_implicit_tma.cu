@@ -156,16 +156,18 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
   }
 }
 
-// Exchange among four lanes, each of which has one number of each of four vectors, so that each has a vector.
+// Exchange among neighbouring lanes, each of which has a part of each of as many vectors, so that each has a vector.
+template <int lanes>
 __device__ __forceinline__ void gather(unsigned (&of)[4]) {
+  constexpr int own = 4 / lanes;  // words of a part
 #pragma unroll
-  for (int apart = 1; apart < 4; apart *= 2) {
+  for (int apart = 1; apart < lanes; apart *= 2) {
     const bool upper = threadIdx.x & apart;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      if (!(i & apart)) {
-        const unsigned got = __shfl_xor_sync(~0u, upper ? of[i] : of[i + apart], apart);
-        (upper ? of[i] : of[i + apart]) = got;
+      if (const int other = i + apart * own; !(i / own & apart)) {
+        const unsigned got = __shfl_xor_sync(~0u, upper ? of[i] : of[other], apart);
+        (upper ? of[i] : of[other]) = got;
       }
   }
 }
@@ -174,9 +176,9 @@ __device__ __forceinline__ void gather(unsigned (&of)[4]) {
 template <class As>
 struct Finish {
   using Out = typename As::Type;
-  // What a lane writes at once: 16 bytes of half precision, that it gathers from its neighbours, or two numbers.
-  static constexpr int V = sizeof(Out) == 2 ? 8 : 2;
-  struct alignas(V * sizeof(Out)) Written {
+  // What a lane writes at once, gathered from neighbours that have two numbers of it each.
+  static constexpr int V = 16 / sizeof(Out), LANES = V / 2;
+  struct alignas(16) Written {
     Out of[V];
   };
   const float *bias;
@@ -203,20 +205,20 @@ struct Finish {
 #pragma unroll
       for (int place = 0; place < 4; ++place) {
         Out *const to = out + ((size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2) * out_width;
-        if constexpr (V == 2) {
 #pragma unroll
-          for (int j = 0; j < BN / 8; ++j)
-            if (inside) write(to, own + j * 8, {As::of(sums[place][j][half * 2]), As::of(sums[place][j][half * 2 + 1])});
-        } else {
+        for (int j = 0; j < BN / 8; j += LANES) {
+          Vector found;
 #pragma unroll
-          for (int j = 0; j < BN / 8; j += 4) {
-            Vector found;
-#pragma unroll
-            for (int i = 0; i < 4; ++i)
-              found.of[i] = As::of(sums[place][j + i][half * 2]) | As::of(sums[place][j + i][half * 2 + 1]) << 16;
-            gather(found.of);
-            if (inside) write(to, tile.column + j * 8 + lane % 4 * 8, reinterpret_cast<const Written &>(found));
+          for (int i = 0; i < LANES; ++i) {
+            const float *const pair = &sums[place][j + i][half * 2];
+            if constexpr (LANES == 4)
+              found.of[i] = As::of(pair[0]) | As::of(pair[1]) << 16;
+            else
+              found.of[2 * i] = __float_as_uint(As::of(pair[0])), found.of[2 * i + 1] = __float_as_uint(As::of(pair[1]));
           }
+          gather<LANES>(found.of);
+          const int at = tile.column + (j + lane % LANES) * 8 + lane % 4 / LANES * V;
+          if (inside) write(to, at, reinterpret_cast<const Written &>(found));
         }
       }
     }

@@ -82,7 +82,7 @@ LINES = {
     "home-tf32": (Line("home", HOME | WARPGROUPS | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),
     "home-float16": (Line("home", HOME | WARPGROUPS | {"math": "float16", "batch": 128}, "half"), "smaller batches"),
     "home-brought": (
-        Line("home", HOME | BROUGHT | {"math": "float16", "batch": 192, "streams": 1}, "half, copy engine"),
+        Line("home", HOME | BROUGHT | {"math": "float16", "batch": 128, "streams": 1}, "half, copy engine"),
         "one stream",
     ),
     "pytorch": (Line("pytorch", {"threads": MOST, "batch": 16}), "PyTorch on the CPU"),
