@@ -1,5 +1,6 @@
 """Peer: the training in PyTorch on a GPU, the data set resident; with `graph` on, a whole epoch is one CUDA graph."""
 
+import functools
 from typing import Literal
 
 import torch
@@ -28,4 +29,9 @@ def captured(run):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         run()
-    return graph.replay
+    return functools.partial(replay, graph, run)
+
+
+def replay(graph, run):
+    """Launch a graph; `run` keeps the tensors alive, of which the graph has the addresses alone."""
+    graph.replay()
