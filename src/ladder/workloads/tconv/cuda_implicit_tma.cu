@@ -123,30 +123,35 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
+      // Rows in pairs, of both parities, for short code: what isn't in the instruction cache costs microseconds a kernel.
+#pragma unroll 1
+      for (int pair = 0; pair < TAPS; pair += 2)
 #pragma unroll
-      for (int row = 0; row < TAPS; ++row, stage.next()) {
-        const Tap y(row);
-        shared.stage_full[stage.at].wait(stage.phase);
-        if (unsigned(top + y.shift) < unsigned(h)) {  // else all pixels are zeros
-          begin_products();
+        for (int second = 0; second < 2; ++second) {
+          const int row = pair + second, parity = 1 - second, shift = parity - pair / 2;
+          if (row == TAPS) break;
+          shared.stage_full[stage.at].wait(stage.phase);
+          if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
+            begin_products();
 #pragma unroll
-          for (int u = 0; u < LINE; u += 2)
+            for (int u = 0; u < LINE; u += 2)
 #pragma unroll
-            for (int column = 0; column < TAPS; ++column) {
-              const Tap x(column);
-              multiply_group<math>(sums[2 * y.parity + x.parity],
-                                   tile_descriptor(pixels + y.shift * PATCH_ROW + x.shift * PIXEL + u),
-                                   tile_descriptor(shared.stages[stage.at] + column * TILE + u));
-            }
-          commit_products();
-          wait_for_products<1>();
-        } else {
-          wait_for_products<0>();
+              for (int column = 0; column < TAPS; ++column) {
+                const Tap x(column);
+                multiply_group<math>(sums[2 * parity + x.parity],
+                                     tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
+                                     tile_descriptor(shared.stages[stage.at] + column * TILE + u));
+              }
+            commit_products();
+            wait_for_products<1>();
+          } else {
+            wait_for_products<0>();
+          }
+          if (stage_used) release(*stage_used);
+          stage_used = &shared.stage_empty[stage.at];
+          if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
+          stage.next();
         }
-        if (stage_used) release(*stage_used);
-        stage_used = &shared.stage_empty[stage.at];
-        if (row == 0 && patch_used && threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
-      }
       patch_used = &shared.patch_empty[patch.at];
     }
     wait_for_products<0>();
@@ -156,81 +161,60 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
   }
 }
 
-// Exchange among neighbouring lanes, each of which has a part of each of as many vectors, so that each has a vector.
-template <int lanes>
-__device__ __forceinline__ void gather(unsigned (&of)[4]) {
-  constexpr int own = 4 / lanes;  // words of a part
-#pragma unroll
-  for (int apart = 1; apart < lanes; apart *= 2) {
-    const bool upper = threadIdx.x & apart;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (const int other = i + apart * own; !(i / own & apart)) {
-        const unsigned got = __shfl_xor_sync(~0u, upper ? of[i] : of[other], apart);
-        (upper ? of[i] : of[other]) = got;
-      }
-  }
+// The larger of two, or not a number if one isn't.
+__device__ __forceinline__ float larger(float x, float y) {
+  float found;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
+  return found;
 }
 
-// What is done with the sums of a warpgroup: bias, activation, and writing them.
-template <class As>
+// What is done with the sums of a warpgroup: bias, activation, and writing them. The columns of products are channels in
+// such an order (cuda_implicit_tma.py) that a lane has V neighbours to write at once. Rows of operands are whole vectors,
+// with zeros behind the last channel, as the sums are.
+template <class As, bool is_operand>
 struct Finish {
   using Out = typename As::Type;
-  // What a lane writes at once, gathered from neighbours that have two numbers of it each.
-  static constexpr int V = 16 / sizeof(Out), LANES = V / 2;
+  static constexpr int V = 16 / sizeof(Out), LANES = 4;  // lanes of a row
   struct alignas(16) Written {
     Out of[V];
   };
   const float *bias;
   Out *out;
-  int images, h, k, out_width, activation;
+  int images, h, k, out_width;
+  float least;  // what lower sums become
 
   __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
-    const int lane = threadIdx.x % 32, own = tile.column + lane % 4 * 2;
+    const int lane = threadIdx.x % 32, column = tile.column + lane % LANES * V;
 #pragma unroll
-    for (int j = 0; j < BN / 8; ++j)
+    for (int at = 0; at < BN; at += LANES * V) {
+      float summands[V];
 #pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int at = own + j * 8 + e;
-        const float summand = at < k ? bias[at] : 0;
+      for (int v = 0; v < V; ++v) summands[v] = column + at + v < k ? bias[column + at + v] : 0;
 #pragma unroll
-        for (int place = 0; place < 4; ++place) sums[place][j][e] += summand, sums[place][j][2 + e] += summand;
-      }
-    activate<BN * 2, true>(&sums[0][0][0], activation);  // far more exact than operands
+      for (int half = 0; half < 2; ++half) {
+        const int row = threadIdx.x / 32 % 4 * 16 + half * 8 + lane / LANES;
+        const int image = tile.image + row % IMAGES, y = tile.y + group, x = tile.x + row / IMAGES;
+        if (image >= images || y >= h || x >= h) continue;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = threadIdx.x / 32 % 4 * 16 + half * 8 + lane / 4;
-      const int image = tile.image + row % IMAGES, y = tile.y + group, x = tile.x + row / IMAGES;
-      const bool inside = image < images && y < h && x < h;
+        for (int place = 0; place < 4; ++place) {
+          Written found;
 #pragma unroll
-      for (int place = 0; place < 4; ++place) {
-        Out *const to = out + ((size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2) * out_width;
-#pragma unroll
-        for (int j = 0; j < BN / 8; j += LANES) {
-          Vector found;
-#pragma unroll
-          for (int i = 0; i < LANES; ++i) {
-            const float *const pair = &sums[place][j + i][half * 2];
-            if constexpr (LANES == 4)
-              found.of[i] = As::of(pair[0]) | As::of(pair[1]) << 16;
-            else
-              found.of[2 * i] = __float_as_uint(As::of(pair[0])), found.of[2 * i + 1] = __float_as_uint(As::of(pair[1]));
-          }
-          gather<LANES>(found.of);
-          const int at = tile.column + (j + lane % LANES) * 8 + lane % 4 / LANES * V;
-          if (inside) write(to, at, reinterpret_cast<const Written &>(found));
+          for (int v = 0; v < V; ++v)
+            found.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], least));
+          const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
+          write(out + pixel * out_width, column + at, found);
         }
       }
     }
   }
 
   __device__ __forceinline__ void write(Out *to, int at, const Written &values) const {
-    if (k % V == 0 && out_width % V == 0) {
-      if (at < k) *reinterpret_cast<Written *>(to + at) = values;
+    if (is_operand || out_width % V == 0) {
+      if (at < out_width) *reinterpret_cast<Written *>(to + at) = values;
     } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
-        if (at + i < k) to[at + i] = values.of[i];
+        if (at + i < out_width) to[at + i] = values.of[i];
     }
   }
 };
@@ -253,7 +237,8 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
     if (threadIdx.x == 128 * GROUPS) bring(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();
-    multiply<math>(shared, tiles, h, lines, Finish<As>{bias, out, images, h, k, out_width, activation});
+    const float least = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
+    multiply<math>(shared, tiles, h, lines, Finish<As, is_operand>{bias, out, images, h, k, out_width, least});
   }
   cluster_barrier();  // a block's barriers are there until the others have arrived at them
 }

@@ -27,7 +27,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit_tma.cu"
 LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is another
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+ACTIVATIONS = ("none", "relu")  # as activation.cuh counts them
 OPERANDS = True  # are what a layer reads
 OVERLAPS = True
 # For rows of eight pixels and more, for rows of four; then for so few tiles that half as large ones end sooner.
@@ -39,7 +39,7 @@ TILES = (
 )
 # As in the source: bytes of a line, pixels of a warpgroup, rows of a block, its threads; bytes for all buffers.
 LINE, PIXELS, ROWS, THREADS, MEMORY = 128, 64, 2, 384, 226 * 1024
-BARRIERS = 16  # bytes for each buffer
+BARRIERS, LANES = 16, 4  # bytes for each buffer; lanes that write a row of the result
 # Columns whose products take as long as the reading of a tile's pixels from shared memory.
 READING = 32
 
@@ -73,6 +73,23 @@ def fastest(tilings, sizes):
     return min(tilings, key=cost)
 
 
+def columns_of(channels, itemsize):
+    """Which column of products each channel is, of as many as there are whole vectors of `itemsize` bytes for all lanes.
+
+    A lane of the product has two of eight neighbouring columns: these become those of its vector.
+    """
+    vector = 16 // itemsize
+    at = np.arange(ceil(channels / (LANES * vector)) * LANES * vector)
+    lane, within = at // vector % LANES, at % vector
+    return at // (LANES * vector) * (LANES * vector) + within // 2 * 8 + lane * 2 + within % 2
+
+
+def order(given, columns, ordered):
+    """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, at least k, c)."""
+    ordered[...] = 0
+    ordered[:, cuda.load_cupy().asarray(columns)] = given.reshape(TAPS**2, *given.shape[2:])
+
+
 def layer(
     problem,
     *,
@@ -89,8 +106,13 @@ def layer(
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
     sizes, bias = problem.sizes, problem.bias
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    packed = operands.empty(problem.device, (TAPS**2, k, c), math)
-    prepare = (("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), problem.filter, packed)),)
+    columns = columns_of(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
+    ordered = problem.device.empty((TAPS**2, columns.size, c), "float32")
+    packed = operands.empty(problem.device, ordered.shape, math)
+    prepare = (
+        ("pack", partial(order, problem.filter, columns[:k], ordered)),
+        ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), ordered, packed)),
+    )
     dtype, width = packed.dtype, packed.shape[-1]
     pixel, depth = width * dtype.itemsize, LINE // dtype.itemsize
 
@@ -101,7 +123,7 @@ def layer(
         tiling = fastest(tilings, own)
         at_once = 8 * tiling["octets"]
         of_image = (width, images, h, h), (h * h * pixel, pixel, h * pixel)
-        of_filter = (width, k, TAPS**2), (pixel, k * pixel)
+        of_filter = (width, columns.size, TAPS**2), (pixel, columns.size * pixel)
         maps = (
             tensor_map.encode(address, dtype, *of_image, (depth, at_once, PIXELS // at_once + 2, ROWS + 2)),
             tensor_map.encode(packed.data.ptr, dtype, *of_filter, (depth, tiling["bn"], TAPS)),
