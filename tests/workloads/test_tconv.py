@@ -327,6 +327,18 @@ def test_tiles_of_pixels_follow_the_rows_of_an_image_and_the_number_of_blocks(mo
     assert chosen(128, 8, 256, 128) == chosen(1280, 16, 128, 64) == (1, 64)
 
 
+@pytest.mark.parametrize(("itemsize", "channels"), [(2, 1), (2, 70), (4, 16), (4, 70)])
+def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
+    """Of every eight columns lane t of four has columns 2 t and 2 t + 1."""
+    columns = workloads.load_variant("tconv", "cuda_implicit_tma").columns_of(channels, itemsize)
+    assert sorted(columns) == list(range(columns.size))
+    assert columns.size >= channels
+    channel, vector = np.argsort(columns), 16 // itemsize
+    of_lanes = channel.reshape(-1, vector // 2, 4, 2).swapaxes(1, 2).reshape(-1, vector)
+    assert (of_lanes == of_lanes[:, :1] + np.arange(vector)).all()
+    assert (of_lanes[:, 0] % vector == 0).all()
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", ON_GPU)
 @pytest.mark.parametrize(

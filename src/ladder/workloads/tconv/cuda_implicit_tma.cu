@@ -61,14 +61,14 @@ struct Tile {
   }
 };
 
-// A row (or column) of the filter: the parity of the places that it belongs to, and how far off its pixels are.
+// A column of the filter: the parity of the places that it belongs to, and how far off its pixels are.
 struct Tap {
   int parity, shift;
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Have all copies done, of so many lines of `depth` channels. Of the first patch, which may be under way until the kernel
-// before has ended, after as many stages as there is room for.
+// Have all copies done, of so many lines of `depth` channels. That of the first patch comes after as many stages as there
+// is room for, since the kernel before, which may write it, must have ended.
 __device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
-      // Rows in pairs, of both parities, for short code: what isn't in the instruction cache costs microseconds a kernel.
+      // Rows of the filter in pairs, one of each parity, so that the code is short.
 #pragma unroll 1
       for (int pair = 0; pair < TAPS; pair += 2)
 #pragma unroll
@@ -168,9 +168,9 @@ __device__ __forceinline__ float larger(float x, float y) {
   return found;
 }
 
-// What is done with the sums of a warpgroup: bias, activation, and writing them. The columns of products are channels in
-// such an order (cuda_implicit_tma.py) that a lane has V neighbours to write at once. Rows of operands are whole vectors,
-// with zeros behind the last channel, as the sums are.
+// What is done with the sums of a warpgroup: bias, activation, and writing them. The columns of products are channels
+// in such an order (cuda_implicit_tma.py) that a lane has V neighbours to write at once. Rows of operands are whole
+// vectors, with zeros behind the last channel, as the sums are.
 template <class As, bool is_operand>
 struct Finish {
   using Out = typename As::Type;
