@@ -11,12 +11,13 @@ from ladder.devices import card, cuda, dependent_launch, driver
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512
-# The first lets the other begin long before it writes; the other reads with or without waiting.
+# The first lets the other begin, and writes once that has read or a tenth of a second is over; the other reads with or
+# without waiting.
 TWO_KERNELS = r"""
 #include "overlap.cuh"
-extern "C" __global__ void write(int *number, int value) {
+extern "C" __global__ void write(int *number, int value, volatile int *found) {
   let_next_begin();
-  for (int turn = 0; turn < 300; ++turn) __nanosleep(1000);
+  for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);
   *number = value;
 }
 extern "C" __global__ void read(volatile int *number, int *found, int waits) {
@@ -102,11 +103,12 @@ def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_
     can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.SINCE
     stream = library.cuda.Stream(non_blocking=True)
     for waits, expected in ((1, 5), (0, 0 if can_overlap else 5)):
-        number, found = library.zeros(1, np.int32), library.full(1, -1, np.int32)
+        number, found = library.empty(1, np.int32), library.empty(1, np.int32)
 
         def run(waits=waits, number=number, found=found):
             number.fill(0)
-            write((1,), (1,), (number, np.int32(5)))
+            found.fill(-1)
+            write((1,), (1,), (number, np.int32(5), found))
             dependent_launch.overlapping(read)((1,), (1,), (number, found, np.int32(waits)))
 
         run = cuda.captured(run, stream) if in_graph else run

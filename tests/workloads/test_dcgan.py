@@ -2,6 +2,7 @@
 
 from functools import cache
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -216,6 +217,8 @@ def test_another_rounds_pictures_are_noticed():
 
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
+BROUGHT = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
+LARGER = ("batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16")
 ON_CARD = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
@@ -230,8 +233,10 @@ ON_CARD = {
     "added up in a graph": {"first": "cuda_col2im", "last": "cuda_im2col", "batch": 16, "graph": "on"},
     "warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
     "TF32 by warpgroups": {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma", "math": "tf32", "batch": 16},
-    "by the copy engine": {"first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "float16", "batch": 16},
-    "TF32 by the copy engine": {"first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "tf32", "batch": 101},
+    "by the copy engine": BROUGHT | {"math": "float16", "batch": 16},
+    "TF32 by the copy engine": BROUGHT | {"math": "tf32", "batch": 101},
+    "by the copy engine, 4 + 0": {"first": "cuda_implicit_tma", "split": 4, "math": "float16", "batch": 16},
+    "by the copy engine, in a graph": BROUGHT | {"math": "float16", "batch": 16, "graph": "on"},
     "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
     "float16": TENSOR_CORES | {"math": "float16", "batch": 16},
     "bfloat16": TENSOR_CORES | {"math": "bfloat16", "batch": 16},
@@ -249,6 +254,8 @@ HOME = [
     {"streams": 3, "batch": 8},
     {"graph": "on", "batch": 16},
     {"graph": "on", "batch": 8, "streams": 1, "copies": "after"},
+    BROUGHT | {"graph": "on", "batch": 8, "streams": 1, "math": "float16"},
+    BROUGHT | {"batches": "tapered", "batch": 64, "streams": 2, "math": "tf32"},
 ]
 
 
@@ -275,10 +282,10 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
 
 
 @elementary.needs_compiler
-@pytest.mark.parametrize("images", [1, 130])
+@pytest.mark.parametrize("images", [1, 199])
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
 def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
-    """Its one block has more images than it takes at once, and its latents are followed by others."""
+    """One of its three blocks uses a buffer for latents twice; the last latents are followed by others."""
     for name, other in {"kernel": emulated(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)
     monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
@@ -293,6 +300,17 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     assert (out[images] == 7).all()
 
 
+@pytest.mark.parametrize("overlaps", [False, True])
+def test_a_layer_begins_early_where_its_variant_can(overlaps):
+    asked = []
+    variant = SimpleNamespace(OPERANDS=True, layer=lambda problem, **how: asked.append(how))
+    if overlaps:
+        variant.OVERLAPS = True
+    card.Works(8, 1, "float16", "cublas").layer(variant, None, variant, {"activation": "relu"})
+    expected = {"math": "float16", "activation": "relu", "result": "operands"}
+    assert asked == [expected | ({"overlaps": True} if overlaps else {})]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("channels", [8, 64])
 @pytest.mark.parametrize("images", IMAGES)
@@ -302,7 +320,7 @@ def test_every_way_is_right_on_a_card(way, images, channels):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("way", ["batches that end within", "2 + 2", "gathered, 4 + 0", "added up", "TF32", "float16"])
+@pytest.mark.parametrize("way", [*LARGER, "by the copy engine, in a graph", "TF32 by the copy engine"])
 def test_larger_networks_are_right_on_a_card(way):
     assert drawn_on_a_card("cuda", sizes_of(101, 512), ON_CARD[way])
 

@@ -1,7 +1,7 @@
 """Launches of kernels that may begin while the kernel before them ends: CUDA's programmatic dependent launch.
 
-The blocks of such a kernel start where those of the one before have ended or let it begin (`let_next_begin` in
-`include/overlap.cuh`), and wait for all that it wrote (`wait_for_kernel_before`). What is left of the time between two
+Such a kernel may start once every block of the one before has ended or let it begin (`let_next_begin` in
+`include/overlap.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). What is left of the time between two
 kernels is the filling of the multiprocessors. It works in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
@@ -40,8 +40,8 @@ class Configuration(ctypes.Structure):
 def overlapping(kernel):
     """A function that launches a kernel as the kernel itself does, but lets it begin while the one before it ends.
 
-    The kernel waits for the one before by itself. On cards that can't overlap two, this is the kernel. The function
-    raises LadderError where the driver refuses.
+    The kernel waits for the one before by itself. On cards that can't overlap two, it is the kernel itself. The
+    function raises LadderError where the driver refuses.
     """
     cupy = card.load_cupy()
     if int(cupy.cuda.Device().compute_capability) < SINCE:

@@ -54,10 +54,12 @@ class Generator:
             layer = works.layer(variant, its, following, fused)
             self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
-        # Where a layer can't write what is read next: float32 before it is rounded, or before the picture's bytes.
-        kinds = [array.dtype for array in self.values] + [given.pictures]
-        sides = [*shapes, (batch, layout.SIDE, layout.SIDE, layout.COLOURS)]
-        self.raw = [None if kind == dtype else make(shape, dtype) for kind, shape in zip(kinds, sides, strict=True)]
+        # Where a layer can't write what is read next: float32 before it is rounded or its rows are filled up to whole
+        # vectors, or before the picture's bytes.
+        pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
+        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, given.pictures)]
+        written = [(shape, dtype) for shape in (*shapes, pictures)]
+        self.raw = [None if its == due else make(*due) for its, due in zip(read, written, strict=True)]
 
     def is_fused(self, variant, index):
         """Whether a variant applies the activation behind its layer."""

@@ -35,7 +35,7 @@ template <class As>
 __device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
                                         typename As::Type *out, int images, int columns, int activation) {
   using Out = typename As::Type;
-  constexpr int V = 16 / sizeof(Out) < 8 ? 16 / sizeof(Out) : 8;
+  constexpr int V = 16 / sizeof(Out);
   __shared__ Numbers own[2][ROWS][ACROSS];
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int column = blockIdx.x * COLUMNS + threadIdx.x / 32 * WARP_COLUMNS;
@@ -58,9 +58,11 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
   Numbers of_bias[2];
   for (int h = 0; h < 2; ++h) of_bias[h] = *reinterpret_cast<const Numbers *>(bias + column + 8 * t + 4 * h);
 
-  for (; first < images; first += gridDim.y * ROWS, turn ^= 1) {
-    if (first + int(gridDim.y) * ROWS < images) bring(own[turn ^ 1], latents, first + gridDim.y * ROWS, images);
-    else commit_copies();
+  for (const int step = gridDim.y * ROWS; first < images; first += step, turn ^= 1) {
+    if (first + step < images)
+      bring(own[turn ^ 1], latents, first + step, images);
+    else
+      commit_copies();  // none, so that the youngest group isn't waited for here either
     wait_for_groups<1>();
     __syncthreads();
 #pragma unroll 1

@@ -66,3 +66,10 @@ __device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned
 #undef PRODUCT_OF
 #undef PRODUCT
 }
+
+// The larger of two, or not a number if one isn't.
+__device__ __forceinline__ float larger(float x, float y) {
+  float found;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
+  return found;
+}

@@ -67,8 +67,8 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Have all copies done, of so many lines of `depth` channels. That of the first patch comes after as many stages as there
-// is room for, since the kernel before, which may write it, must have ended.
+// Have all copies done, of so many lines of `depth` channels. Before the first patch come those of up to TAPS stages,
+// since the kernel before, which may write these pixels, must have ended.
 __device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
@@ -159,13 +159,6 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     if (threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
     finish(sums, tile, group);
   }
-}
-
-// The larger of two, or not a number if one isn't.
-__device__ __forceinline__ float larger(float x, float y) {
-  float found;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
-  return found;
 }
 
 // What is done with the sums of a warpgroup: bias, activation, and writing them. The columns of products are channels

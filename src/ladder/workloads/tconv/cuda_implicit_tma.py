@@ -75,14 +75,15 @@ def fastest(tilings, sizes):
 
 
 def columns_of(channels, itemsize):
-    """Which column of products each channel is, of so many that all lanes have whole vectors of `itemsize` bytes each.
+    """The column of the products for each channel, of as many as are whole vectors of 16 bytes for all lanes.
 
-    A lane of the product has two of eight neighbouring columns: these become those of its vector.
+    Lane t has columns 2 t and 2 t + 1 of every eight; those of several eights make its vector.
     """
     vector = 16 // itemsize
-    at = np.arange(ceil(channels / (LANES * vector)) * LANES * vector)
-    lane, within = at // vector % LANES, at % vector
-    return at // (LANES * vector) * (LANES * vector) + within // 2 * 8 + lane * 2 + within % 2
+    of_lanes = LANES * vector
+    channel = np.arange(ceil(channels / of_lanes) * of_lanes)
+    lane, within = channel // vector % LANES, channel % vector
+    return channel // of_lanes * of_lanes + within // 2 * 8 + lane * 2 + within % 2
 
 
 def order(given, columns, ordered):

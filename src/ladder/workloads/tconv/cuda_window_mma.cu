@@ -38,7 +38,10 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
       const int r = e / LINE, u = e % LINE, at = channel + u * V;
       copy_vector(&filter[place(r, u)], packed + size_t(r) * width + at, at < width);
     }
-    if (!channel) wait_for_kernel_before(), let_next_begin();
+    if (channel == 0) {  // the filter has been there for longer than the kernel before, the image hasn't
+      wait_for_kernel_before();
+      let_next_begin();
+    }
     for (int e = threadIdx.x; e < TILE; e += THREADS) {
       const int r = e / LINE, u = e % LINE, y = top + r / PITCH - 1, x = left + r % PITCH - 1, at = channel + u * V;
       copy_vector(&memory[place(r, u)], own + (size_t(y) * h + x) * width + at,

@@ -3,7 +3,8 @@
 A variant's `layer(problem, *, <tuning>)` gives it. `problem` has `device`, `filter`, `bias`, and `sizes` of which
 `images` is the most that come at once. A variant with the literal ACTIVATIONS takes one of these as `activation`, and
 applies it to what it writes. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`.
-One with OVERLAPS takes `overlaps`: its kernel begins while the one before it ends, which must not be one of `prepare`.
+With OVERLAPS it takes `overlaps`: its kernel begins while the one before it ends, and reads the filter before it
+waits, so that a kernel must come between it and `prepare`, which waits likewise (`include/overlap.cuh`).
 """
 
 from collections.abc import Callable

@@ -76,7 +76,7 @@ LINES = {
     "float16": (Line("cuda", WARPGROUPS | {"math": "float16", "batch": 1280}, "half"), "operands half as large"),
     "brought": (
         Line("cuda", BROUGHT | {"math": "float16", "batch": 1280}, "half, copy engine"),
-        "pixels brought once for all their products",
+        "pixels brought once for all their products, layers that begin early",
     ),
     "home": (Line("home", HOME | {"math": None, "batch": 512}, "float32"), "copies hidden, two streams, one graph"),
     "home-tf32": (Line("home", HOME | WARPGROUPS | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),
