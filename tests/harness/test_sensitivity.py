@@ -194,9 +194,11 @@ def test_a_training_refuses_a_hundred_times_the_usual_distance(data, workload, d
 
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
 def test_a_training_refuses_a_hundred_times_what_a_right_variant_is_off_by(data, workload):
-    rows = found(case(workload, "numpy_loop", "float32", **TRAININGS[workload]), data)
-    shares = {(array, check): row.share for (array, _, check), row in rows.items() if check != ANY and row.seen}
-    assert shares
+    """The largest of several seeds: how a host rounds may happen to suit one."""
+    sizes = [TRAININGS[workload] | {"seed": seed} for seed in range(1, 10)]
+    rights = [sensitivity.Right(case(workload, "numpy_loop", "float32", **some), data) for some in sizes]
+    shares = {check: max(right.shares[check] for right in rights) for check in rights[0].shares}
+    assert shares.keys() > {ANY}
     assert {key: share for key, share in shares.items() if share < 0.01} == {}
 
 
