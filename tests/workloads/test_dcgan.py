@@ -366,7 +366,17 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
     assert [number for part in parts for number in range(images)[part]] == list(range(images))
     lengths = [part.stop - part.start for part in parts]
     assert max(lengths) <= batch
-    assert lengths[-1] <= max(batch // 4, 64)
+    assert lengths[-1] <= max(batch // 4, batches.TILE)
+
+
+@pytest.mark.parametrize(("images", "batch"), [(2624, 1280), (5248, 528), (5248, 1056), (5248, 1280), (41984, 528)])
+def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
+    """By a model, in which kernels take 1 for each image and the link what they leave to it."""
+    copied = drawn = 0
+    for part in batches.tapered(images, batch):
+        drawn += part.stop - part.start
+        copied = max(copied, drawn) + (1 - batches.SPARE) * (part.stop - part.start)
+    assert copied - images < batch / 2
 
 
 @pytest.mark.parametrize(("images", "gpus"), [(1, 4), (5, 4), (8, 2), (5248, 3)])
