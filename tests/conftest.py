@@ -43,6 +43,15 @@ def nothing_kept():
     kept.FOLDER = Path("no-study/cache/code")
 
 
+@pytest.fixture(autouse=True)
+def own_environment():
+    """What a test sets in the environment, or a verb that it runs, ends with the test."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 class Study:
     """A copy of the project with a configuration that drops the study's experiments and adds its own."""
 
