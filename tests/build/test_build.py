@@ -21,11 +21,20 @@ KERNELS = [
 # These take seconds to compile.
 LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
 LONG += (("tconv", "cuda_implicit_mma"), ("tconv", "cuda_implicit_wgmma"), ("tconv", "cuda_implicit_tma"))
+
+
+def types(workload, variant):
+    """The types that a variant has cases of."""
+    limits = workloads.constants(workload, variant).get("LIMITS", {})
+    given = limits.get("dtype", workloads.load(workload).SIZES.get("dtype"))
+    return [dtype for dtype in binaries.TYPES if not isinstance(given, tuple) or dtype in given]
+
+
 # And each of the tilings among which a variant chooses, by its place: types may have more or fewer of them.
 CHOICES = [
     pytest.param(*kernel, dtype, choice, marks=[pytest.mark.slow] * (kernel in LONG or dtype != "float32"))
     for kernel in KERNELS
-    for dtype in binaries.TYPES
+    for dtype in types(*kernel)
     for choice in range(len(binaries.choices(*kernel, dtype)))
 ]
 FORMS = ("nn", "tn", "nt")
