@@ -154,7 +154,7 @@ def read_csv(path, experiment=None):
     try:
         source = lines_of(path, experiment) if experiment else path
         missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
-        return with_integers(pd.read_csv(source, low_memory=False, converters=TEXTS, **missing))
+        return in_blocks(with_integers(pd.read_csv(source, low_memory=False, converters=TEXTS, **missing)))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
@@ -183,6 +183,11 @@ def with_integers(frame):
     gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
     names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
     return frame.astype(dict.fromkeys(names, "Int64"))
+
+
+def in_blocks(frame):
+    """The table with all columns of a type in one array, of which rows are picked much faster than of each column."""
+    return frame.astype(dict.fromkeys(frame.select_dtypes("str"), object)).copy()
 
 
 def write_table(folder, name, frame):

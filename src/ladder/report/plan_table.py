@@ -22,13 +22,11 @@ def plan(found):
         if len(ran) or len(absent):
             counts = [str(study.count(frame)) for frame in (ran, absent)]
             rows.append([code(experiment), *counts, reasons(absent, ran)])
+    every = [found.everything(table) for table in ("samples", "missing")]
     for name in found.machines():
         if name != found.subject:
-            frames = (study.where(found.everything(table), machine=name) for table in ("samples", "missing"))
-            rows += [
-                None,
-                [code(name), *(str(study.count(frame)) for frame in frames), "another machine, in all"],
-            ]
+            counts = [str(study.count(study.where(frame, machine=name))) for frame in every]
+            rows += [None, [code(name), *counts, "another machine, in all"]]
     columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"
     return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)
 
