@@ -19,25 +19,41 @@ rule plan:
         "printf %s {params.plan} | base64 --decode | gunzip > {output} 2> {log}"
 
 
-# Where something is measured, a job for each experiment, so that a new record moves its own tables alone.
-TOGETHER = ["{experiment}"] if CONFIG["measure"] else EXPERIMENTS
+# A job for each experiment that has cases here, so that a new record moves its own tables alone. One for all others.
+MEASURED = [name for name in EXPERIMENTS if CONFIG["measure"] and records_of([name])]
+OTHERS = [name for name in EXPERIMENTS if name not in MEASURED]
 
 
 rule collect:
     input:
-        plans=expand("results/plans/{experiment}.json", experiment=TOGETHER),
-        records=lambda wildcards: records_of([*wildcards] or EXPERIMENTS),
+        plans="results/plans/{experiment}.json",
+        records=lambda wildcards: records_of([wildcards.experiment]),
         published=PUBLISHED_TABLES,
     output:
-        expand("results/tables/{experiment}/{table}.csv", experiment=TOGETHER, table=TABLES),
+        expand("results/tables/{{experiment}}/{table}.csv", table=TABLES),
     log:
-        f"results/logs/collect/{TOGETHER[0] if CONFIG['measure'] else 'all'}.log",
+        "results/logs/collect/{experiment}.log",
+    wildcard_constraints:
+        experiment="|".join(MEASURED) or "(?!)",
     conda:
         ENVIRONMENT
     params:
         published=[f"--published=results/published/{name}" for name in PUBLISHED],
     shell:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
+
+
+if OTHERS:
+
+    use rule collect as collect_others with:
+        input:
+            plans=expand("results/plans/{experiment}.json", experiment=OTHERS),
+            records=records_of(OTHERS),
+            published=PUBLISHED_TABLES,
+        output:
+            expand("results/tables/{experiment}/{table}.csv", experiment=OTHERS, table=TABLES),
+        log:
+            "results/logs/collect/others.log",
 
 
 rule table:
