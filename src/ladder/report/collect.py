@@ -187,7 +187,7 @@ def with_integers(frame):
 
 def in_blocks(frame):
     """The table with all columns of a type in one array, of which rows are picked much faster than of each column."""
-    return frame.astype(dict.fromkeys(frame.select_dtypes("str"), object)).copy()
+    return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()
 
 
 def write_table(folder, name, frame):
