@@ -30,6 +30,7 @@ PICTURE = {
     "brought": 0.6e-6,
     "home": 6e-6,
     "home-tf32": 1.5e-6,
+    "home-brought-tf32": 1.4e-6,
     "home-float16": 1.5e-6,
     "home-brought": 1.4e-6,
     "peer": 12e-6,
@@ -39,12 +40,15 @@ PICTURE = {
     "peer-home-tf32": 3e-6,
     "peer-home-float16": 3e-6,
 }
+# Of all pictures in one batch, by arithmetic.
+AT_ONCE = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.6e-6}
+LINK = 1.35e-6  # on the way to the host
 # Times as long as the least of a way home, by memory and copies.
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
 SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
 EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "pytorch_home": query.HOME}
 # Seconds of a call for no picture, and of a process's start, by cards; those of a rank are the same.
-CALL, START = {1: 0.5e-3, 2: 1e-3}, {1: 0.4, 2: 0.7}
+CALL, START = {1: 0.5e-3, 2: 1e-3, 4: 2e-3}, {1: 0.4, 2: 0.7, 4: 1.3}
 IMAGES, SOME = (10, 100, 200, 1000, 5248), 1000
 PRODUCTS = {"cuda_shared": 10e-3, "cuda_columns": 5e-3, "cuda_tiled": 2e-3}  # seconds
 BY_VERB = formats.VARIANTS["offload"][1]
@@ -71,8 +75,10 @@ def cases():
         for threads in THREADS if line.tuning.get("threads") == rungs.MOST else (None,):
             own = {"threads": threads} if threads else {}
             yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
-    for batch in (1, 16, 100, 256, query.IMAGES):
+    for batch in (1, 16, 100, 256):
         yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
+    for math, seconds in AT_ONCE.items():
+        yield query.CARD, case_of(rungs.at_once(math), query.IMAGES), query.IMAGES * seconds
     for memory, longer in WAYS.items():
         for copies in rungs.COPIES:
             for math, seconds in (("float32", 6e-6), ("float16", 1e-6)):
@@ -87,6 +93,10 @@ def cases():
         for images in IMAGES:
             yield query.CARDS, case_of(rungs.on_cards(cards), images, **BY_VERB), on_cards(images, cards)
             yield query.RANKS, case_of(rungs.on_ranks(cards), images), on_cards(images, cards)
+        yield query.PAGEABLE, case_of(rungs.pageable_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1)
+        for line in (rungs.on_cards, rungs.on_ranks) if cards > 1 else ():
+            every = cards * query.IMAGES
+            yield query.WEAK, case_of(line(cards), every), on_cards(every, cards)
 
 
 def on_cards(images, cards):
@@ -110,6 +120,8 @@ def tables(machine=MACHINE, processes=6, chosen=None):
             parts["samples"] += [
                 row | {"phase": name, "seconds": row["seconds"] * share} for row in rows for name, share in shares
             ]
+        if case.variant == "cuda":
+            parts["samples"] += [row | {"phase": "to host", "seconds": LINK * case.sizes["images"]} for row in rows]
     return {
         name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()

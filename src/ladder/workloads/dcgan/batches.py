@@ -12,8 +12,8 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
-# Tapered batches are whole ones, halves or quarters of them, in whole tiles of images: smaller ones take as long.
-PARTS = (1, 2, 4)
+# Tapered batches are whole ones, or these parts of them in whole tiles of images: smaller ones take as long.
+PARTS = (2, 4)
 TILE = 16
 # The part of the kernels' time that their copies leave the link idle, in TF32 on an H100 or H200.
 SPARE = 0.2
@@ -97,7 +97,7 @@ def tapered(images, batch):
     The kernels behind a batch hide its copy and those behind it, but for the last one, if it has at most as many images
     as the last batch and a part of what is left, which is SPARE. The size that is nearest to this is taken.
     """
-    sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS[1:]]
+    sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS]
     least, start, found = sizes[-1], 0, []
     while left := images - start:
         due = least + SPARE * left

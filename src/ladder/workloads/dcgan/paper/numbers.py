@@ -22,8 +22,9 @@ AGAINST = (
     ("float16", "peer-float16"),
     ("brought", "float16"),
     ("home", "peer-home"),
-    ("home-tf32", "peer-home-tf32"),
-    ("home-float16", "peer-home-float16"),
+    ("home-brought-tf32", "peer-home-tf32"),
+    ("home-brought", "peer-home-float16"),
+    ("home-brought-tf32", "home-tf32"),
     ("home-brought", "home-float16"),
 )
 NAMES = {
@@ -35,7 +36,8 @@ NAMES = {
     "window": "in float32",
     "tf32": "in TF32",
     "float16": "with tiles that are copied for each place",
-    "home-float16": "with these",
+    "home-tf32": "two streams of the other tiles",
+    "home-float16": "two streams of the other tiles",
     "peer": "PyTorch by cuDNN, tuned and compiled",
     "loops": "with the branch",
     "pytorch": "PyTorch on as many threads",
@@ -57,6 +59,7 @@ def numbers(found):
         "splits": splits(card),
         "energy": energy(card),
         "cards": cards(query.with_several_cards(found)),
+        "most-cards": most_cards(*query.with_most_cards(found)),
         "layers": layers(query.with_layers(found)),
         "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
@@ -190,12 +193,35 @@ def cards(several):
         "threads": efficiency(several, rungs.on_cards, most),
         "ranks": efficiency(several, rungs.on_ranks, query.IMAGES),
         "half": efficiency(several, rungs.half_on_cards, query.IMAGES),
-        "weak": weak(several),
+        "weak": weak(several, rungs.on_ranks),
+    }
+
+
+def most_cards(several, count):
+    """The same parts of the most cards on which pictures were drawn, and from where on they pay over half as many.
+
+    Only of more than two, which `cards` tells of.
+    """
+    several, count = (several, count) if count > 2 else (query.Machine(several.found.of(None)), 0)
+    half = count // 2
+    sizes = set.intersection(
+        *(set(study.values(rungs.on_cards(one).rows(several.several), "images")) for one in (half, count))
+    )
+    lines = {"threads": rungs.on_cards, "ranks": rungs.on_ranks, "half": rungs.half_on_cards}
+    lines["pageable"] = rungs.pageable_on_cards
+    return {
+        "machine": code(several.found.subject) if count else None,
+        "count": f"\\num{{{count}}}" if count else None,
+        "fewer": f"\\num{{{half}}}" if count else None,
+        "pays": paying([(images, verdicts.called(several, count, half, images)) for images in sorted(sizes)]),
+        **{key: efficiency(several, line, query.IMAGES, count) for key, line in lines.items()},
+        "weak-threads": weak(several, rungs.on_cards, count),
+        "weak-ranks": weak(several, rungs.on_ranks, count),
     }
 
 
 def paying(points):
-    """From how many pictures on two cards pay, of (pictures, time of two over that of one), as a predicate."""
+    """From how many pictures on more cards pay, of (pictures, time of these over that of fewer), as a predicate."""
     points = [(images, ratio) for images, ratio in points if ratio]
     found = crossings.break_even(points)
     if found is None:
@@ -209,14 +235,14 @@ def paying(points):
     return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
 
 
-def efficiency(several, line, images):
-    """The part of twice as many pictures a second that two cards draw."""
-    found = verdicts.called(several, 1, 2, images, line)
-    return percent(found.value / 2, 2) if found else None
+def efficiency(several, line, images, count=2):
+    """What part of `count` times as many pictures a second as one card so many cards draw."""
+    found = verdicts.called(several, 1, count, images, line)
+    return percent(found.value / count, 2) if found else None
 
 
-def weak(several):
-    """The time of one rank over that of two for twice as many pictures."""
-    calls = {count: rungs.on_ranks(count).rows(several.several) for count in (1, 2)}
-    found = ratios.of(*(study.where(rows, images=count * query.IMAGES) for count, rows in calls.items()))
+def weak(several, line, count=2):
+    """The time of one card over that of `count` for as many times the pictures."""
+    calls = {one: line(one).rows(several.several) for one in (1, count)}
+    found = ratios.of(*(study.where(rows, images=one * query.IMAGES) for one, rows in calls.items()))
     return percent(found.value, 2) if found else None

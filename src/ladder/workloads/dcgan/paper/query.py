@@ -9,7 +9,8 @@ from ladder.workloads.dcgan import layout
 HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
 LADDER = (HOST, CARD, HOME)
 SPLITS = "dcgan_splits"
-CARDS, RANKS, HALF, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_cards_half", "dcgan_weak"
+CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
+HALF, PAGEABLE = "dcgan_cards_half", "dcgan_cards_pageable"
 LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
 # Where products of matrices are compared, far beyond the caches.
 PRODUCTS, SQUARE = "gemm_gpu_float32", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}
@@ -51,8 +52,8 @@ class Machine:
 
     @cached_property
     def several(self):
-        """The timed calls on one and more cards, with the seconds of a call; in half precision only where stated."""
-        return collect.concatenated([self.found.samples(one, **SIZE) for one in (CARDS, RANKS, HALF, WEAK)])
+        """The timed calls on one and more cards, with the seconds of a call."""
+        return collect.concatenated([self.found.samples(one, **SIZE) for one in (CARDS, RANKS, WEAK, HALF, PAGEABLE)])
 
 
 def chosen(found):
@@ -60,18 +61,33 @@ def chosen(found):
 
     Else each is of the first machine that has it. Toy sizes decide nothing: without the full size it is about none.
     """
-    there = [found.of(name) for name in found.machines()]
-    hosts = [one for one in there if len(one.samples(HOST, **SIZE))]
-    cards = [one for one in there if len(one.samples(CARD, **SIZE, images=IMAGES))]
-    names = {one.subject for one in cards}
-    both, nobody = [one for one in hosts if one.subject in names], [found.of(None)]
-    host, card = (Machine((both or some or nobody)[0]) for some in (hosts, cards))
-    return (host, host) if both else (host, card)
+    there = [Machine(found.of(name)) for name in found.machines()]
+    hosts = [one for one in there if len(one.found.samples(HOST, **SIZE))]
+    cards = [one for one in there if len(one.found.samples(CARD, **SIZE, images=IMAGES))]
+    return study.host_and_card(hosts, cards, Machine(found.of(None)))
+
+
+def shown(tables):
+    """The names of the machines that figures show of the tables of experiments: host and card of the chapter.
+
+    Without the full size it is the first machine with anything.
+    """
+    found = study.Study({name: one for name, one in tables.items() if len(one["samples"])}, None)
+    names = (one.found.subject for one in chosen(found))
+    return list(dict.fromkeys(filter(None, names))) or found.machines()[:1]
 
 
 def with_several_cards(found):
     """The first machine on which two cards have drawn."""
     return Machine(found.first_with(CARDS, **SIZE, gpus=2))
+
+
+def with_most_cards(found):
+    """The first of the machines on which most cards have drawn, and their number; 0 where none have."""
+    there = [Machine(found.of(name)) for name in found.machines()]
+    counts = [max(study.values(one.several, "gpus"), default=0) for one in there]
+    most = max(counts, default=0)
+    return (there[counts.index(most)] if most else Machine(found.of(None))), int(most)
 
 
 def with_layers(found):

@@ -4,6 +4,7 @@ from functools import partial
 
 from ladder.report import rungs
 from ladder.report.rungs import MOST
+from ladder.workloads.dcgan.paper import query
 
 TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
 ONLY = {"graph": None, "epilogue": None}  # not stated: the defaults
@@ -80,6 +81,14 @@ LINES = {
     ),
     "home": (Line("home", HOME | {"math": None, "batch": 512}, "float32"), "copies hidden, two streams, one graph"),
     "home-tf32": (Line("home", HOME | WARPGROUPS | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),
+    "home-brought-tf32": (
+        Line(
+            "home",
+            HOME | BROUGHT | {"math": "tf32", "batch": 528, "batches": "tapered", "streams": 1},
+            "TF32, copy engine",
+        ),
+        "one stream, smaller batches in the end",
+    ),
     "home-float16": (Line("home", HOME | WARPGROUPS | {"math": "float16", "batch": 128}, "half"), "smaller batches"),
     "home-brought": (
         Line("home", HOME | BROUGHT | {"math": "float16", "batch": 128, "streams": 1}, "half, copy engine"),
@@ -120,7 +129,7 @@ def split(first):
 
 def on_cards(count):
     """The line of threads with a card each."""
-    return Line("home", {"gpus": count, "math": None})
+    return Line("home", {"gpus": count, "math": None, "memory": None})
 
 
 def on_ranks(count):
@@ -131,6 +140,17 @@ def on_ranks(count):
 def half_on_cards(count):
     """The line of threads with a card each, in half precision."""
     return Line("home", {"gpus": count, "math": "float16"})
+
+
+def pageable_on_cards(count):
+    """The line of threads with a card each, in whose caller's memory no page is locked."""
+    return Line("home", {"gpus": count, "memory": "pageable"})
+
+
+def at_once(math):
+    """The line of the fastest kernels with all pictures in one batch, whose copies home aren't part of the call."""
+    own = {"math": math, "batch": query.IMAGES}
+    return batches(query.IMAGES) if math == "float32" else Line("cuda", BROUGHT | own)
 
 
 def batches(batch):

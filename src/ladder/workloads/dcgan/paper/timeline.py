@@ -9,7 +9,7 @@ CAPTION = """\
 When batches are drawn and when they are copied home, in half precision, numbered in their order: copies after each
 batch, and hidden behind the next one.
 """
-EXPERIMENTS = ("dcgan_home",)
+EXPERIMENTS = ("dcgan_gpu", "dcgan_home")
 WAYS = {
     "copies after each batch": rungs.home("pinned", "after", "float16"),
     "copies hidden": rungs.home("pinned", "hidden", "float16"),
@@ -17,6 +17,9 @@ WAYS = {
 
 
 def draw(tables):
-    """A panel per way."""
+    """A panel per way, of the chapter's card."""
+    traces = tables["dcgan_home"]["traces"]
+    if len(traces):
+        traces = traces[traces["machine"].isin(query.shown(tables))]
     colours = [looks.COLOURS[name] for name in ("blue", "sky")]
-    return timeline.figure(query.traces_of(tables["dcgan_home"]["traces"], WAYS), "batches on their way home", colours)
+    return timeline.figure(query.traces_of(traces, WAYS), "batches on their way home", colours)

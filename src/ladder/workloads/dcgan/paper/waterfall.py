@@ -18,11 +18,11 @@ COLOURS |= {"epilogues": theme.GREY}
 
 
 def draw(tables, ceilings):
-    """A panel per machine."""
+    """A panel per machine of the chapter."""
     every = medians.joined(tables)
     calls, phases = medians.samples(every), medians.samples(every, total=False)
     found = {}
-    for name in medians.machines(*tables.values()):
+    for name in query.shown(tables):
         rows = of_one_size(study.where(calls, machine=name))
         shown = panel(rows, of_one_size(study.where(phases, machine=name)), ceilings.get(name, peaks.NONE))
         if shown[1]:
