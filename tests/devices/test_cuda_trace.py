@@ -28,6 +28,15 @@ def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
     assert cards.here.now == 12.0, "the rows are there once all is done"
 
 
+def test_no_work_begins_before_the_times_do(cards):
+    """Also where the card comes late to the event that they count from."""
+    cards.current().do(5.0)
+    recorder = cuda_trace.Recorder(began=0.0)
+    stream = cards.cuda.Stream(non_blocking=True)
+    recorder.around("one", "a", stream, lambda: stream.do(2.0))
+    assert recorder.rows() == [("one", "a", 5.0, 7.0)]
+
+
 def test_without_a_stream_work_is_in_the_current_one(cards):
     recorder = cuda_trace.Recorder()
     recorder.around("card", "a", None, lambda: cards.current().do(2.0))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import test_dcgan
 
+from ladder.catalogue import workloads
 from ladder.devices import cuda, cuda_trace
 from ladder.harness import traces
 from ladder.harness.steps import in_order
@@ -133,11 +134,12 @@ def test_on_one_card_each_step_follows_the_one_before(cards):
 @pytest.mark.gpu
 @pytest.mark.parametrize("way", range(len(test_dcgan.HOME)))
 def test_on_a_real_card_a_copy_follows_its_batch_and_all_pictures_are_right(way):
-    problem = test_dcgan.problem_of(test_dcgan.sizes_of(101, 64))
-    steps = home.setup(problem, **test_dcgan.HOME[way])
+    case = Case("dcgan", "home", test_dcgan.sizes_of(101, 64), test_dcgan.HOME[way])
+    problem = test_dcgan.problem_of(case.sizes)
+    steps = home.setup(problem, **case.tuning)
     in_order(steps.prepare)()
-    rows = traces.checked(steps.trace(), Case("dcgan", "home", {}, {}))
-    assert not test_dcgan.failed(problem)
+    rows = traces.checked(steps.trace(), case)
+    assert not test_dcgan.failed(problem, precision=workloads.precision(case))
     drawn = {name: end for lane, name, _, end in rows if lane.startswith("compute")}
     copied = {name: start for lane, name, start, _ in rows if lane == "copy"}
     assert drawn.keys() == copied.keys()

@@ -13,11 +13,12 @@ class Recorder:
     """
 
     def __init__(self, began=None, prefix=""):
+        self.event, self.elapsed = load_cupy().cuda.Event, load_cupy().cuda.get_elapsed_time
+        self.origin = self.recorded(None)
+        self.origin.synchronize()  # or other streams may begin before it, where processes share the card
         now = time.perf_counter()
         self.began = now if began is None else began
         self.late, self.prefix = now - self.began, prefix
-        self.event, self.elapsed = load_cupy().cuda.Event, load_cupy().cuda.get_elapsed_time
-        self.origin = self.recorded(None)
         self.events, self.on_host = [], []
 
     def recorded(self, stream):
@@ -40,8 +41,8 @@ class Recorder:
 
     def rows(self):
         """The rows of all that was recorded, once the card has done it: lane, name, start and end in seconds."""
-        for event in [self.origin, *(end for *_, end in self.events)]:
-            event.synchronize()
+        for *_, end in self.events:
+            end.synchronize()
         return [(lane, name, *map(self.seconds, ends)) for lane, name, *ends in self.events] + self.on_host
 
     def seconds(self, event):
