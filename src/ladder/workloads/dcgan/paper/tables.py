@@ -109,9 +109,9 @@ def rate(rows):
 
 
 def cards(machine):
-    """Times by images: then on two and four cards, now on one and two, a call and with a process's start."""
+    """Times by images of the earlier study: then on two and four cards, now on one and two, a call and with a start."""
     measured = study.values(rungs.on_cards(2).rows(machine.several), "images")
-    rows = [cards_of(machine, images) for images in measured]
+    rows = [cards_of(machine, images) for images in measured if images in earlier.ONE_EACH]
     head = ["Pictures", "2 cards then", "4 cards then", "1 card", "2 cards", "1 card, start", "2 cards, start"]
     return latex.table("rrrrrrr", head, rows)
 
