@@ -17,7 +17,8 @@ from ladder.report.latex import Missing
 from ladder.report.study import Study
 from ladder.statistics import claims
 
-OTHERS = ("one-card", "two-cards", "transfers")  # claims of cold starts, and of calls with copies
+# Claims of cold starts, of calls with copies, and of a call over its link.
+OTHERS = ("one-card", "two-cards", "transfers", "home/float16")
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 
