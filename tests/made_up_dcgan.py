@@ -94,6 +94,8 @@ def cases():
             yield query.CARDS, case_of(rungs.on_cards(cards), images, **BY_VERB), on_cards(images, cards)
             yield query.RANKS, case_of(rungs.on_ranks(cards), images), on_cards(images, cards)
         yield query.PAGEABLE, case_of(rungs.pageable_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1)
+        if cards != 2:
+            yield query.HALF, case_of(rungs.half_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1) / 5
         for line in (rungs.on_cards, rungs.on_ranks) if cards > 1 else ():
             every = cards * query.IMAGES
             yield query.WEAK, case_of(line(cards), every), on_cards(every, cards)

@@ -6,7 +6,7 @@ from ladder.devices.card import load_cupy
 
 
 class Recorder:
-    """Records work on the card that is current, which is idle: the rows of a trace (`harness/traces.py`).
+    """Records work on the card that is current, idle before: the rows of a trace (`harness/traces.py`).
 
     Its times count from `began` by the host's clock, `time.perf_counter()`; by default from now. Cards can't compare
     their events, so each has a recorder of its own, and `prefix` goes before its lanes.
@@ -15,7 +15,7 @@ class Recorder:
     def __init__(self, began=None, prefix=""):
         self.event, self.elapsed = load_cupy().cuda.Event, load_cupy().cuda.get_elapsed_time
         self.origin = self.recorded(None)
-        self.origin.synchronize()  # or other streams may begin before it, where processes share the card
+        self.origin.synchronize()  # or work in other streams may begin before it, where another process has the card
         now = time.perf_counter()
         self.began = now if began is None else began
         self.late, self.prefix = now - self.began, prefix

@@ -66,7 +66,12 @@ def rounded(value, decimals):
 
 
 def size(value, low, high):
-    """A size with its interval, such as that of a break-even point."""
+    """A size with its interval, such as that of a break-even point; an end of 0 or infinity is open."""
+    if low == 0 or high == math.inf:
+        ends = [("at least", low)] * (low > 0) + [("at most", high)] * (high < math.inf)
+        return f"\\num{{{digits(value, DIGITS)}}}" + "".join(
+            f" ({words} \\num{{{digits(one, DIGITS)}}})" for words, one in ends
+        )
     texts = ([digits(one, DIGITS + more) for one in (value, low, high)] for more in range(MORE + 1))
     value, low, high = next((text for text in texts if text[1] != text[2]), (digits(value, DIGITS), None, None))
     return f"\\num{{{value}}}" + (f" [\\num{{{low}}}, \\num{{{high}}}]" if low else "")

@@ -12,7 +12,7 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
-# Tapered batches are whole ones, or these parts of them in whole tiles of images: smaller ones take as long.
+# Tapered batches are whole ones, halves or quarters, these in whole tiles of images: smaller ones take as long.
 PARTS = (2, 4)
 TILE = 16
 # The part of the kernels' time that their copies leave the link idle, in TF32 on an H100 or H200.

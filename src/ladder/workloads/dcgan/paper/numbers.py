@@ -5,7 +5,7 @@ from ladder.report.latex import code, digits, joules, number, percent, seconds
 from ladder.statistics import crossings
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.workloads.dcgan import cost, layout
-from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables, verdicts
+from ladder.workloads.dcgan.paper import earlier, query, rungs, tables, verdicts
 
 AGAINST = (
     ("parity", "loops"),
@@ -17,9 +17,7 @@ AGAINST = (
     ("window", "four"),
     ("window", "peer"),
     ("tf32", "window"),
-    ("tf32", "peer-tf32"),
     ("float16", "tf32"),
-    ("float16", "peer-float16"),
     ("brought", "float16"),
     ("home", "peer-home"),
     ("home-brought-tf32", "peer-home-tf32"),
@@ -36,14 +34,14 @@ NAMES = {
     "window": "in float32",
     "tf32": "in TF32",
     "float16": "with tiles that are copied for each place",
-    "home-tf32": "two streams of the other tiles",
-    "home-float16": "two streams of the other tiles",
+    "home-tf32": "two streams with the other tiles",
+    "home-float16": "two streams with the other tiles",
     "peer": "PyTorch by cuDNN, tuned and compiled",
     "loops": "with the branch",
     "pytorch": "PyTorch on as many threads",
 }
 ENERGY = ("window", "tf32", "float16")
-BATCHES = (1, 16, 100, 256, 1280, 5248)
+BATCHES = (1, 16, 256, 5248)
 
 
 def numbers(found):
@@ -117,11 +115,6 @@ def ladder(host, card):
     for one, other in AGAINST:
         name = NAMES.get(other, "PyTorch")
         values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)
-    for key in ("tuned", "window", "tf32", "float16"):
-        rows = cases[key]
-        found = host if key == "tuned" else card
-        least = model.floor(rows.iloc[0], model.rate_of_study(found.found, rows.iloc[0])) if len(rows) else None
-        values[f"{key}/share"] = percent(least / study.middle(rows), 2) if least else None
     return values
 
 
@@ -132,15 +125,13 @@ def batches(card):
 
 
 def shares(card):
-    """The shares of the layers on the card, in float32 and on tensor cores."""
-    values = {}
-    for key in ("window", "float16"):
-        rows = tables.one_case(rungs.line(key).rows(card.ladder))
-        times = query.parts(rows, card.phases)
-        whole = sum(times.values())
-        for part in query.PARTS:
-            values[f"{key}/{part.replace(' ', '-')}"] = percent(times[part] / whole, 2) if part in times else None
-    return values
+    """The shares of the layers on the card, in float32."""
+    times = query.parts(tables.one_case(rungs.line("window").rows(card.ladder)), card.phases)
+    whole = sum(times.values())
+    return {
+        f"window/{part.replace(' ', '-')}": percent(times[part] / whole, 2) if part in times else None
+        for part in query.PARTS
+    }
 
 
 def splits(card):
@@ -198,23 +189,23 @@ def cards(several):
 
 
 def most_cards(several, count):
-    """The same parts of the most cards on which pictures were drawn, and from where on they pay over half as many.
+    """What `cards` tells of two, of the most cards that have drawn, and when they pay over half as many.
 
-    Only of more than two, which `cards` tells of.
+    Nothing where these are two or fewer.
     """
     several, count = (several, count) if count > 2 else (query.Machine(several.found.of(None)), 0)
     half = count // 2
-    sizes = set.intersection(
-        *(set(study.values(rungs.on_cards(one).rows(several.several), "images")) for one in (half, count))
-    )
-    lines = {"threads": rungs.on_cards, "ranks": rungs.on_ranks, "half": rungs.half_on_cards}
-    lines["pageable"] = rungs.pageable_on_cards
+    calls = [rungs.on_cards(one).rows(several.several) for one in (half, count)]
+    sizes = sorted(set(study.values(calls[0], "images")) & set(study.values(calls[1], "images")))
     return {
         "machine": code(several.found.subject) if count else None,
         "count": f"\\num{{{count}}}" if count else None,
         "fewer": f"\\num{{{half}}}" if count else None,
-        "pays": paying([(images, verdicts.called(several, count, half, images)) for images in sorted(sizes)]),
-        **{key: efficiency(several, line, query.IMAGES, count) for key, line in lines.items()},
+        "pays": paying([(images, verdicts.called(several, count, half, images)) for images in sizes]),
+        "threads": efficiency(several, rungs.on_cards, query.IMAGES, count),
+        "ranks": efficiency(several, rungs.on_ranks, query.IMAGES, count),
+        "half": efficiency(several, rungs.half_on_cards, query.IMAGES, count),
+        "pageable": efficiency(several, rungs.pageable_on_cards, query.IMAGES, count),
         "weak-threads": weak(several, rungs.on_cards, count),
         "weak-ranks": weak(several, rungs.on_ranks, count),
     }
@@ -236,7 +227,7 @@ def paying(points):
 
 
 def efficiency(several, line, images, count=2):
-    """What part of `count` times as many pictures a second as one card so many cards draw."""
+    """The pictures a second of `count` cards over `count` times those of one."""
     found = verdicts.called(several, 1, count, images, line)
     return percent(found.value / count, 2) if found else None
 

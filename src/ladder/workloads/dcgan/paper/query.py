@@ -83,11 +83,11 @@ def with_several_cards(found):
 
 
 def with_most_cards(found):
-    """The first of the machines on which most cards have drawn, and their number; 0 where none have."""
-    there = [Machine(found.of(name)) for name in found.machines()]
-    counts = [max(study.values(one.several, "gpus"), default=0) for one in there]
+    """The first of the machines on which most cards have drawn by threads, and their number; 0 where none have."""
+    there = [found.of(name) for name in found.machines()]
+    counts = [max(study.values(one.samples(CARDS, **SIZE), "gpus"), default=0) for one in there]
     most = max(counts, default=0)
-    return (there[counts.index(most)] if most else Machine(found.of(None))), int(most)
+    return Machine(there[counts.index(most)] if most else found.of(None)), int(most)
 
 
 def with_layers(found):

@@ -139,18 +139,19 @@ def on_ranks(count):
 
 def half_on_cards(count):
     """The line of threads with a card each, in half precision."""
-    return Line("home", {"gpus": count, "math": "float16"})
+    return Line("home", {"gpus": count, "math": "float16", "memory": None})
 
 
 def pageable_on_cards(count):
     """The line of threads with a card each, in whose caller's memory no page is locked."""
-    return Line("home", {"gpus": count, "memory": "pageable"})
+    return Line("home", {"gpus": count, "math": None, "memory": "pageable"})
 
 
 def at_once(math):
     """The line of the fastest kernels with all pictures in one batch, whose copies home aren't part of the call."""
-    own = {"math": math, "batch": query.IMAGES}
-    return batches(query.IMAGES) if math == "float32" else Line("cuda", BROUGHT | own)
+    if math == "float32":
+        return batches(query.IMAGES)
+    return Line("cuda", BROUGHT | {"math": math, "batch": query.IMAGES})
 
 
 def batches(batch):

@@ -9,7 +9,7 @@ CAPTION = """\
 When batches are drawn and when they are copied home, in half precision, numbered in their order: copies after each
 batch, and hidden behind the next one.
 """
-EXPERIMENTS = ("dcgan_gpu", "dcgan_home")
+EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 WAYS = {
     "copies after each batch": rungs.home("pinned", "after", "float16"),
     "copies hidden": rungs.home("pinned", "hidden", "float16"),

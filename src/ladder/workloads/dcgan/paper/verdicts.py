@@ -44,7 +44,7 @@ def of_the_rungs(host, card, several):
 
 PEERS = (("home", "peer-home", "float32", 1 / 0.6), ("home-brought-tf32", "peer-home-tf32", "TF32", 1 / 0.65))
 PEERS += (("home-brought", "peer-home-float16", "half precision", 1 / 0.75),)
-PRECISIONS = {"float32": "float32", "tf32": "TF32", "float16": "half"}
+PRECISIONS = {"float32": "float32", "tf32": "TF32", "float16": "half precision"}
 PRODUCTS = ("cuda_shared", "cuda_columns", "cuda_tiled")
 HOME = {"float32": "home", "tf32": "home-brought-tf32", "float16": "home-brought"}
 
@@ -202,9 +202,9 @@ def all_hidden(card, math, words):
     """The time of a call home over that of its kernels or of its link, whichever takes longer."""
     kernels = tables.one_case(rungs.at_once(math).rows(card.ladder))
     link = study.where(study.own_phases(kernels, card.phases), phase="to host")
-    longer = max(filter(len, (kernels, link)), key=study.middle, default=kernels)
-    now = ratios.of(rows_of(card, HOME[math]), longer)
     share = ratios.of(link, kernels)
+    longer = max(link, kernels, key=study.middle) if share else link
+    now = ratios.of(rows_of(card, HOME[math]), longer)
     cause = f"link over kernels {ratios.latex(share)}" if share else None
-    text = f"As long as kernels or link, {words}"
-    return Claim(f"home/{math}", text, then(1), "both", cause, decide(now, 1, 1, 0.05))
+    text = f"{code('home')} no longer than kernels or link, {words}"
+    return Claim(f"home/{math}", text, then(1), "the call, kernels and link", cause, decide(now, 1, 1, 0.05))
