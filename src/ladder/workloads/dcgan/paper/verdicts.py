@@ -206,5 +206,5 @@ def all_hidden(card, math, words):
     longer = max(link, kernels, key=study.middle) if share else link
     now = ratios.of(rows_of(card, HOME[math]), longer)
     cause = f"link over kernels {ratios.latex(share)}" if share else None
-    text = f"{code('home')} no longer than kernels or link, {words}"
+    text = f"{code('home')} over kernels or link, {words}"
     return Claim(f"home/{math}", text, then(1), "the call, kernels and link", cause, decide(now, 1, 1, 0.05))
