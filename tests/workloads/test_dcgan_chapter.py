@@ -122,6 +122,16 @@ def test_four_cards_are_told_of_beside_two(values):
     assert {value for key, value in two.items() if "/most-cards/" in key} == {None}
 
 
+def test_the_first_machine_with_most_cards_is_told_of():
+    cases = [one for one in made_up_dcgan.cases() if one[0] in (query.CARDS, query.HALF)]
+    few = [one for one in cases if one[0] == query.HALF or one[1].tuning["gpus"] < 4]  # four in half precision alone
+    parts = [made_up_dcgan.tables(name, chosen=chosen) for name, chosen in {"a": few, "b": cases, "c": cases}.items()]
+    together = {name: {"samples": pd.concat([one[name]["samples"] for one in parts])} for name in parts[0]}
+    machine, count = query.with_most_cards(Study(together, None))
+    assert (machine.found.subject, count) == ("b", 4)
+    assert query.with_most_cards(Study({}, None))[1] == 0
+
+
 def test_earlier_and_present_times_stand_side_by_side(found):
     rows = tables.tables(found)["cards"].splitlines()
     row = next(row for row in rows if row.startswith(r"\num{5248}"))
