@@ -56,7 +56,7 @@ def numbers(found):
         "shares": shares(card),
         "splits": splits(card),
         "energy": energy(card),
-        "cards": cards(query.with_several_cards(found)),
+        "cards": two_cards(query.with_several_cards(found)),
         "most-cards": most_cards(*query.with_most_cards(found)),
         "layers": layers(query.with_layers(found)),
         "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
@@ -171,44 +171,37 @@ def layers(machine):
     }
 
 
-def cards(several):
-    """From how many pictures on two cards pay, and what part of twice as much two do."""
-    calls = {count: rungs.on_cards(count).rows(several.several) for count in (1, 2)}
-    sizes = sorted(set(study.values(calls[1], "images")) & set(study.values(calls[2], "images")))
-    most = max(sizes, default=None)
-    return {
-        "machine": code(several.found.subject) if several.found.subject else None,
-        "pays/call": paying([(images, verdicts.called(several, 2, 1, images)) for images in sizes]),
-        "pays/start": paying([(images, verdicts.begun(several, 2, 1, images)) for images in sizes]),
-        "images": f"\\num{{{most}}}" if most else None,
-        "threads": efficiency(several, rungs.on_cards, most),
-        "ranks": efficiency(several, rungs.on_ranks, query.IMAGES),
-        "half": efficiency(several, rungs.half_on_cards, query.IMAGES),
-        "weak": weak(several, rungs.on_ranks),
-    }
+def two_cards(several):
+    """What two cards do of twice as much as one, and when they pay with the start of a process, too."""
+    begun = [(images, verdicts.begun(several, 2, 1, images)) for images in of_both(several, 1, 2)]
+    return {"pays/start": paying(begun), **cards(several, 2)}
 
 
 def most_cards(several, count):
-    """What `cards` tells of two, of the most cards that have drawn, and when they pay over half as many.
-
-    Nothing where these are two or fewer.
-    """
+    """What the most cards do that have drawn; nothing where these are two or fewer."""
     several, count = (several, count) if count > 2 else (query.Machine(several.found.of(None)), 0)
+    counts = {"count": count, "fewer": count // 2}
+    return {key: f"\\num{{{one}}}" if count else None for key, one in counts.items()} | cards(several, count)
+
+
+def cards(several, count):
+    """What part of `count` times as much as one so many cards do, and when they pay over half as many."""
     half = count // 2
-    calls = [rungs.on_cards(one).rows(several.several) for one in (half, count)]
-    sizes = sorted(set(study.values(calls[0], "images")) & set(study.values(calls[1], "images")))
+    calls = [(images, verdicts.called(several, count, half, images)) for images in of_both(several, half, count)]
+    lines = {"threads": rungs.on_cards, "ranks": rungs.on_ranks}
+    variations = {"half": rungs.half_on_cards, "pageable": rungs.pageable_on_cards}
     return {
-        "machine": code(several.found.subject) if count else None,
-        "count": f"\\num{{{count}}}" if count else None,
-        "fewer": f"\\num{{{half}}}" if count else None,
-        "pays": paying([(images, verdicts.called(several, count, half, images)) for images in sizes]),
-        "threads": efficiency(several, rungs.on_cards, query.IMAGES, count),
-        "ranks": efficiency(several, rungs.on_ranks, query.IMAGES, count),
-        "half": efficiency(several, rungs.half_on_cards, query.IMAGES, count),
-        "pageable": efficiency(several, rungs.pageable_on_cards, query.IMAGES, count),
-        "weak-threads": weak(several, rungs.on_cards, count),
-        "weak-ranks": weak(several, rungs.on_ranks, count),
+        "machine": code(several.found.subject) if several.found.subject else None,
+        "pays/call": paying(calls),
+        **{key: efficiency(several, line, count) for key, line in (lines | variations).items()},
+        **{f"weak-{key}": weak(several, line, count) for key, line in lines.items()},
     }
+
+
+def of_both(several, *counts):
+    """The numbers of pictures that both numbers of cards have drawn."""
+    images = (study.values(rungs.on_cards(count).rows(several.several), "images") for count in counts)
+    return sorted(set.intersection(*map(set, images)))
 
 
 def paying(points):
@@ -226,13 +219,13 @@ def paying(points):
     return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
 
 
-def efficiency(several, line, images, count=2):
+def efficiency(several, line, count):
     """The pictures a second of `count` cards over `count` times those of one."""
-    found = verdicts.called(several, 1, count, images, line)
+    found = verdicts.called(several, 1, count, query.IMAGES, line)
     return percent(found.value / count, 2) if found else None
 
 
-def weak(several, line, count=2):
+def weak(several, line, count):
     """The time of one card over that of `count` for as many times the pictures."""
     calls = {one: line(one).rows(several.several) for one in (1, count)}
     found = ratios.of(*(study.where(rows, images=one * query.IMAGES) for one, rows in calls.items()))

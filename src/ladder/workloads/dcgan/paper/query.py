@@ -72,7 +72,7 @@ def shown(tables):
 
     Without the full size it is the first machine with anything.
     """
-    found = study.Study({name: one for name, one in tables.items() if len(one["samples"])}, None)
+    found = study.Study(tables, None)
     names = (one.found.subject for one in chosen(found))
     return list(dict.fromkeys(filter(None, names))) or found.machines()[:1]
 

@@ -50,7 +50,7 @@ HOME = {"float32": "home", "tf32": "home-brought-tf32", "float16": "home-brought
 
 
 def then(value):
-    """A claimed ratio."""
+    """A ratio without an interval, such as a claimed one."""
     return ratios.times(digits(value, 2))
 
 
@@ -205,6 +205,6 @@ def all_hidden(card, math, words):
     share = ratios.of(link, kernels)
     longer = max(link, kernels, key=study.middle) if share else link
     now = ratios.of(rows_of(card, HOME[math]), longer)
-    cause = f"link over kernels {ratios.latex(share)}" if share else None
+    cause = f"link over kernels {then(share.value)}" if share else None
     text = f"{code('home')} over kernels or link, {words}"
     return Claim(f"home/{math}", text, then(1), "the call, kernels and link", cause, decide(now, 1, 1, 0.05))
