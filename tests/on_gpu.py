@@ -2,8 +2,9 @@
 
     python tests/on_gpu.py [--out results/tests-gpu.json]
 
-Tests run side by side, those marked `clock` behind them. Ends with 0 when all was run and nothing was found. Without a
-GPU, one sentence and 1.
+Tests run side by side, behind them those marked `clock` one by one, and then the cases of each tool of
+compute-sanitizer, side by side too. Ends with 0 when all was run and nothing was found. Without a GPU, one sentence
+and 1.
 """
 
 import argparse
@@ -13,21 +14,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
+import sanitized
 from ladder.devices import cuda
 from ladder.errors import LadderError
-from ladder.machine import description, nvidia, revision
+from ladder.machine import cpus, description, nvidia, revision
 from ladder.records.files import write_atomically
 from ladder.report.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
-PROCESSES = 4  # of tests side by side, each with whole files
-# Options of the tool, and of the run that it watches. Padding keeps what lies beyond one array from being the next one;
-# in shared memory, the libraries' kernels are not ours to judge.
-TOOLS = {"memcheck": (["--padding", "4096"], []), "racecheck": ([], ["--own"])}
+PROCESSES = min(cpus.cores(), 15)  # side by side: each has a core, and all share the card's memory
+CHUNK = 8  # cases of one watched process: with fewer, starts take the time; with more, processes idle in the end
+# Options of the tool, and of the cases that it watches. Padding keeps what lies beyond one array from being the next
+# one; in shared memory, the libraries' kernels are not ours to judge.
+TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own": True})}
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
@@ -36,11 +40,37 @@ def sanitizer():
     return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 
+def all_watched(tool):
+    """What a tool finds while all of its cases run, each once, in several processes side by side; see `merged`."""
+    _, options = TOOLS[tool]
+    keys = [case.key for case in sanitized.cases(**options)]
+    print(f"{tool}: {len(keys)} cases, {PROCESSES} processes side by side", flush=True)
+    chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        return merged(list(pool.map(lambda chunk: watched(tool, *chunk), chunks)), len(keys))
+
+
+def merged(parts, asked):
+    """{cases, errors, status, output} of watched runs, which were asked for so many cases; see `told`.
+
+    `errors` is None unless all runs are whole and all cases were run; the status is the worst, and the output that of
+    the runs that are not clean.
+    """
+    cases = sum(part.get("cases", 0) for part in parts)
+    whole = all(is_whole(part) for part in parts) and cases == asked
+    return {
+        "cases": cases,
+        "errors": sum(part["errors"] for part in parts) if whole else None,
+        "status": max((part["status"] for part in parts), key=abs),
+        "output": "\n".join(part["output"][-6000:] for part in parts if not found_nothing(part)),
+    }
+
+
 def watched(tool, *cases):
-    """What a tool of compute-sanitizer finds while the cases run, all of them by default; see `told`."""
-    options, arguments = TOOLS[tool]
+    """What a tool of compute-sanitizer finds while the cases of these keys run in one process; see `told`."""
+    options, _ = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
-    done = subprocess.run([*command, *arguments, *cases], capture_output=True, text=True)
+    done = subprocess.run([*command, *cases], capture_output=True, text=True)
     return told(done.stdout + done.stderr, done.returncode)
 
 
@@ -70,10 +100,7 @@ def tested(marked, *options):
 
 def all_tested():
     """The same of all tests: side by side what can be, then what compares times."""
-    parts = [
-        tested("gpu and not clock", "--numprocesses", str(PROCESSES), "--dist", "loadfile"),
-        tested("gpu and clock"),
-    ]
+    parts = [tested("gpu and not clock", "--numprocesses", str(PROCESSES)), tested("gpu and clock")]
     return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
 
 
@@ -96,7 +123,8 @@ def lines(summary):
         if found is None:
             yield f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
         elif not is_whole(found):
-            yield f"{tool}: not done: the run ended early with status {found['status']} ({found['errors']} errors)"
+            ended = f"{found['cases']} cases ended, with status {found['status']}"
+            yield f"{tool}: not done: some cases were not run, or not judged ({ended})"
         else:
             yield f"{tool}: {found['errors']} errors in {found['cases']} cases"
     dirty = " and changes" if summary["source"]["dirty"] else ""
@@ -108,11 +136,15 @@ def is_whole(found):
     return "cases" in found and found["errors"] is not None
 
 
+def found_nothing(found):
+    """Whether a watched run is whole and has no errors."""
+    return is_whole(found) and not found["errors"] and not found["status"]
+
+
 def is_clean(summary):
     """Whether all was run, and nothing found."""
     watched = [summary["sanitizers"].get(tool) for tool in TOOLS]
-    clean = all(found and is_whole(found) and not found["errors"] and not found["status"] for found in watched)
-    return clean and not summary["tests"]["status"]
+    return all(found and found_nothing(found) for found in watched) and not summary["tests"]["status"]
 
 
 def main():
@@ -132,12 +164,11 @@ def main():
         "cuda": f"{version // 1000}.{version % 1000 // 10}",
         "libraries": description.versions(),
         "tests": all_tested(),
-        "sanitizers": {tool: watched(tool) for tool in TOOLS} if sanitizer() else {},
+        "sanitizers": {tool: all_watched(tool) for tool in TOOLS} if sanitizer() else {},
     }
-    for tool in summary["sanitizers"].values():
-        output = tool.pop("output")
-        if not is_whole(tool) or tool["errors"]:
-            print(output[-6000:])
+    for found in summary["sanitizers"].values():
+        if output := found.pop("output"):
+            print(output)
     summary["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
     write_atomically(options.out, json.dumps(summary, indent=1) + "\n")
     print(*lines(summary), sep="\n")

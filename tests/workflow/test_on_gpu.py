@@ -1,9 +1,14 @@
 """The judgement of `make test-gpu` by made-up outputs of its tools and, where there is a GPU, by faults to be found."""
 
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,10 +16,31 @@ import on_gpu
 import sanitized
 from conftest import TESTS
 from ladder.build import report
+from ladder.harness.comparison import parse_key
+from ladder.machine import cpus
 from ladder.records import files
 
 MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
 RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
+# Plays compute-sanitizer and what it watches, where a case is named after what goes wrong with its run.
+STAND_IN = r"""#!/bin/sh
+until [ "${1##*/}" = sanitized.py ]; do shift; done; shift
+printf '%s\n' "$@"
+cases=$#; errors=0; status=0
+for one do
+    case $one in
+        early) echo Traceback; echo "========= ERROR SUMMARY: 0 errors"; exit 1 ;;
+        killed) kill -KILL $$ ;;
+        silent) echo "{\"cases\": $cases}"; exit 0 ;;
+        faulty) errors=2; status=1 ;;
+        left_out) cases=$((cases - 1)) ;;
+        last_words) status=3 ;;
+    esac
+done
+echo "{\"cases\": $cases}"
+echo "========= ERROR SUMMARY: $errors errors"
+exit $status
+"""
 FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
@@ -59,10 +85,150 @@ def test_what_a_tool_found(last, errors):
 def test_a_run_that_ended_early_is_not_whole():
     found = on_gpu.told(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not on_gpu.is_whole(found)
-    told = summary(sanitizers={"memcheck": found, "racecheck": whole(2)})
+    told = summary(sanitizers={"memcheck": on_gpu.merged([whole(), found], asked=6), "racecheck": whole(2)})
     assert not on_gpu.is_clean(told)
-    assert "memcheck: not done: the run ended early with status 1 (0 errors)" in on_gpu.lines(told)
+    not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
+    assert not_done in on_gpu.lines(told)
     assert "racecheck: 2 errors in 3 cases" in on_gpu.lines(told)
+
+
+@pytest.mark.parametrize("tool", on_gpu.TOOLS)
+def test_every_case_is_watched_once(monkeypatch, tool):
+    ran = []
+
+    def watch(asked, *keys):
+        assert asked == tool
+        assert 1 <= len(keys) <= on_gpu.CHUNK
+        ran.extend(keys)
+        return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
+
+    monkeypatch.setattr(on_gpu, "watched", watch)
+    found = on_gpu.all_watched(tool)
+    assert sorted(ran) == sorted(one.key for one in sanitized.cases(own=tool == "racecheck"))
+    assert found == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
+
+
+def test_a_key_names_its_case():
+    for one in sanitized.cases():
+        assert parse_key(one.key) == one
+
+
+@pytest.fixture
+def named(monkeypatch):
+    """A function that has nothing watched but cases of these names."""
+
+    def name(*names):
+        monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
+
+    return name
+
+
+def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, named):
+    together, running, most = threading.Barrier(2), [], []
+
+    def watch(tool, *keys):
+        running.append(keys)
+        most.append(len(running))
+        together.wait(timeout=30)
+        time.sleep(0.05)  # for others to begin
+        running.remove(keys)
+        return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
+
+    monkeypatch.setattr(on_gpu, "PROCESSES", 2)
+    monkeypatch.setattr(on_gpu, "watched", watch)
+    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
+    assert on_gpu.all_watched("memcheck")["cases"] == 4 * on_gpu.CHUNK
+    assert max(most) == 2
+
+
+@pytest.fixture
+def played(monkeypatch, tmp_path, named):
+    """A function that has a stand-in watch twenty cases in runs of eight, some named after what goes wrong."""
+    path = tmp_path / "compute-sanitizer"
+    path.write_text(STAND_IN)
+    path.chmod(0o755)
+    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
+    monkeypatch.setattr(on_gpu, "CHUNK", 8)
+
+    def play(wrong):
+        named(*(wrong.get(place, f"case{place}") for place in range(20)))
+
+    return play
+
+
+@pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
+@pytest.mark.parametrize(
+    ("wrong", "errors", "status"),
+    [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("last_words", 0, 3)],
+)
+def test_what_goes_wrong_in_one_of_several_runs_is_told(played, place, run, wrong, errors, status):
+    played({place: wrong})
+    found = on_gpu.all_watched("memcheck")
+    ended = 20 - len(run) * (wrong in ("early", "killed"))
+    assert (found["cases"], found["errors"], found["status"]) == (ended, errors, status)
+    assert on_gpu.is_whole(found) == (errors is not None)
+    assert not on_gpu.is_clean(summary(sanitizers={"memcheck": found, "racecheck": whole()}))
+    assert re.findall(r"^case(\d+)$", found["output"], re.MULTILINE) == [str(one) for one in run if one != place]
+
+
+def test_a_case_that_was_not_run_is_missed(played):
+    played({19: "left_out"})
+    found = on_gpu.all_watched("memcheck")
+    assert (found["cases"], found["errors"], found["status"]) == (19, None, 0)
+    assert not on_gpu.is_whole(found)
+
+
+@pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
+def test_the_worst_status_and_every_output_of_several_runs_are_told(played, wrongs):
+    played(dict(zip((0, 8, 16), wrongs, strict=True)))
+    found = on_gpu.all_watched("racecheck")
+    assert (found["errors"], found["status"]) == (None, -9)
+    assert all(f"{wrong}\n" in found["output"] for wrong in wrongs)
+
+
+def test_errors_of_several_runs_are_summed(played):
+    played({0: "faulty", 19: "faulty"})
+    found = on_gpu.all_watched("memcheck")
+    assert (found["cases"], found["errors"], found["status"]) == (20, 4, 1)
+
+
+def test_a_long_output_hides_no_other():
+    parts = [on_gpu.told("Traceback\n", 1), *(on_gpu.told("=" * 10_000, 1) for _ in range(3))]
+    output = on_gpu.merged(parts, asked=4)["output"]
+    assert "Traceback" in output
+    assert len(output) < 20_000
+
+
+def test_what_compares_times_has_the_card_to_itself(monkeypatch):
+    options = {}
+
+    def test(marked, *given):
+        options[marked] = given
+        return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if given else 1}
+
+    monkeypatch.setattr(on_gpu, "tested", test)
+    assert on_gpu.all_tested() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
+    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.PROCESSES)), "gpu and clock": ()}
+    assert 1 <= on_gpu.PROCESSES <= cpus.cores()
+
+
+@pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
+def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, wrong, status):
+    played(wrong)
+    runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
+    monkeypatch.setattr(on_gpu.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(on_gpu.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
+    monkeypatch.setattr(on_gpu, "all_tested", lambda: summary()["tests"])
+    monkeypatch.setattr(sys, "argv", ["on_gpu.py", "--out", str(tmp_path / "summary.json")])
+    with pytest.raises(SystemExit) as ended:
+        on_gpu.main()
+    assert int(ended.value.code) == status
+    found = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
+    assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(on_gpu.TOOLS, found)
+    shown = capsys.readouterr().out
+    assert shown.count("Traceback\n") == 2 * len(wrong)
+    assert all(f"{tool}: 20 cases" in shown for tool in on_gpu.TOOLS)
+    assert "case0\n" not in shown
 
 
 def test_without_the_sanitizer_it_is_not_done():
