@@ -96,14 +96,22 @@ def cases():
         yield query.PAGEABLE, case_of(rungs.pageable_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1)
         if cards != 2:
             yield query.HALF, case_of(rungs.half_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1) / 5
+        yield query.GRAPH, case_of(rungs.graph_on_cards(cards), query.IMAGES, **BY_VERB), by_graph(query.IMAGES, cards)
+        every = cards * query.IMAGES
         for line in (rungs.on_cards, rungs.on_ranks) if cards > 1 else ():
-            every = cards * query.IMAGES
             yield query.WEAK, case_of(line(cards), every), on_cards(every, cards)
+        if cards > 1:
+            yield query.WEAK, case_of(rungs.graph_on_cards(cards), every), by_graph(every, cards)
 
 
 def on_cards(images, cards):
     """Seconds of a call on some cards."""
     return CALL[cards] * (images < 200) + images * PICTURE["home"] / cards
+
+
+def by_graph(images, cards):
+    """The same with a graph for each card, which lets several do four fifths of what they would."""
+    return on_cards(images, cards) * (1.25 if cards > 1 else 1)
 
 
 def tables(machine=MACHINE, processes=6, chosen=None):

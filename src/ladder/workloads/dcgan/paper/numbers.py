@@ -188,7 +188,7 @@ def cards(several, count):
     """What part of `count` times as much as one so many cards do, and when they pay over half as many."""
     half = count // 2
     calls = [(images, verdicts.called(several, count, half, images)) for images in of_both(several, half, count)]
-    lines = {"threads": rungs.on_cards, "ranks": rungs.on_ranks}
+    lines = {"threads": rungs.on_cards, "graph": rungs.graph_on_cards, "ranks": rungs.on_ranks}
     variations = {"half": rungs.half_on_cards, "pageable": rungs.pageable_on_cards}
     return {
         "machine": code(several.found.subject) if several.found.subject else None,

@@ -15,7 +15,7 @@ USES_ARTEFACTS = ("pictures.png",)
 def draw(artefacts):
     """The sheet as it is."""
     sheet = imread(artefacts["pictures.png"])
-    figure = layout.new(1.6)
+    figure = layout.new(1.2)
     axes = figure.subplots()
     axes.set_axis_off()
     axes.imshow(sheet, interpolation="antialiased")

@@ -10,7 +10,7 @@ HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
 LADDER = (HOST, CARD, HOME)
 SPLITS = "dcgan_splits"
 CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
-HALF, PAGEABLE = "dcgan_cards_half", "dcgan_cards_pageable"
+HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
 # Where products of matrices are compared, far beyond the caches.
 PRODUCTS, SQUARE = "gemm_gpu_float32", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}
@@ -53,7 +53,8 @@ class Machine:
     @cached_property
     def several(self):
         """The timed calls on one and more cards, with the seconds of a call."""
-        return collect.concatenated([self.found.samples(one, **SIZE) for one in (CARDS, RANKS, WEAK, HALF, PAGEABLE)])
+        experiments = CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH
+        return collect.concatenated([self.found.samples(one, **SIZE) for one in experiments])
 
 
 def chosen(found):

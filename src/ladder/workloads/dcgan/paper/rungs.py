@@ -129,7 +129,12 @@ def split(first):
 
 def on_cards(count):
     """The line of threads with a card each."""
-    return Line("home", {"gpus": count, "math": None, "memory": None})
+    return Line("home", {"gpus": count, "math": None, "memory": None, "graph": None})
+
+
+def graph_on_cards(count):
+    """The line of threads with a card each, whose part of a call is one graph."""
+    return Line("home", {"gpus": count, "math": None, "memory": None, "graph": "on"})
 
 
 def on_ranks(count):
