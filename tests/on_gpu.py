@@ -27,12 +27,21 @@ from ladder.records.files import write_atomically
 from ladder.report.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
-PROCESSES = min(cpus.cores(), 15)  # side by side: each has a core, and all share the card's memory
 CHUNK = 8  # cases of one watched process: with fewer, starts take the time; with more, processes idle in the end
 # Options of the tool, and of the cases that it watches. Padding keeps what lies beyond one array from being the next
 # one; in shared memory, the libraries' kernels are not ours to judge.
 TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own": True})}
+MEMORY = 4096  # MiB of the card for each process
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
+
+
+def side_by_side(cores, cards):
+    """How many processes run at once: each has a core, and MEMORY of the first card, which all share."""
+    memories = [int(card["memory"].split()[0]) for card in cards[:1]]
+    return max(1, min([cores, *(memory // MEMORY for memory in memories)]))
+
+
+PROCESSES = side_by_side(cpus.cores(), nvidia.gpus())
 
 
 def sanitizer():

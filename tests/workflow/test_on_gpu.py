@@ -212,6 +212,14 @@ def test_what_compares_times_has_the_card_to_itself(monkeypatch):
     assert 1 <= on_gpu.PROCESSES <= cpus.cores()
 
 
+@pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (24576, 6), (8192, 2), (2048, 1)])
+def test_processes_share_cores_and_the_memory_of_one_card(mebibytes, processes):
+    cards = [{"memory": f"{mebibytes} MiB"}, {"memory": "1 MiB"}]
+    assert on_gpu.side_by_side(16, cards) == processes
+    assert on_gpu.side_by_side(1, cards) == 1
+    assert on_gpu.side_by_side(16, []) == 16
+
+
 @pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
 def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch, capsys, tmp_path, wrong, status):
     played(wrong)
