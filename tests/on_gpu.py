@@ -31,7 +31,7 @@ CHUNK = 8  # cases of one watched process: with fewer, starts take the time; wit
 # Options of the tool, and of the cases that it watches. Padding keeps what lies beyond one array from being the next
 # one; in shared memory, the libraries' kernels are not ours to judge.
 TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"own": True})}
-MEMORY = 4096  # MiB of the card for each process
+MEMORY = 8192  # MiB of the card for each process
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
@@ -71,7 +71,7 @@ def merged(parts, asked):
         "cases": cases,
         "errors": sum(part["errors"] for part in parts) if whole else None,
         "status": max((part["status"] for part in parts), key=abs),
-        "output": "\n".join(part["output"][-6000:] for part in parts if not found_nothing(part)),
+        "output": "\n".join(part["output"][-6000:] for part in parts if not ended_clean(part)),
     }
 
 
@@ -145,15 +145,15 @@ def is_whole(found):
     return "cases" in found and found["errors"] is not None
 
 
-def found_nothing(found):
-    """Whether a watched run is whole and has no errors."""
+def ended_clean(found):
+    """Whether a watched run is whole and has neither errors nor a bad status."""
     return is_whole(found) and not found["errors"] and not found["status"]
 
 
 def is_clean(summary):
     """Whether all was run, and nothing found."""
     watched = [summary["sanitizers"].get(tool) for tool in TOOLS]
-    return all(found and found_nothing(found) for found in watched) and not summary["tests"]["status"]
+    return all(found and ended_clean(found) for found in watched) and not summary["tests"]["status"]
 
 
 def main():

@@ -29,7 +29,7 @@ printf '%s\n' "$@"
 cases=$#; errors=0; status=0
 for one do
     case $one in
-        early) echo Traceback; echo "========= ERROR SUMMARY: 0 errors"; exit 1 ;;
+        early) echo Traceback >&2; echo "========= ERROR SUMMARY: 0 errors"; exit 1 ;;
         killed) kill -KILL $$ ;;
         silent) echo "{\"cases\": $cases}"; exit 0 ;;
         faulty) errors=2; status=1 ;;
@@ -117,10 +117,10 @@ def test_a_key_names_its_case():
 def named(monkeypatch):
     """A function that has nothing watched but cases of these names."""
 
-    def name(*names):
+    def replace(*names):
         monkeypatch.setattr(sanitized, "cases", lambda own=False: [SimpleNamespace(key=name) for name in names])
 
-    return name
+    return replace
 
 
 def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, named):
@@ -154,6 +154,17 @@ def played(monkeypatch, tmp_path, named):
         named(*(wrong.get(place, f"case{place}") for place in range(20)))
 
     return play
+
+
+@pytest.mark.parametrize(("tool", "options"), [("memcheck", "--padding 4096 "), ("racecheck", "")])
+def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options):
+    path = tmp_path / "compute-sanitizer"
+    path.write_text('#!/bin/sh\necho "$@"\n')
+    path.chmod(0o755)
+    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
+    program = f"{sys.executable} {TESTS / 'sanitized.py'}"
+    asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
+    assert on_gpu.watched(tool, "one", "two")["output"] == asked
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
@@ -193,9 +204,10 @@ def test_errors_of_several_runs_are_summed(played):
 
 
 def test_a_long_output_hides_no_other():
-    parts = [on_gpu.told("Traceback\n", 1), *(on_gpu.told("=" * 10_000, 1) for _ in range(3))]
+    parts = [on_gpu.told("Traceback\n", 1), *(on_gpu.told("=" * 10_000 + "the end\n", 1) for _ in range(3))]
     output = on_gpu.merged(parts, asked=4)["output"]
     assert "Traceback" in output
+    assert output.count("the end") == 3
     assert len(output) < 20_000
 
 
@@ -212,7 +224,7 @@ def test_what_compares_times_has_the_card_to_itself(monkeypatch):
     assert 1 <= on_gpu.PROCESSES <= cpus.cores()
 
 
-@pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (24576, 6), (8192, 2), (2048, 1)])
+@pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
 def test_processes_share_cores_and_the_memory_of_one_card(mebibytes, processes):
     cards = [{"memory": f"{mebibytes} MiB"}, {"memory": "1 MiB"}]
     assert on_gpu.side_by_side(16, cards) == processes
