@@ -95,7 +95,8 @@ def cases():
             yield query.RANKS, case_of(rungs.on_ranks(cards), images), on_cards(images, cards)
         yield query.PAGEABLE, case_of(rungs.pageable_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1)
         if cards != 2:
-            yield query.HALF, case_of(rungs.half_on_cards(cards), query.IMAGES, graph="on"), on_cards(query.IMAGES, 1) / 5
+            half = case_of(rungs.half_on_cards(cards), query.IMAGES, graph="on")
+            yield query.HALF, half, on_cards(query.IMAGES, 1) / 5
         yield query.GRAPH, case_of(rungs.graph_on_cards(cards), query.IMAGES, **BY_VERB), by_graph(query.IMAGES, cards)
         every = cards * query.IMAGES
         for line in (rungs.on_cards, rungs.on_ranks) if cards > 1 else ():
