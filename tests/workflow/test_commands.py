@@ -29,6 +29,7 @@ SENTENCES = [
         ["reference", "mlp", "images=10,batch=5,epochs=1,rate=0.5", "--data", "nowhere", "--out", "x.npz"],
         "nowhere/train-images-idx3-ubyte can't be read",
     ),
+    (["artefact", "dcgan", "learned.bin", "--out", "x.bin"], "learned.bin is made from mnist: say by --data"),
     (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
@@ -60,6 +61,7 @@ SENTENCES = [
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
     (["train", "backprop", "blas", "images=10"], "needs a value"),
     (["generate", "gemm", "network.bin", "latents.txt", "x.png"], "gemm generates nothing from files"),
+    (["generate", "x", "network.bin", "latents.txt", "x.png"], "There is no workload 'x'"),
     (["generate", "dcgan", "network.bin", "latents.txt", "x.jpg"], "must end in .txt, .bmp, .png"),
     (["generate", "dcgan", "network.bin", "latents.txt", "x.png"], "network.bin can't be read"),
     (["publish", "nowhere.json", "--machine", "here", "--out", "x"], "nowhere.json can't be read"),
@@ -103,6 +105,17 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
     assert said.startswith(f"ladder {arguments[0]}: ")
     assert sentence in said
     assert said.endswith((".", ".)"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["list", "--gpus", "-100"], ["list", "--cores", "0"], ["generate", "dcgan", "a", "b", "c.png", "--gpus", "-1"]],
+)
+def test_counts_that_make_no_sense_are_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        commands.main(arguments)
+    assert end.value.code == 2
+    assert f"'{arguments[-1]}' is no whole number of at least" in capsys.readouterr().err
 
 
 def test_every_verb_is_tried():

@@ -28,7 +28,8 @@ CHUNK = 5248  # images at once, whose results take memory
 
 
 def formats_of(workload):
-    """The module of a workload's files. Raises LadderError where there is none."""
+    """The module of a workload's files. Raises LadderError where there is none, or no such workload."""
+    workloads.load(workload)
     if not workloads.module_path(workload, "formats"):
         raise LadderError(f"{workload} generates nothing from files: it has no `formats.py`.")
     return importlib.import_module(f"ladder.workloads.{workload}.formats")

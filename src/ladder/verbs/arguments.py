@@ -9,8 +9,18 @@ from ladder.records.files import read_json, write_atomically
 
 def at_least_one(text):
     """A count, for argparse."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return whole_number(text, 1)
+
+
+def at_least_zero(text):
+    """A count that may be none, for argparse."""
+    return whole_number(text, 0)
+
+
+def whole_number(text, least):
+    """A whole number of at least `least`."""
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
     return int(text)
 
 

@@ -1,6 +1,7 @@
 """Make an artefact of a workload: a file that its cases read or its figures show."""
 
 from ladder.catalogue import datasets, published
+from ladder.errors import LadderError
 
 
 def add_arguments(parser):
@@ -18,6 +19,9 @@ def run(options):
     if options.unpack:
         published.unpack(options.workload, options.name, options.out)
         return
+    source = datasets.artefacts(options.workload)[options.name]
+    if source and options.data is None:
+        raise LadderError(f"{options.name} is made from {source}: say by --data where that lies.")
     datasets.make(options.workload, options.name, options.out, options.data)
     if options.publish:
         published.publish(options.workload, options.name, options.out)

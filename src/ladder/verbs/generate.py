@@ -1,6 +1,5 @@
 """Make results from a network and inputs in files: pictures as a text, or as one picture of all, .bmp or .png."""
 
-import argparse
 import contextlib
 import os
 import sys
@@ -9,6 +8,7 @@ from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.harness.exclusive import leased
 from ladder.machine import nvidia
+from ladder.verbs.arguments import at_least_zero
 
 
 def add_arguments(parser):
@@ -16,15 +16,8 @@ def add_arguments(parser):
     parser.add_argument("network", help="file of the network's weights")
     parser.add_argument("inputs", help="file of what results are made from")
     parser.add_argument("output", help="file to write; its ending says how")
-    parser.add_argument("--gpus", type=count, help="cards to use, 0 for the host (default: as many as pay)")
+    parser.add_argument("--gpus", type=at_least_zero, help="cards to use, 0 for the host (default: as many as pay)")
     parser.add_argument("--published", default="results/published", help="folder of measurements that say how many pay")
-
-
-def count(text):
-    """A number of cards, for argparse."""
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
-    return int(text)
 
 
 def run(options):

@@ -2,7 +2,7 @@
 
 from ladder.catalogue import workloads
 from ladder.planning import configuration, places, plan
-from ladder.verbs.arguments import at_least_one
+from ladder.verbs.arguments import at_least_one, at_least_zero
 
 
 def add_arguments(parser):
@@ -10,7 +10,7 @@ def add_arguments(parser):
         "--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated"
     )
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
-    parser.add_argument("--gpus", type=int, help="plan for this number of GPUs instead of this machine's")
+    parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
     parser.add_argument(
         "--rungs", action="store_true", help="print every workload's sizes and variants with their tunings instead"
     )
