@@ -98,11 +98,9 @@ def cases():
             half = case_of(rungs.half_on_cards(cards), query.IMAGES, graph="on")
             yield query.HALF, half, on_cards(query.IMAGES, 1) / 5
         yield query.GRAPH, case_of(rungs.graph_on_cards(cards), query.IMAGES, **BY_VERB), by_graph(query.IMAGES, cards)
-        every = cards * query.IMAGES
-        for line in (rungs.on_cards, rungs.on_ranks) if cards > 1 else ():
-            yield query.WEAK, case_of(line(cards), every), on_cards(every, cards)
-        if cards > 1:
-            yield query.WEAK, case_of(rungs.graph_on_cards(cards), every), by_graph(every, cards)
+        every, own = cards * query.IMAGES, {rungs.graph_on_cards: by_graph}
+        for line in (rungs.on_cards, rungs.graph_on_cards, rungs.on_ranks) if cards > 1 else ():
+            yield query.WEAK, case_of(line(cards), every), own.get(line, on_cards)(every, cards)
 
 
 def on_cards(images, cards):

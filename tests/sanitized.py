@@ -1,10 +1,10 @@
 """Runs every CUDA kernel at small odd shapes: what NVIDIA's compute-sanitizer watches, and what tests are made of.
 
-    compute-sanitizer --tool memcheck python tests/sanitized.py [--own] [CASE ...]
+    compute-sanitizer --tool memcheck python tests/sanitized.py CASE [CASE ...]
 
-Without names of cases, every variant's form, dtype and kernel, with every tuning that it chooses from by shape, sums
-that a cluster shares among them; `--own` leaves out the libraries' kernels. Every result is checked. The last line is
-JSON: how many cases were run.
+`cases` has every variant's form, dtype and kernel, with every tuning that it chooses from by shape, sums that a cluster
+shares among them; `on_gpu.py` has them all watched. Every result is checked. The last line is JSON: how many cases were
+run.
 """
 
 import argparse
@@ -192,20 +192,18 @@ def judged(problem, case, round=0, data=None, precision=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--own", action="store_true", help="leave out the libraries' kernels")
-    parser.add_argument("cases", nargs="*", help="workload/variant/case; all by default")
+    parser.add_argument("cases", nargs="+", help="workload/variant/case")
     options = parser.parse_args()
     # An array is an allocation of its own, so that what lies beyond its end is nobody's.
     cuda.load_cupy().cuda.set_allocator(None)
     with tempfile.TemporaryDirectory() as folder:
         write_digits(Path(folder) / "digits")
         digits = dataset.load(Path(folder) / "digits")
-    chosen = [parse_key(key) for key in options.cases] or list(cases(options.own))
-    for one in chosen:
+    for one in map(parse_key, options.cases):
         print(one.key, flush=True)
         data = digits if workloads.load(one.workload).data_set(one.sizes) else None
         validation.require(judged(solved(one, data=data), one, data=data), one.key)
-    print(json.dumps({"cases": len(chosen)}))
+    print(json.dumps({"cases": len(options.cases)}))
 
 
 if __name__ == "__main__":
