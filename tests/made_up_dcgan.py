@@ -98,6 +98,8 @@ def cases():
             half = case_of(rungs.half_on_cards(cards), query.IMAGES, graph="on")
             yield query.HALF, half, on_cards(query.IMAGES, 1) / 5
         yield query.GRAPH, case_of(rungs.graph_on_cards(cards), query.IMAGES, **BY_VERB), by_graph(query.IMAGES, cards)
+        tapered = case_of(rungs.tapered_on_cards(cards), query.IMAGES, **BY_VERB)
+        yield query.GRAPH, tapered, on_cards(query.IMAGES, cards) * (2 if cards > 1 else 1)
         every, own = cards * query.IMAGES, {rungs.graph_on_cards: by_graph}
         for line in (rungs.on_cards, rungs.graph_on_cards, rungs.on_ranks) if cards > 1 else ():
             yield query.WEAK, case_of(line(cards), every), own.get(line, on_cards)(every, cards)

@@ -69,6 +69,10 @@ def cases():
         if variant == "nccl_cublas":
             case, seconds = timed(case_of(variant, sizes, mode="resident", graph="on", **own))
             yield name, case, seconds / 1.25
+    for ranks in CARDS:
+        own = {"mode": "resident", "ranks": ranks, "chunks": 1, "graph": "on"}
+        case, seconds = timed(case_of("nccl_cublas", query.SIZES[query.LARGER], **own))
+        yield query.LARGER, case, seconds * (2 if ranks > 1 else 1)
 
 
 def timed(case):

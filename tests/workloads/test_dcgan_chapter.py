@@ -117,6 +117,7 @@ def test_four_cards_are_told_of_beside_two(values):
     assert told["fewer"] == r"\num{2}"
     assert told["threads"] == told["ranks"] == told["weak-threads"] == told["weak-ranks"] == r"\qty{100}{\percent}"
     assert told["graph"] == told["weak-graph"] == r"\qty{80}{\percent}"
+    assert told["tapered"] == r"\qty{50}{\percent}"
     assert told["pageable"] == told["half"] == r"\qty{25}{\percent}"
     assert told["pays/call"].startswith(r"pay from \num{13")
     two = numbers.numbers(changed(drop=lambda case: 4 in (case.tuning.get("gpus"), case.tuning.get("ranks"))))

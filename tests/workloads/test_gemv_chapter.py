@@ -74,6 +74,7 @@ def test_rungs_are_compared_by_the_time_of_a_gigabyte(values):
     assert values["gemv/ladder/coalesced/against/naive"].startswith(r"is \num{2.5}\,$\times$ as fast as")
     assert values["gemv/ladder/nccl-ship/share"] == r"\qty{98}{\percent}"  # of the link
     assert values["gemv/scaling/graph/efficiency"] == r"\qty{100}{\percent}"
+    assert values["gemv/scaling/larger/efficiency"] == r"\qty{50}{\percent}"
 
 
 def test_the_model_counts_passes_links_and_cards():

@@ -134,7 +134,12 @@ def on_cards(count):
 
 def graph_on_cards(count):
     """The line of threads with a card each, whose part of a call is one graph."""
-    return Line("home", {"gpus": count, "math": None, "memory": None, "graph": "on"})
+    return Line("home", {"gpus": count, "math": None, "memory": None, "graph": "on", "batches": None})
+
+
+def tapered_on_cards(count):
+    """The same with smaller batches in the end."""
+    return Line("home", {"gpus": count, "math": None, "memory": None, "graph": "on", "batches": "tapered"})
 
 
 def on_ranks(count):

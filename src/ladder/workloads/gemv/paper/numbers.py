@@ -61,6 +61,7 @@ def problem():
         for name, one in {
             "threads": query.SIZES[query.THREADS],
             "large": query.SIZES[query.LARGE],
+            "larger": query.SIZES[query.LARGER],
             "small": query.SMALL,
             "long": query.LONG,
         }.items()
@@ -124,6 +125,7 @@ def scaling(machines):
     )
     for key in ("graph", "nccl"):
         values |= efficiency(key, large, key, "ranks")
+    values |= efficiency("larger", machines.widest.larger, "graph", "ranks")
     return values | {"cards/rate": rate_of(rungs.changed("graph", large))}
 
 

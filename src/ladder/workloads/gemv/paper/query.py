@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from ladder.report import collect, ratios, study
 
-THREADS, RANKS, CARD, CARDS, LARGE = EXPERIMENTS = (
+THREADS, RANKS, CARD, CARDS, LARGE, LARGER = EXPERIMENTS = (
     "gemv_threads",
     "gemv_mpi",
     "gemv_gpu",
     "gemv_cards",
     "gemv_cards_large",
+    "gemv_cards_larger",
 )
+ON_CARDS = CARDS, LARGE, LARGER  # a card for each rank
 # Of the claims: in float64, matrices far larger than any cache.
 DTYPE = "float64"
 SIZES = {
@@ -21,6 +23,7 @@ SIZES = {
     CARD: {"n": 16384, "m": 32768},
     CARDS: {"n": 32768, "m": 8192},
     LARGE: {"n": 65536, "m": 32768},
+    LARGER: {"n": 131072, "m": 32768},
 }
 SMALL, LONG = {"n": 1000, "m": 784}, {"n": 100, "m": 1000000}  # further matrices of the experiment CARD
 GIGABYTE = 1e9
@@ -65,6 +68,11 @@ class Machine:
         return self.calls(LARGE)
 
     @cached_property
+    def larger(self):
+        """The same of a matrix twice as large."""
+        return self.calls(LARGER)
+
+    @cached_property
     def ladder(self):
         """The calls of all rungs with the seconds of a gigabyte; what cards keep is of the largest matrix."""
         parts = (self.threads, study.where(self.ranks, device="mpi"), self.card)
@@ -73,7 +81,7 @@ class Machine:
     @cached_property
     def phases(self):
         """The phases of products on ranks, of all matrices."""
-        rows = collect.concatenated([self.found.rows("samples", one, dtype=DTYPE) for one in (RANKS, CARDS, LARGE)])
+        rows = collect.concatenated([self.found.rows("samples", one, dtype=DTYPE) for one in (RANKS, *ON_CARDS)])
         return rows[rows["phase"] != "total"] if len(rows) else rows
 
     @property

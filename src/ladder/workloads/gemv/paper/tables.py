@@ -137,9 +137,9 @@ def cards(machines):
     """Every case on cards, of the chapter's machine and of the one with most of them."""
     rows = []
     for machine in {one.found.subject: one for one in (machines.cards, machines.widest)}.values():
-        for n, m in matrices(machine, query.CARDS, query.LARGE):
+        for n, m in matrices(machine, *query.ON_CARDS):
             rows += [None] if rows else []
-            frames = [machine.calls(name, n=n, m=m) for name in (query.CARDS, query.LARGE)]
+            frames = [machine.calls(name, n=n, m=m) for name in query.ON_CARDS]
             for one in (case for frame in frames for case in cases(frame)):
                 first = one.iloc[0]
                 pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
