@@ -18,6 +18,7 @@ PICTURE = {
     "parity": 20e-3,
     "blas": 8e-3,
     "tuned": 4e-3,
+    "mixed": 3e-3,
     "pytorch": 6e-3,
     "naive": 400e-6,
     "card-parity": 200e-6,

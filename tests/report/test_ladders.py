@@ -18,6 +18,7 @@ from ladder.statistics.claims import Ratio, decide
     [
         ((2.13, 1.9, 2.31), "2.1 × [1.9, 2.3]"),
         ((1.2304, 1.2301, 1.2309), "1.230 × [1.230, 1.231]"),
+        ((1.043, 1.0353, 1.0528), "1.043 × [1.035, 1.053]"),
         ((0.9994, 0.9971, 1.0012), "0.999 × [0.997, 1.001]"),
         ((67.6, 61.2, 75.9), "68 × [61, 76]"),
         ((412.0, 380.0, 450.0), "410 × [380, 450]"),
@@ -25,8 +26,15 @@ from ladder.statistics.claims import Ratio, decide
         ((2.0, 0.0, math.inf), "2.0 ×"),
     ],
 )
-def test_a_ratio_has_digits_that_tell_its_ends_apart(ratio, text):
+def test_a_ratio_has_digits_that_tell_it_from_its_ends(ratio, text):
     assert ratios.plain(Ratio(*ratio)) == text
+
+
+def test_an_efficiency_is_of_its_interval_too():
+    assert ratios.efficiency(Ratio(3.71, 3.5, 3.9), 4) == r"\qty{93}{\percent} [\num{88}, \num{98}]"
+    assert ratios.efficiency(Ratio(3.71, 3.70, 3.72), 4) == r"\qty{93}{\percent}"
+    assert ratios.efficiency(Ratio(3.71, 0.0, math.inf), 4) == r"\qty{93}{\percent}"
+    assert ratios.efficiency(None, 4) is None
 
 
 def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():

@@ -1,4 +1,4 @@
-"""Ratios as text: `2.1 × [1.9, 2.3]`, with as many decimals as tell the ends of the interval apart."""
+"""Ratios as text: `2.1 × [1.9, 2.3]`, with as many decimals as tell it from the ends of its interval."""
 
 import math
 
@@ -53,11 +53,14 @@ def parts(ratio):
     decimals = DIGITS - 1 - math.floor(math.log10(ratio.value))
     if not bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
-    for more in range(MORE + 1):
-        value, low, high = (rounded(one, decimals + more) for one in (ratio.value, ratio.low, ratio.high))
-        if low != high:
-            return value, (low, high)
-    return rounded(ratio.value, decimals), None
+    texts = [
+        [rounded(one, decimals + more) for one in (ratio.value, ratio.low, ratio.high)] for more in range(MORE + 1)
+    ]
+    for apart in (3, 2):  # different texts: all of them, or else the ends alone
+        for value, *ends in texts:
+            if len({value, *ends}) >= apart and ends[0] != ends[1]:
+                return value, tuple(ends)
+    return texts[0][0], None
 
 
 def rounded(value, decimals):
@@ -100,6 +103,18 @@ def prose(ratio):
         return None
     decimals = DIGITS - 1 - math.floor(math.log10(ratio.value))
     return times(rounded(ratio.value, decimals)) if ratio.high <= NARROW * ratio.low else latex(ratio)
+
+
+def efficiency(ratio, count):
+    """What part a ratio is of `count` times as fast, in per cent, with an interval as in `prose`; None stays None."""
+    if ratio is None:
+        return None
+    share = ratio.times(1 / count)
+    value = percent(share.value, DIGITS)
+    if share.high <= NARROW * share.low or not bounded(share.low, share.high):
+        return value
+    low, high = (digits(100 * one, DIGITS) for one in (share.low, share.high))
+    return f"{value} [\\num{{{low}}}, \\num{{{high}}}]"
 
 
 def compared(ratio, name):

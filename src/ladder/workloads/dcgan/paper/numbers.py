@@ -10,7 +10,8 @@ from ladder.workloads.dcgan.paper import earlier, query, rungs, tables, verdicts
 AGAINST = (
     ("parity", "loops"),
     ("tuned", "blas"),
-    ("tuned", "pytorch"),
+    ("mixed", "tuned"),
+    ("mixed", "pytorch"),
     ("card-parity", "naive"),
     ("three", "two"),
     ("four", "three"),
@@ -26,6 +27,7 @@ AGAINST = (
     ("home-brought", "home-float16"),
 )
 NAMES = {
+    "tuned": "with these in all layers",
     "blas": "with BLAS and loops at the right parity",
     "naive": "with the naive kernel",
     "two": "with two",
@@ -40,7 +42,7 @@ NAMES = {
     "loops": "with the branch",
     "pytorch": "PyTorch on as many threads",
 }
-ENERGY = ("window", "tf32", "float16")
+ENERGY = ("window", "tf32", "float16", "brought")
 BATCHES = (1, 16, 256, 5248)
 
 
@@ -189,11 +191,7 @@ def cards(several, count):
     half = count // 2
     calls = [(images, verdicts.called(several, count, half, images)) for images in of_both(several, half, count)]
     lines = {"threads": rungs.on_cards, "graph": rungs.graph_on_cards, "ranks": rungs.on_ranks}
-    variations = {
-        "tapered": rungs.tapered_on_cards,
-        "half": rungs.half_on_cards,
-        "pageable": rungs.pageable_on_cards,
-    }
+    variations = {"tapered": rungs.tapered_on_cards, "half": rungs.half_on_cards}
     return {
         "machine": code(several.found.subject) if several.found.subject else None,
         "pays/call": paying(calls),
@@ -225,12 +223,11 @@ def paying(points):
 
 def efficiency(several, line, count):
     """The pictures a second of `count` cards over `count` times those of one."""
-    found = verdicts.called(several, 1, count, query.IMAGES, line)
-    return percent(found.value / count, 2) if found else None
+    return ratios.efficiency(verdicts.called(several, 1, count, query.IMAGES, line), count)
 
 
 def weak(several, line, count):
     """The time of one card over that of `count` for as many times the pictures."""
     calls = {one: line(one).rows(several.several) for one in (1, count)}
     found = ratios.of(*(study.where(rows, images=one * query.IMAGES) for one, rows in calls.items()))
-    return percent(found.value, 2) if found else None
+    return ratios.efficiency(found, 1)

@@ -7,7 +7,7 @@ from ladder.report.figures import layout
 TITLE = "What the trained generator draws"
 CATEGORY = "Generator"
 CAPTION = """\
-Pictures by the published network, which was trained on MNIST's digits, of all latents of the workload, none chosen.
+All latents of the workload as the published network draws them, which was trained on MNIST's digits.
 """
 USES_ARTEFACTS = ("pictures.png",)
 
@@ -15,7 +15,7 @@ USES_ARTEFACTS = ("pictures.png",)
 def draw(artefacts):
     """The sheet as it is."""
     sheet = imread(artefacts["pictures.png"])
-    figure = layout.new(1.2)
+    figure = layout.new(0.85)
     axes = figure.subplots()
     axes.set_axis_off()
     axes.imshow(sheet, interpolation="antialiased")

@@ -17,6 +17,7 @@ RELIEVES = {
     "parity": "a branch",
     "blas": "instructions",
     "tuned": "caches",
+    "mixed": "idle registers",
     "naive": "cores",
     "card-parity": "a branch",
     "two": "products, by tiles",
@@ -61,6 +62,14 @@ LINES = {
         Line("host", {"threads": MOST, "first": "tuned", "last": "tuned", "batch": 16, "epilogue": "fused"}, "tuned"),
         "products of exact size in registers",
     ),
+    "mixed": (
+        Line(
+            "host",
+            {"threads": MOST, "first": "tuned", "last": "blas", "split": 3, "batch": 16, "epilogue": "fused"},
+            "tuned, BLAS",
+        ),
+        "a BLAS for the few channels of the last layer",
+    ),
     "naive": (Line("cuda", {"first": "cuda_naive"}, "naive"), "a thread per element of a layer"),
     "card-parity": (Line("cuda", {"first": "cuda_parity"}, "parity"), "the same at the right parity"),
     "two": (
@@ -77,7 +86,7 @@ LINES = {
     "float16": (Line("cuda", WARPGROUPS | {"math": "float16", "batch": 1280}, "half"), "operands half as large"),
     "brought": (
         Line("cuda", BROUGHT | {"math": "float16", "batch": 1280}, "half, copy engine"),
-        "pixels brought once for all their products, layers that begin early",
+        "pixels brought once, layers that begin early",
     ),
     "home": (Line("home", HOME | {"math": None, "batch": 512}, "float32"), "copies hidden, two streams, one graph"),
     "home-tf32": (Line("home", HOME | WARPGROUPS | {"math": "tf32", "batch": 256}, "TF32"), "smaller batches"),

@@ -1,6 +1,6 @@
-"""The tables of the chapter: the ladder, layers by method, the ways home, one and two cards, and the verdicts."""
+"""The tables of the chapter: the ladder, layers by method, the ways home, one and more cards, and the verdicts."""
 
-from ladder.report import ladder_table, latex, study, verdict_table
+from ladder.report import ladder_table, latex, ratios, study, verdict_table
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
 from ladder.statistics import claims
@@ -25,6 +25,15 @@ METHODS = {
     "cuda_window_mma, half": ("cuda_window_mma", {"math": "float16"}),
     "pytorch_cuda, half": ("pytorch_cuda", {"math": "float16"}),
 }
+# Ways of several cards to draw: {name: the line of a number of cards}.
+WAYS = {
+    "threads": rungs.on_cards,
+    "threads, a graph each": rungs.graph_on_cards,
+    "the same, smaller batches in the end": rungs.tapered_on_cards,
+    "ranks": rungs.on_ranks,
+    "threads, pageable memory": rungs.pageable_on_cards,
+    "threads, half precision, a graph each": rungs.half_on_cards,
+}
 
 
 def tables(found):
@@ -35,6 +44,7 @@ def tables(found):
         "layers": layers(query.with_layers(found)),
         "home": home(card),
         "cards": cards(query.with_several_cards(found)),
+        "most_cards": most_cards(*query.with_most_cards(found)),
         "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
     }
 
@@ -114,6 +124,19 @@ def cards(machine):
     rows = [cards_of(machine, images) for images in measured if images in earlier.ONE_EACH]
     head = ["Pictures", "2 cards then", "4 cards then", "1 card", "2 cards", "1 card, start", "2 cards, start"]
     return latex.table("rrrrrrr", head, rows)
+
+
+def most_cards(machine, most):
+    """The time of a call on one card and on more, by ways to do it, and how well the most are used."""
+    counts = [2**power for power in range(most.bit_length())] if most > 2 else []
+    rows = []
+    for name, line in WAYS.items():
+        cases = [study.where(line(count).rows(machine.several), images=query.IMAGES) for count in counts]
+        if any(map(len, cases)):
+            times = [latex.seconds(study.middle(one)) if len(one) else NONE for one in cases]
+            rows.append([name, *times, ratios.efficiency(ratios.of(cases[0], cases[-1]), most) or NONE])
+    head = ["", *("1 card" if count == 1 else f"{count} cards" for count in counts), f"efficiency on {most}"]
+    return latex.table("l" + "r" * (len(counts) + 1), head, rows)
 
 
 def cards_of(machine, images):

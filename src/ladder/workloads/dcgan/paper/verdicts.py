@@ -77,7 +77,7 @@ def splits(card, one, other):
 
 def three_layers(card):
     now, implicit = splits(card, 4, 3), of_lines(card, "four", "three")
-    cause = f"with implicit products {ratios.latex(implicit)}" if implicit else None
+    cause = f"implicit {ratios.latex(implicit)}" if implicit else None
     return Claim("split", "A split of 3 + 1 over 4 + 0", "", "both splits", cause, decide(now, 1))
 
 
@@ -162,10 +162,9 @@ def shared_out(several):
 
 def by_ranks(several):
     rows = (rungs.on_cards(2).rows(several.several), rungs.on_ranks(2).rows(several.several))
-    images = max(set.intersection(*({*study.values(one, "images")} for one in rows)), default=None)
-    now = ratios.of(*(study.where(one, images=images) for one in rows))
+    now = ratios.of(*(study.where(one, images=query.IMAGES) for one in rows))
     two = called(several, 1, 2, query.IMAGES, rungs.on_ranks)
-    cause = f"two ranks over one {ratios.latex(two)}" if two else None
+    cause = f"over one rank {ratios.latex(two)}" if two else None
     text = "Ranks over threads, two cards"
     return Claim("ranks", text, then(1), "both on two cards", cause, decide(now, 1, 1, 0.05))
 

@@ -136,7 +136,7 @@ def efficiency(name, frame, key, counted):
     ratio = ratios.of(one, several) if most > 1 else None
     return {
         f"{name}/speedup": ratios.prose(ratio),
-        f"{name}/efficiency": percent(ratio.value / most, 2) if ratio else None,
+        f"{name}/efficiency": ratios.efficiency(ratio, most),
         f"{name}/most": f"\\num{{{most}}}" if ratio else None,
     }
 
