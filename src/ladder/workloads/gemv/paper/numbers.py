@@ -74,9 +74,11 @@ def of_the_model(machines):
     host, card = (model.of_study(one.found) for one in (machines.host, machines.card))
     most = max(host.memory, default=None)
     link = model.of_study(machines.cards.found).link
+    reads = machines.host.found.samples(model.STREAMS, kernel="read", threads=most) if most else study.NO_ROWS
     return {
         "threads": f"\\num{{{most}}}" if most else None,
         "memory": rate(host.memory[most], "bandwidth", 2) if most else None,
+        "reads": rate_of(reads),
         "card": rate(card.card, "bandwidth", 2) if card.card else None,
         "link": rate(link, "bandwidth", 2) if link else None,
         "passes": f"\\num{{{1 + model.COPIES}}}",
