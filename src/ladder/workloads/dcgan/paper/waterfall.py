@@ -9,7 +9,8 @@ CATEGORY = "Generator"
 CAPTION = """\
 The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the prediction of the model,
 the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, how many times
-as fast a rung is as the one above of its kind, with its 99 % interval, and the shares of the layers where these were timed apart.
+as fast a rung is as the one above of its kind, with its 99 % interval, and the shares of the layers where these were
+timed apart.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 USES_CEILINGS = True
