@@ -97,7 +97,6 @@ def test_two_cards_pay_in_a_call_before_they_pay_with_their_start(values):
     assert values["dcgan/cards/pays/call"].startswith(r"pay from \num{11")
     assert values["dcgan/cards/pays/start"].startswith(r"pay at no number from \num{")
     assert values["dcgan/cards/threads"] == values["dcgan/cards/ranks"] == r"\qty{100}{\percent}"
-    assert values["dcgan/cards/half"] is None
     assert values["dcgan/energy/window"] == r"\qty{5.0}{\milli\joule}"
 
 
@@ -118,7 +117,6 @@ def test_four_cards_are_told_of_beside_two(values):
     assert told["threads"] == told["ranks"] == told["weak-threads"] == told["weak-ranks"] == r"\qty{100}{\percent}"
     assert told["graph"] == told["weak-graph"] == r"\qty{80}{\percent}"
     assert told["tapered"] == r"\qty{50}{\percent}"
-    assert told["half"] == r"\qty{25}{\percent}"
     assert told["pays/call"].startswith(r"pay from \num{13")
     two = numbers.numbers(changed(drop=lambda case: 4 in (case.tuning.get("gpus"), case.tuning.get("ranks"))))
     assert {value for key, value in two.items() if "/most-cards/" in key} == {None}

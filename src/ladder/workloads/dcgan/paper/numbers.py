@@ -191,11 +191,10 @@ def cards(several, count):
     half = count // 2
     calls = [(images, verdicts.called(several, count, half, images)) for images in of_both(several, half, count)]
     lines = {"threads": rungs.on_cards, "graph": rungs.graph_on_cards, "ranks": rungs.on_ranks}
-    variations = {"tapered": rungs.tapered_on_cards, "half": rungs.half_on_cards}
     return {
         "machine": code(several.found.subject) if several.found.subject else None,
         "pays/call": paying(calls),
-        **{key: efficiency(several, line, count) for key, line in (lines | variations).items()},
+        **{key: efficiency(several, line, count) for key, line in (lines | {"tapered": rungs.tapered_on_cards}).items()},
         **{f"weak-{key}": weak(several, line, count) for key, line in lines.items()},
     }
 
