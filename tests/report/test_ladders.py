@@ -34,6 +34,9 @@ def test_an_efficiency_is_of_its_interval_too():
     assert ratios.efficiency(Ratio(3.71, 3.5, 3.9), 4) == r"\qty{93}{\percent} [\num{88}, \num{98}]"
     assert ratios.efficiency(Ratio(3.71, 3.70, 3.72), 4) == r"\qty{93}{\percent}"
     assert ratios.efficiency(Ratio(3.71, 0.0, math.inf), 4) == r"\qty{93}{\percent}"
+    assert ratios.efficiency(Ratio(4.2, 4.15, 4.32), 4) == r"\qty{105}{\percent} [\num{104}, \num{108}]"
+    assert ratios.efficiency(Ratio(0.3, 0.296, 0.304), 1) == r"\qty{30.0}{\percent} [\num{29.6}, \num{30.4}]"
+    assert ratios.efficiency(Ratio(0.05, 0.049, 0.051), 1) == r"\qty{5.0}{\percent} [\num{4.9}, \num{5.1}]"
     assert ratios.efficiency(None, 4) is None
 
 

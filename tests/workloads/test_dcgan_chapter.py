@@ -152,6 +152,8 @@ def test_ways_of_the_most_cards_stand_below_each_other(found):
     assert "& 4 cards & efficiency on 4" in text
     two = changed(drop=lambda case: 4 in (case.tuning.get("gpus"), case.tuning.get("ranks")))
     assert "no measurement" in tables.tables(two)["most_cards"]
+    alone = changed(drop=lambda case: 2 in (case.tuning.get("gpus"), case.tuning.get("ranks")))
+    assert "& 1 card & 4 cards & efficiency" in tables.tables(alone)["most_cards"]
 
 
 def test_layers_are_rates_of_exact_products(found):

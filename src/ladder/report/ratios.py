@@ -50,15 +50,19 @@ def of_parts(rows, other):
 
 def parts(ratio):
     """A ratio and the ends of its interval as text; no ends where there is no interval, or next to none."""
-    decimals = DIGITS - 1 - math.floor(math.log10(ratio.value))
+    return told_apart(ratio, DIGITS - 1 - math.floor(math.log10(ratio.value)))
+
+
+def told_apart(ratio, decimals):
+    """The same with so many decimals, or as many more as tell it from the ends, or else the ends from each other."""
     if not bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
     texts = [
         [rounded(one, decimals + more) for one in (ratio.value, ratio.low, ratio.high)] for more in range(MORE + 1)
     ]
-    for apart in (3, 2):  # different texts: all of them, or else the ends alone
+    for different in (3, 2):
         for value, *ends in texts:
-            if len({value, *ends}) >= apart and ends[0] != ends[1]:
+            if len({value, *ends}) >= different:
                 return value, tuple(ends)
     return texts[0][0], None
 
@@ -109,12 +113,11 @@ def efficiency(ratio, count):
     """What part a ratio is of `count` times as fast, in per cent, with an interval as in `prose`; None stays None."""
     if ratio is None:
         return None
-    share = ratio.times(1 / count)
-    value = percent(share.value, DIGITS)
-    if share.high <= NARROW * share.low or not bounded(share.low, share.high):
-        return value
-    low, high = (digits(100 * one, DIGITS) for one in (share.low, share.high))
-    return f"{value} [\\num{{{low}}}, \\num{{{high}}}]"
+    share = ratio.times(100 / count)
+    decimals = max(DIGITS - 1 - math.floor(math.log10(share.value)), 0)
+    is_narrow = share.high <= NARROW * share.low
+    value, ends = (rounded(share.value, decimals), None) if is_narrow else told_apart(share, decimals)
+    return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 
 def compared(ratio, name):

@@ -190,11 +190,12 @@ def cards(several, count):
     """What part of `count` times as much as one so many cards do, and when they pay over half as many."""
     half = count // 2
     calls = [(images, verdicts.called(several, count, half, images)) for images in of_both(several, half, count)]
+    tapered = {"tapered": rungs.tapered_on_cards}
     lines = {"threads": rungs.on_cards, "graph": rungs.graph_on_cards, "ranks": rungs.on_ranks}
     return {
         "machine": code(several.found.subject) if several.found.subject else None,
         "pays/call": paying(calls),
-        **{key: efficiency(several, line, count) for key, line in (lines | {"tapered": rungs.tapered_on_cards}).items()},
+        **{key: efficiency(several, line, count) for key, line in (lines | tapered).items()},
         **{f"weak-{key}": weak(several, line, count) for key, line in lines.items()},
     }
 

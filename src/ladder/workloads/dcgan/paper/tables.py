@@ -29,7 +29,7 @@ METHODS = {
 WAYS = {
     "threads": rungs.on_cards,
     "threads, a graph each": rungs.graph_on_cards,
-    "the same, smaller batches in the end": rungs.tapered_on_cards,
+    "threads, a graph each, tapered": rungs.tapered_on_cards,
     "ranks": rungs.on_ranks,
     "threads, pageable memory": rungs.pageable_on_cards,
     "threads, half precision, a graph each": rungs.half_on_cards,
@@ -128,7 +128,8 @@ def cards(machine):
 
 def most_cards(machine, most):
     """The time of a call on one card and on more, by ways to do it, and how well the most are used."""
-    counts = [2**power for power in range(most.bit_length())] if most > 2 else []
+    known = study.values(study.where(machine.several, images=query.IMAGES), "gpus") if most > 2 else []
+    counts = sorted({1, most, *(int(count) for count in known if count < most)}) if most > 2 else []
     rows = []
     for name, line in WAYS.items():
         cases = [study.where(line(count).rows(machine.several), images=query.IMAGES) for count in counts]

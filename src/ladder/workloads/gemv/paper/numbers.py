@@ -61,6 +61,7 @@ def problem():
         for name, one in {
             "threads": query.SIZES[query.THREADS],
             "large": query.SIZES[query.LARGE],
+            "larger": query.SIZES[query.LARGER],
             "small": query.SMALL,
             "long": query.LONG,
         }.items()

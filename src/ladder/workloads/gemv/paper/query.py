@@ -74,7 +74,7 @@ class Machine:
 
     @cached_property
     def ladder(self):
-        """The calls of all rungs with the seconds of a gigabyte; what cards keep is of the largest matrix."""
+        """The calls of all rungs with the seconds of a gigabyte; what cards keep is of the matrix of LARGE."""
         parts = (self.threads, study.where(self.ranks, device="mpi"), self.card)
         return of_a_gigabyte(collect.concatenated([*parts, study.where(self.cards, mode="ship"), self.large]))
 
@@ -86,7 +86,7 @@ class Machine:
 
     @property
     def most_cards(self):
-        """The most ranks that had a card each at the largest matrix; 0 without one."""
+        """The most ranks that had a card each at the matrix of LARGE; 0 without one."""
         return max(study.values(self.large, "ranks"), default=0)
 
 
