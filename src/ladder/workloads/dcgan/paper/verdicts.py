@@ -44,7 +44,7 @@ def of_the_rungs(host, card, several):
 
 PEERS = (("home", "peer-home", "float32", 1 / 0.6), ("home-brought-tf32", "peer-home-tf32", "TF32", 1 / 0.65))
 PEERS += (("home-brought", "peer-home-float16", "half precision", 1 / 0.75),)
-PRECISIONS = {"float32": "float32", "tf32": "TF32", "float16": "half precision"}
+PRECISIONS = {"float32": "float32", "tf32": "TF32", "float16": "half"}
 PRODUCTS = ("cuda_shared", "cuda_columns", "cuda_tiled")
 HOME = {"float32": "home", "tf32": "home-brought-tf32", "float16": "home-brought"}
 
