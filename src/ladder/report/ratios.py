@@ -50,7 +50,12 @@ def of_parts(rows, other):
 
 def parts(ratio):
     """A ratio and the ends of its interval as text; no ends where there is no interval, or next to none."""
-    return told_apart(ratio, DIGITS - 1 - math.floor(math.log10(ratio.value)))
+    return told_apart(ratio, decimals_of(ratio.value))
+
+
+def decimals_of(value):
+    """The decimals with which a number has so many DIGITS; below 0 from a hundred on."""
+    return DIGITS - 1 - math.floor(math.log10(value))
 
 
 def told_apart(ratio, decimals):
@@ -105,8 +110,7 @@ def prose(ratio):
     """A ratio as sentences write it, with no interval that is narrow; None stays None."""
     if ratio is None:
         return None
-    decimals = DIGITS - 1 - math.floor(math.log10(ratio.value))
-    return times(rounded(ratio.value, decimals)) if ratio.high <= NARROW * ratio.low else latex(ratio)
+    return times(rounded(ratio.value, decimals_of(ratio.value))) if ratio.high <= NARROW * ratio.low else latex(ratio)
 
 
 def efficiency(ratio, count):
@@ -114,7 +118,7 @@ def efficiency(ratio, count):
     if ratio is None:
         return None
     share = ratio.times(100 / count)
-    decimals = max(DIGITS - 1 - math.floor(math.log10(share.value)), 0)
+    decimals = max(decimals_of(share.value), 0)
     is_narrow = share.high <= NARROW * share.low
     value, ends = (rounded(share.value, decimals), None) if is_narrow else told_apart(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
