@@ -27,6 +27,7 @@ DTYPES = ("float32", "float64")
 # images, h, c, k: one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
 LARGE = (7, 9, 80, 70)  # beyond what is checked element by element
+FILLED = (1, 3, 6, 4)  # as many channels as fill the columns of products for few of them
 ON_HOST = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
 SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
 TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
@@ -208,7 +209,7 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
     macros = {name: value for name, value in tuning.items() if isinstance(value, int)}
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    for shape in SHAPES:
+    for shape in (*SHAPES, FILLED):
         problem = problem_of(shape, dtype)
         case = Case("tconv", variant, problem.sizes, tuning)
         if workloads.beyond_limits(case):
@@ -295,8 +296,8 @@ def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant,
     is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
 
 
-# Whole vectors of channels; many images; more rows and columns than a block has; three channels and one.
-ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1))
+# Whole vectors of channels; many images; more rows and columns than a block has; from one channel to four.
+ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 6, 36, 2), (2, 18, 20, 4))
 
 
 def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):

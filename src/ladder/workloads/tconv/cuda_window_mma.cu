@@ -1,16 +1,17 @@
-// The transposed convolution to at most 4 channels on tensor cores: the four places around a pixel are 4 k columns of a
-// product, of which 16 are computed, and its rows are the pixels of one image.
+// The transposed convolution to at most 4 channels on tensor cores: the four places around a pixel are columns of two
+// products, one for each row of the result, and rows of the products are the pixels of one image.
 //
-// A block works on ROWS x COLUMNS pixels, a warp on two rows of them. These and the ones around them come to shared
-// memory in lines of 128 bytes, the filter's too, packed (9, 16, width) with zeros where a pixel isn't hit; the pixels
-// around one are read from where they lie. Other blocks of the multiprocessor compute while one waits.
+// A block works on ROWS x COLUMNS pixels, a warp on HEIGHT rows of them. These and the ones around them come to shared
+// memory in lines of 128 bytes, the filter's too, packed (9, 16, width) with zeros where a pixel isn't hit. A warp reads
+// a row of pixels at three shifts, and uses it for all rows of places that it belongs to. Other blocks of the
+// multiprocessor compute while one waits.
 //
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"
 #include "overlap.cuh"
 
-constexpr int COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 16 * ROWS;
+constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;
 
 static_assert(ROWS % 2 == 0 && THREADS <= 1024, "ROWS must be even and at most 64.");
@@ -31,7 +32,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
   const Type *const own = image + size_t(blockIdx.y) * h * h * width;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
-  float sums[4][2][4] = {};
+  float sums[HEIGHT][2][2][4] = {};  // by rows of pixels, halves of a row, and rows of the result
   for (int channel = 0; channel < width; channel += depth) {
     if (channel) __syncthreads();  // nobody reads any more what is written next
     for (int e = threadIdx.x; e < FILTER; e += THREADS) {
@@ -50,52 +51,64 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
     wait_for_copies();
     __syncthreads();
 #pragma unroll 1
-    for (int tap = 0; tap < 9; ++tap)
+    for (int shift = 0; shift < 3; ++shift) {
+      const int first = HEIGHT * warp * PITCH + shift + lane % 16;
 #pragma unroll
       for (int u = 0; u < LINE; u += 2) {
-        unsigned of_a[4][4], of_b[4];
+        unsigned of_b[3][4];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int r = (2 * warp + i / 2 + tap / 3) * PITCH + i % 2 * 16 + tap % 3 + lane % 16;
-          load_matrices(of_a[i], memory + place(r, u + lane / 16));
+        for (int tap = 0; tap < 3; ++tap)
+          load_matrices(of_b[tap], filter + place((tap * 3 + shift) * 16 + lane / 16 * 8 + lane % 8, u + lane / 8 % 2));
+#pragma unroll
+        for (int row = 0; row < HEIGHT + 2; ++row) {
+          unsigned of_a[2][4];
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            // Rows of a tile have their vectors in the same places every eight.
+            const Vector *const from = memory + place(first + row * (PITCH % 8), u + lane / 16);
+            load_matrices(of_a[half], from + (row * (PITCH - PITCH % 8) + half * 16) * LINE);
+          }
+#pragma unroll
+          for (int tap = 0; tap < 3; ++tap) {
+            const int of = row - tap;  // the row of pixels around which the places lie
+            if (of < 0 || of >= HEIGHT) continue;
+#pragma unroll
+            for (int half = 0; half < 2; ++half)
+#pragma unroll
+              for (int j = tap == 2; j < 2; ++j)  // the upper row of the result has no product with the lowest pixels
+                mma_of<math>(sums[of][half][j], of_a[half], of_b[tap] + 2 * j);
+          }
         }
-        load_matrices(of_b, filter + place(tap * 16 + lane / 16 * 8 + lane % 8, u + lane / 8 % 2));
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-#pragma unroll
-          for (int j = 0; j < 2; ++j) mma_of<math>(sums[i][j], of_a[i], of_b + 2 * j);
       }
-  }
-
-#pragma unroll
-  for (int j = 0; j < 2; ++j)
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const int column = j * 8 + lane % 4 * 2 + e;
-      const float summand = column < 4 * k ? bias[column % k] : 0;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) sums[i / 2][j][i % 2 * 2 + e] += summand;
-    }
-  activate<32, true>(&sums[0][0][0], activation);  // far more exact than operands
-
-#pragma unroll
-  for (int j = 0; j < 2; ++j) {
-    // A pair of columns is in the same row of the result, since each of its two rows has 2 k.
-    const int column = j * 8 + lane % 4 * 2, half = column / (2 * k), within = column % (2 * k);
-    if (column >= 4 * k) continue;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int y = top + 2 * warp + i / 4, x = left + i % 4 * 8 + lane / 4;
-      if (y >= h || x >= h) continue;
-      const size_t row = size_t(blockIdx.y) * 2 * h + 2 * y + half;
-      const float *const found = &sums[i / 2][j][i % 2 * 2];
-      *reinterpret_cast<float2 *>(out + (row * 2 * h + 2 * x) * k + within) = {found[0], found[1]};
     }
   }
+
+  const int within = lane % 4 * 2;  // of a row of the result, whose 2 k values around a pixel are neighbours
+  if (within >= 2 * k) return;
+  const float summands[2] = {bias[within % k], bias[(within + 1) % k]};
+#pragma unroll
+  for (int row = 0; row < HEIGHT; ++row)
+#pragma unroll
+    for (int i = 0; i < 16; ++i) sums[row][i / 8][i / 4 % 2][i % 4] += summands[i % 2];
+  activate<16 * HEIGHT, true>(&sums[0][0][0][0], activation);  // far more exact than operands
+
+  const size_t line = size_t(2) * h * k;
+  const int y = top + HEIGHT * warp, x = left + lane / 4;
+  float *to = out + (size_t(blockIdx.y) * h + y) * 2 * line + 2 * x * k + within;
+#pragma unroll
+  for (int row = 0; row < HEIGHT; ++row)
+#pragma unroll
+    for (int j = 0; j < 2; ++j, to += line)
+#pragma unroll
+      for (int eight = 0; eight < 4; ++eight) {
+        const float *const found = &sums[row][eight / 2][j][eight % 2 * 2];
+        if (y + row < h && x + 8 * eight < h)
+          *reinterpret_cast<float2 *>(to + 16 * eight * k) = {found[0], found[1]};
+      }
 }
 
 #define KERNEL(math)                                                                                     \
-  extern "C" __global__ void __launch_bounds__(THREADS) math(CONVOLVE_ARGUMENTS(Operand<Math::math>::Type)) { \
+  extern "C" __global__ void __launch_bounds__(THREADS, 1) math(CONVOLVE_ARGUMENTS(Operand<Math::math>::Type)) { \
     convolution<Math::math>(image, packed, bias, out, h, width, k, activation);                          \
   }
 
