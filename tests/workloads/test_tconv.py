@@ -296,8 +296,8 @@ def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant,
     is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
 
 
-# Whole vectors of channels; many images; more rows and columns than a block has; from one channel to four.
-ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 6, 36, 2), (2, 18, 20, 4))
+# Whole vectors of channels; many images; more rows and columns than a block has; three channels, one and four.
+ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 18, 20, 4))
 
 
 def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
