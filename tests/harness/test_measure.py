@@ -236,6 +236,18 @@ def test_what_a_ceiling_allows(seconds, cache, known, possible):
             require_possible(case_of(cache=cache), results, cost, known)
 
 
+@pytest.mark.parametrize(("variant", "tuning"), [("home", {"gpus": 2}), ("mpi_home", {"ranks": 2})])
+@pytest.mark.parametrize("of_a_card", [{"flops": {"float32": 100.0}}, {"bandwidth": 100.0}])
+def test_cards_are_held_against_the_ceilings_of_all_of_them(variant, tuning, of_a_card):
+    """Of two, each of which takes a second for the whole."""
+    case = Case("dcgan", variant, workloads.complete("dcgan", {"images": 2, "channels": 8}), tuning, "cold")
+    cost = SimpleNamespace(flops=100, bytes=100, precision="float32")
+    known = ceilings() | {"cuda": ceilings(**of_a_card)}
+    require_possible(case, [{"samples": [0.41]}], cost, known)
+    with pytest.raises(LadderError, match=r"alone takes 0\.5 s"):
+        require_possible(case, [{"samples": [0.39]}], cost, known)
+
+
 @pytest.mark.parametrize(
     ("sizes", "tuning", "sentence"),
     [

@@ -1,6 +1,7 @@
 """Samples that no machine can reach: those faster than its ceilings allow. What isn't run at all is in `plan`."""
 
 from ladder import devices
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
 
 
@@ -8,18 +9,19 @@ def require_possible(case, results, cost, ceilings):
     """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
 
     `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
-    of other devices by their names, and the `margin` by which a quieter moment may exceed them.
+    of one of the other devices by their names, and the `margin` by which a quieter moment may exceed them.
     """
     kind = devices.of(case).CEILINGS
     own = ceilings if kind == "host" else ceilings.get(kind)
     if own is None:
         return
+    cards = workloads.cards(case)
     fastest = min(min(result["samples"]) for result in results)
     rate = own["flops"].get(cost.precision)
-    floors = {"arithmetic": cost.flops / (rate * case.cores) if rate else 0.0}
+    floors = {"arithmetic": cost.flops / (rate * (cards or case.cores)) if rate else 0.0}
     if case.cache == "cold" and own["bandwidth"]:
-        # Ranks may each have a card's memory, or a node's.
-        floors["memory traffic"] = (cost.bytes / case.ranks - own["cache_bytes"]) / own["bandwidth"]
+        # Cards and ranks may each have a memory of their own, ranks a node's.
+        floors["memory traffic"] = (cost.bytes / max(cards, case.ranks) - own["cache_bytes"]) / own["bandwidth"]
     for what, floor in floors.items():
         if fastest < floor / ceilings["margin"]:
             raise LadderError(
