@@ -47,7 +47,7 @@ def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     assert ratios.compared(Ratio(0.5, 0.499, 0.501), "it") == r"takes \num{2.0}\,$\times$ as long as it"
     # What is undecided says which change could have been seen.
     hidden = ratios.compared(Ratio(1.1, 0.9, 1.3), "it")
-    assert hidden == r"can't be told apart from it (a change could be seen from \qty{32}{\percent} on)"
+    assert hidden == r"can't be told apart from it (a change shows from \qty{32}{\percent} on)"
     nothing = ratios.compared(Ratio(2.0, 0.0, math.inf), "it")
     assert nothing == "can't be told apart from it (too few processes to see any change)"
     # A difference of less than one per cent is none, as in every comparison of the paper.
@@ -85,7 +85,7 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     )
     assert confirmed[-2:] == ["confirmed", "a cause"]
     assert undecided[-2] == "undecided"
-    assert "could be seen from" in undecided[-1]
+    assert "a change shows from" in undecided[-1]
     assert untested[1:] == ["--", "--", "not tested", "needs a measurement"]
     one = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert one[-1] == "too few processes to see any change"

@@ -142,4 +142,4 @@ def seen(detectable):
     """The smallest relative change that could have been seen, as a clause."""
     if detectable > FAR:
         return "too few processes to see any change"
-    return f"a change could be seen from {percent(detectable, 2)} on"
+    return f"a change shows from {percent(detectable, 2)} on"
