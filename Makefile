@@ -55,6 +55,7 @@ paper: ## build the paper and its supplement from what was measured or published
 	@$(SETUP) latex
 	$(SNAKEMAKE) paper --config measure=false
 	@! command -v pdftoppm >/dev/null || .venv/bin/python -m ladder proof results/paper --pages 25
+	@! command -v pdftoppm >/dev/null || .venv/bin/python -m ladder proof results/supplement
 
 status: ## tell how far the last run is: done, running, failed and why, left out and why
 	@.venv/bin/python -m ladder status

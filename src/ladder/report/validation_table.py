@@ -43,7 +43,7 @@ def latex_table(found):
             for one in part.to_dict("records")
         ]
     head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
-    return latex.long_table("lllrrlrrr", head, rows)
+    return latex.long_table(r"lllrr>{\raggedright}p{0.16\linewidth}rrr", head, rows)
 
 
 def by_workload(found):

@@ -134,19 +134,24 @@ def card(machine):
 
 
 def cards(machines):
-    """Every case on cards, of the chapter's machine and of the one with most of them."""
+    """Every case on cards, below their machine's name: the chapter's machine and the one with most of them."""
+    head = ["$n$", "Mode", "Variant", "Pieces", "Cards", "Time", *query.PHASES, "sum"]
     rows = []
     for machine in {one.found.subject: one for one in (machines.cards, machines.widest)}.values():
-        for n, m in matrices(machine, *query.ON_CARDS):
-            rows += [None] if rows else []
-            frames = [machine.calls(name, n=n, m=m) for name in query.ON_CARDS]
-            for one in (case for frame in frames for case in cases(frame)):
-                first = one.iloc[0]
-                pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-                name = [str(n), code(first["mode"]), code(first["variant"]), pieces, f"{first['ranks']:.0f}"]
-                rows.append([*name, *phased(one, machine)[1:-1]])
-    head = ["$n$", "Mode", "Variant", "Pieces", "Cards", "Time", *query.PHASES, "sum"]
+        parts = [part for n, m in matrices(machine, *query.ON_CARDS) for part in (None, *on_cards(machine, n, m))]
+        rows += [None] if rows else []
+        rows += [[rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.found.subject)}}}"], *parts] if parts else []
     return latex.long_table("rllrrrrrrrr", head, rows)
+
+
+def on_cards(machine, n, m):
+    """A row for every case with a matrix on cards."""
+    frames = [machine.calls(name, n=n, m=m) for name in query.ON_CARDS]
+    for one in (case for frame in frames for case in cases(frame)):
+        first = one.iloc[0]
+        pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
+        name = [str(n), code(first["mode"]), code(first["variant"]), pieces, f"{first['ranks']:.0f}"]
+        yield [*name, *phased(one, machine)[1:-1]]
 
 
 def points(machines):
