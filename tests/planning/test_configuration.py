@@ -130,6 +130,18 @@ def test_mappings_are_merged_and_lists_replaced(load):
 
 
 @pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("threds", "it has no workload. Is threads meant?"),
+        ("ranks", "'question' is a required property"),
+        (3, "3 is not of type 'string'"),
+    ],
+)
+def test_a_misspelt_experiment_is_told_which_one_may_be_meant(name, told):
+    assert told in refused({"experiments": {"threads": ONE, name: {"sizes": {"n": 4}}}})
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("a: [1", "isn't YAML in line "),

@@ -119,7 +119,8 @@ def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_ma
     found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
     assert places.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
     assert plan.reason_left_out(case_of("cublas"), True, found["gpu"]) is None
-    assert plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1)) == "cupy is not installed"
+    reason = plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1))
+    assert reason == "cupy is not installed: `make setup GPU=1` brings it"
 
 
 @pytest.mark.parametrize(

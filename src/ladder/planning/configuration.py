@@ -1,6 +1,7 @@
 """The configuration: YAML files laid over each other, defaults filled in, unknown keys refused."""
 
 import copy
+import difflib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ladder.errors import LadderError
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
+HINT = "See config/README.md for every key."
 
 
 def load(paths, changes=None):
@@ -55,10 +57,22 @@ def checked(config):
         # Snakemake's `--config measure=false` arrives as a word.
         if rule.get("type") == "boolean" and config.get(key) in ("true", "false"):
             config[key] = config[key] == "true"
-    require_fit(config, schema, "The configuration", "See config/README.md for every key.")
+    refuse_misspelt(config.get("experiments"))
+    require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
     return config
+
+
+def refuse_misspelt(experiments):
+    """Raises LadderError for an experiment that isn't whole where the name of another one is nearly the same."""
+    for name, one in experiments.items() if isinstance(experiments, dict) else ():
+        if isinstance(one, dict) and "workload" not in one:
+            others = [str(other) for other in experiments if other != name]
+            for near in difflib.get_close_matches(str(name), others, n=1):
+                raise LadderError(
+                    f"The configuration is wrong at experiments.{name}: it has no workload. Is {near} meant? {HINT}"
+                )
 
 
 def checked_site(site, path):

@@ -119,7 +119,7 @@ def reason_left_out(case, peers, place):
         for library in constants["REQUIRES"]:
             # A cluster (a place with `asked`) is planned for before CuPy may be installed where it is planned.
             if not is_installed(library) and not (library == "cupy" and place.asked):
-                return f"{library} is not installed"
+                return f"{library} is not installed{': `make setup GPU=1` brings it' * (library == 'cupy')}"
             # Nor need the planning machine have the cluster's MPI.
             if library == "mpi4py" and not place.asked and not finds_mpi():
                 return "mpi4py finds no MPI"
