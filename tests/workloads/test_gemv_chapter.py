@@ -77,6 +77,11 @@ def test_rungs_are_compared_by_the_time_of_a_gigabyte(values):
     assert values["gemv/scaling/larger/efficiency"] == r"\qty{50}{\percent}"
 
 
+def test_the_model_tells_what_reading_alone_does_on_as_many_threads(values):
+    assert values["gemv/model/threads"] == r"\num{16}"
+    assert values["gemv/model/reads"] == values["gemv/model/memory"] == r"\qty{200}{\giga\bytes}"
+
+
 def test_the_model_counts_passes_links_and_cards():
     rates = model.Rates({4: 100e9}, 4e12, 50e9)
     on_host, on_cards = ({"device": name, "ranks": 4, "threads": float("nan")} for name in ("mpi", "mpi_cuda"))
