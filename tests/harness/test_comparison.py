@@ -166,7 +166,7 @@ def test_the_verb_prints_the_verdict_and_writes_every_sample(simulated, capsys, 
     printed = capsys.readouterr().out
     assert "A is slower than B: A takes" in printed
     assert "6 pairs of processes, unpaired" in printed
-    assert "A change could be seen from" in printed
+    assert "A change shows from" in printed
     found = json.loads((tmp_path / "found/compared.json").read_text())
     assert found["cases"] == {"a": TWICE, "b": PLAIN}
     assert (found["outcome"], found["pairs"]) == ("slower", 6)
@@ -186,7 +186,7 @@ def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
     found = comparison.Comparison(cases, times, False, Verdict(outcome, 1.0, low, high, 0.123))
     printed = comparison.report(found)
     assert words in printed
-    assert "A change could be seen from 12.3 % on." in printed
+    assert "A change shows from 12.3 % on." in printed
 
 
 @pytest.mark.parametrize("option", ["--samples", "--most-pairs"])

@@ -236,16 +236,25 @@ def test_what_a_ceiling_allows(seconds, cache, known, possible):
             require_possible(case_of(cache=cache), results, cost, known)
 
 
-@pytest.mark.parametrize(("variant", "tuning"), [("home", {"gpus": 2}), ("mpi_home", {"ranks": 2})])
-@pytest.mark.parametrize("of_a_card", [{"flops": {"float32": 100.0}}, {"bandwidth": 100.0}])
-def test_cards_are_held_against_the_ceilings_of_all_of_them(variant, tuning, of_a_card):
-    """Of two, each of which takes a second for the whole."""
-    case = Case("dcgan", variant, workloads.complete("dcgan", {"images": 2, "channels": 8}), tuning, "cold")
+@pytest.mark.parametrize("ceiling", [{"flops": {"float32": 100.0}}, {"bandwidth": 100.0}])
+@pytest.mark.parametrize(
+    ("workload", "variant", "tuning", "due"),
+    [
+        ("dcgan", "home", {"gpus": 2}, (0.5, 0.5)),
+        ("dcgan", "mpi_home", {"ranks": 2}, (0.5, 0.5)),
+        ("gemv", "mpi", {"ranks": 2}, (0.5, 0.5)),
+        ("gemv", "openmp", {"threads": 2}, (0.5, 1)),
+        ("dcgan", "cuda", {}, (1, 1)),
+    ],
+)
+def test_cards_ranks_and_threads_are_held_against_the_ceilings_of_all(workload, variant, tuning, due, ceiling):
+    """One of them takes a second for the whole; threads share one memory."""
+    case, seconds = Case(workload, variant, {}, tuning, "cold"), due["bandwidth" in ceiling]
     cost = SimpleNamespace(flops=100, bytes=100, precision="float32")
-    known = ceilings() | {"cuda": ceilings(**of_a_card)}
-    require_possible(case, [{"samples": [0.41]}], cost, known)
-    with pytest.raises(LadderError, match=r"alone takes 0\.5 s"):
-        require_possible(case, [{"samples": [0.39]}], cost, known)
+    known = ceilings(**ceiling) | {"cuda": ceilings(**ceiling)}
+    require_possible(case, [{"samples": [0.81 * seconds]}], cost, known)
+    with pytest.raises(LadderError, match=f"alone takes {seconds} s"):
+        require_possible(case, [{"samples": [0.79 * seconds]}], cost, known)
 
 
 @pytest.mark.parametrize(

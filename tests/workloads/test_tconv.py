@@ -27,6 +27,7 @@ DTYPES = ("float32", "float64")
 # images, h, c, k: one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
 LARGE = (7, 9, 80, 70)  # beyond what is checked element by element
+WIDE = (1, 33, 5, 3)  # more than the rows and columns of a block
 FILLED = (1, 3, 6, 4)  # as many channels as fill the columns of products for few of them
 ON_HOST = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
 SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
@@ -54,8 +55,8 @@ EMULATED = (
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32", "parities": 2}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     ("cuda_window", "float32", {"rows": 4}),
-    ("cuda_window_mma", "float32", {"rows": 2, "math": "tf32"}),
-    pytest.param("cuda_window_mma", "float32", {"rows": 4, "math": "bfloat16"}, marks=pytest.mark.slow),
+    ("cuda_window_mma", "float32", {"rows": 8, "math": "tf32"}),
+    pytest.param("cuda_window_mma", "float32", {"rows": 6, "math": "bfloat16"}, marks=pytest.mark.slow),
 )
 
 
@@ -209,7 +210,7 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
     module = workloads.load_variant("tconv", variant)
     macros = {name: value for name, value in tuning.items() if isinstance(value, int)}
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    for shape in (*SHAPES, FILLED):
+    for shape in (*SHAPES, FILLED, *([WIDE] if "window" in variant else [])):
         problem = problem_of(shape, dtype)
         case = Case("tconv", variant, problem.sizes, tuning)
         if workloads.beyond_limits(case):

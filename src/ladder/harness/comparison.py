@@ -102,7 +102,7 @@ def report(comparison):
         f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(f"A change could be seen from {100 * verdict.detectable:.1f} % on.")
+    lines.append(f"A change shows from {100 * verdict.detectable:.1f} % on.")
     return "\n".join(lines)
 
 

@@ -8,8 +8,8 @@ from ladder.errors import LadderError
 def require_possible(case, results, cost, ceilings):
     """Refuse samples faster than the machine's measured ceilings allow: they come from a clock or a kernel that lies.
 
-    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine, the same
-    of one of the other devices by their names, and the `margin` by which a quieter moment may exceed them.
+    `ceilings` holds FLOP/s of one core by precision and B/s of all cores, the best ever seen on this machine; under a
+    device's name the same of one such device; and the `margin` by which a quieter moment may exceed them.
     """
     kind = devices.of(case).CEILINGS
     own = ceilings if kind == "host" else ceilings.get(kind)
@@ -20,7 +20,7 @@ def require_possible(case, results, cost, ceilings):
     rate = own["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * (cards or case.cores)) if rate else 0.0}
     if case.cache == "cold" and own["bandwidth"]:
-        # Cards and ranks may each have a memory of their own, ranks a node's.
+        # Each card has its own memory, and ranks may be on nodes of their own.
         floors["memory traffic"] = (cost.bytes / max(cards, case.ranks) - own["cache_bytes"]) / own["bandwidth"]
     for what, floor in floors.items():
         if fastest < floor / ceilings["margin"]:

@@ -139,7 +139,7 @@ def compared(ratio, name):
 
 
 def seen(detectable):
-    """The smallest relative change that could have been seen, as a clause."""
+    """The smallest relative change that would show, as a clause."""
     if detectable > FAR:
         return "too few processes to see any change"
     return f"a change shows from {percent(detectable, 2)} on"

@@ -14,7 +14,7 @@
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;
 
-static_assert(ROWS % 2 == 0 && THREADS <= 1024, "ROWS must be even and at most 64.");
+static_assert(ROWS % 2 == 0, "ROWS must be even.");
 static_assert(MEMORY <= 227 * 64, "The tile needs more than 227 KiB of shared memory: lower ROWS.");
 
 extern __shared__ Vector memory[];

@@ -2,8 +2,8 @@
 
 The four places around a pixel are columns of two products, one for each row of the result, of 8 columns: at 3 channels
 75 of 120 products are due. Blocks are `rows` x 32 pixels of an image, read once; a warp takes four rows of them, or two
-if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`. Bound by the memory, from which
-the image is read, and by the products that wait for it: a third longer than the bytes alone take.
+if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`. Bound by the memory: reading
+the image and the products that wait for it take a third longer than the bytes alone.
 """
 
 from functools import partial
