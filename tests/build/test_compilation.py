@@ -75,7 +75,7 @@ def compiled(case):
     "case",
     [
         product("openmp", 2, form="nt", dtype="float32"),
-        product("interchanged", 2, form="nn"),
+        pytest.param(product("interchanged", 2, form="nn"), marks=pytest.mark.slow),
         triad(),
         pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.slow),
         pytest.param(training("blas", activation="relu", dtype="float32"), marks=pytest.mark.slow),

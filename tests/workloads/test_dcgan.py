@@ -270,8 +270,9 @@ def drawn_on_a_card(variant, sizes, tuning):
     return True
 
 
+@pytest.mark.slow
 @elementary.needs_compiler
-@pytest.mark.parametrize("epilogue", [pytest.param("separate", marks=pytest.mark.slow), "fused"])
+@pytest.mark.parametrize("epilogue", ["separate", "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
     for name, other in {"kernel": emulated(), "empty": host.empty, "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)

@@ -62,7 +62,7 @@ def test_every_rank_brings_its_pictures_home_once_they_are_there(late_cards, ran
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("share left out", "elements of the result 'pictures' are NaN"),
+        pytest.param("share left out", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
         ("other order", "pictures"),
         pytest.param("no waiting", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
     ],
