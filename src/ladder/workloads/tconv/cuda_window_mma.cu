@@ -64,7 +64,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
           unsigned of_a[2][4];
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            // Rows of a tile have their vectors in the same places every eight.
+            // Rows eight apart have their vectors in the same places, so that few of these are computed.
             const Vector *const from = memory + place(first + row * (PITCH % 8), u + lane / 16);
             load_matrices(of_a[half], from + (row * (PITCH - PITCH % 8) + half * 16) * LINE);
           }
