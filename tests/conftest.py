@@ -82,7 +82,7 @@ class Study:
     def add(self, name, variants, sizes=None, workload="gemm"):
         """Add an experiment; by default on small products."""
         sizes = sizes or {"form": "nn", "m": 17, "n": 5, "k": [1, 9]}
-        one = {"question": "?", "workload": workload, "sizes": sizes, "variants": variants}
+        one = {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants}
         self.config["experiments"][name] = one
         return self
 

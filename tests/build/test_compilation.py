@@ -39,16 +39,17 @@ def place(monkeypatch, tmp_path):
 
 def product(variant="openmp", threads=1, **sizes):
     sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes)
-    return Case("gemm", variant, sizes, {"threads": threads})
+    return Case("gemm", variant, sizes, {"threads": threads}, "warm")
 
 
 def training(product, threads=2, **sizes):
-    return Case("mlp", "host", workloads.complete("mlp", TRAINING | sizes), {"product": product, "threads": threads})
+    tuning = {"product": product, "threads": threads}
+    return Case("mlp", "host", workloads.complete("mlp", TRAINING | sizes), tuning, "warm")
 
 
 def triad():
     sizes = workloads.complete("stream", {"kernel": "triad", "elements": 65})
-    return Case("stream", "openmp", sizes, {"threads": 2})
+    return Case("stream", "openmp", sizes, {"threads": 2}, "warm")
 
 
 def command(case):

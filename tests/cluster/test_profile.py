@@ -54,9 +54,14 @@ def job_of(words):
 
 
 def waits(study, *seconds):
-    """Add cases of a product that waits, and of one that doesn't."""
+    """Add cases of a product that waits, at most until `let_go`, and of one that doesn't."""
     study.add("quick", {"blas": {"threads": 1}})
     return study.add("slow", {"waiting": {"seconds": list(seconds), "threads": 1}}, sizes=SIZES)
+
+
+def let_go(study):
+    """End the waiting of all cases."""
+    (study.folder / "go").touch()
 
 
 class Run:
@@ -203,31 +208,33 @@ def test_jobs_that_are_ended_cost_their_cases_alone(slurm, described, project):
 
 def test_a_node_that_fails_costs_nothing(slurm, described, project):
     described()
-    run = Run(waits(project, 0, 20))
-    run.job("seconds=20")
+    run = Run(waits(project, 0, 600))
+    run.job("seconds=600")
     node = virtual.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k")
-    node = next(line.split("|")[0] for line in node.splitlines() if "seconds=20" in line)
+    node = next(line.split("|")[0] for line in node.splitlines() if "seconds=600" in line)
     slurm.down(node)
+    let_go(project)
     try:
         said, status = run.end()
     finally:
         slurm.up(node)
     assert status == 0, said[-3000:]
     assert len(cases(project.folder)) == 4
-    assert {node} not in nodes_of(next(one for one in records(project.folder).values() if "seconds=20" in one["case"]))
+    assert {node} not in nodes_of(next(one for one in records(project.folder).values() if "seconds=600" in one["case"]))
 
 
 def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, described, project):
     described()
-    run = Run(waits(project, 0, 30))
-    number = run.job("seconds=30")
+    run = Run(waits(project, 0, 600))
+    number = run.job("seconds=600")
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
     before = cases(project.folder)
     run = Run(project)
+    assert slurm.ended(number, limit=120).state == "CANCELLED"
+    let_go(project)
     said, status = run.end()
     assert status == 0, said[-3000:]
-    assert slurm.ended(number).state == "CANCELLED"
     assert str(number) in said.split("cancelled what an earlier run left in Slurm: ")[1].splitlines()[0]
     assert len(before) < 4
     assert len(cases(project.folder)) == 4

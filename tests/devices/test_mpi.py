@@ -41,7 +41,7 @@ def place(monkeypatch, tmp_path):
 
 def case_of(ranks, **tuning):
     sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
-    return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning})
+    return Case("gemm", "on_ranks", sizes, {"ranks": ranks, "threads": 1, **tuning}, "warm")
 
 
 def measured(case, launcher=LAUNCHER, protocol=None):
@@ -144,7 +144,7 @@ def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     case = case_of(2)
     with pytest.raises(LadderError, match="product"):
-        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning))
+        measured(Case("gemm", "lazy_rank", case.sizes, case.tuning, "warm"))
 
 
 def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
@@ -331,7 +331,7 @@ def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
 def of_cards(variant, ranks):
     """A record of a variant whose ranks each had a card of their own."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
-    found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}))
+    found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
     assert found["device"] == "mpi_cuda"
     for process in found["processes"]:
         assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == ranks
@@ -359,7 +359,7 @@ def test_a_graph_has_a_resident_matrix(late_cards):
 def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards, chunks, phases):
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     tuning = {"ranks": 2, "mode": "resident", "chunks": chunks, "graph": "on"}
-    found = measured(Case("gemv", "nccl_cublas", sizes, tuning))
+    found = measured(Case("gemv", "nccl_cublas", sizes, tuning, "warm"))
     assert set(found["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
 
 

@@ -67,7 +67,8 @@ def written(name, setup="pass", run="pass"):
     return name
 
 
-def case_of(variant="blas", cache="cold", threads=1):
+# Caches may be large, and to empty them takes seconds: tests do so where they ask for it.
+def case_of(variant="blas", cache="warm", threads=1):
     return Case("gemm", variant, workloads.complete("gemm", SIZES), {"threads": threads}, cache)
 
 
@@ -145,7 +146,7 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
 @pytest.mark.slow
 def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
-    case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1})
+    case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1}, "warm")
     write_digits("digits")
     np.savez("reference.npz", **reference.compute(case.sizes, dataset.load("digits")))
     given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
@@ -203,36 +204,30 @@ def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
     return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
 
 
-@pytest.mark.parametrize(
-    ("known", "what"),
-    [(ceilings(flops={"float64": 1.0}), "arithmetic"), (ceilings(bandwidth=1e-3), "memory traffic")],
-)
-def test_impossible_samples_are_refused(known, what):
-    assert f"is impossible: by the ceilings measured on this machine the {what} alone takes" in refused(
-        case_of(), ceilings=known
-    )
+def test_impossible_samples_are_refused():
+    assert "is impossible: by the ceilings" in refused(case_of(), ceilings=ceilings(flops={"float64": 1.0}))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "cache", "known", "possible"),
+    ("seconds", "cache", "known", "impossible"),
     [
-        (1.0, "cold", ceilings({"float64": 100.0}), True),
-        (0.81, "cold", ceilings({"float64": 100.0}), True),
-        (0.79, "cold", ceilings({"float64": 100.0}), False),
-        (0.79, "cold", ceilings({"float32": 100.0}), True),
-        (0.79, "cold", ceilings(bandwidth=50.0), False),
-        (0.79, "cold", ceilings(bandwidth=50.0, cache=20), True),
-        (0.79, "warm", ceilings(bandwidth=50.0), True),
-        (0.79, "cold", ceilings(), True),
+        (1.0, "cold", ceilings({"float64": 100.0}), None),
+        (0.81, "cold", ceilings({"float64": 100.0}), None),
+        (0.79, "cold", ceilings({"float64": 100.0}), "arithmetic"),
+        (0.79, "cold", ceilings({"float32": 100.0}), None),
+        (0.79, "cold", ceilings(bandwidth=50.0), "memory traffic"),
+        (0.79, "cold", ceilings(bandwidth=50.0, cache=20), None),
+        (0.79, "warm", ceilings(bandwidth=50.0), None),
+        (0.79, "cold", ceilings(), None),
     ],
 )
-def test_what_a_ceiling_allows(seconds, cache, known, possible):
+def test_what_a_ceiling_allows(seconds, cache, known, impossible):
     cost = SimpleNamespace(flops=100, bytes=50, precision="float64")
     results = [{"samples": [9.0, 9.0]}, {"samples": [9.0, seconds]}]
-    if possible:
+    if not impossible:
         require_possible(case_of(cache=cache), results, cost, known)
     else:
-        with pytest.raises(LadderError, match="is impossible"):
+        with pytest.raises(LadderError, match=f"the {impossible} alone takes"):
             require_possible(case_of(cache=cache), results, cost, known)
 
 
@@ -323,7 +318,7 @@ def setup(problem, *, binding: str, threads: int):
 
 def offering(name, turn):
     Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn))
-    return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1})
+    return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1}, "warm")
 
 
 def test_what_is_prepared_follows_the_inputs_and_is_a_phase_of_its_own():

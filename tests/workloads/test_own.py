@@ -31,7 +31,7 @@ def own(tmp_path, monkeypatch):
 
 
 def case(variant, **sizes):
-    return Case("axpy", variant, workloads.complete("axpy", SIZES | sizes), {"threads": 1})
+    return Case("axpy", variant, workloads.complete("axpy", SIZES | sizes), {"threads": 1}, "warm")
 
 
 def test_it_is_found_beside_the_projects_own(own):
