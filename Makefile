@@ -26,16 +26,16 @@ smoke: ## run the whole study at toy sizes, offline: results/paper.pdf and resul
 	@$(SETUP) latex
 	$(SNAKEMAKE) --configfile config/smoke.yaml
 
-# Side by side, one process of tests for each processor.
-PYTEST := .venv/bin/pytest --numprocesses logical --maxprocesses 8 --dist loadgroup
+# Side by side, one process of tests for each processor, and one more for the slow ones: those of a Slurm mostly wait.
+PYTEST := .venv/bin/pytest --maxprocesses 8 --dist loadgroup --numprocesses
 
 test: ## run the tests, but for those that take minutes or a Slurm
 	@$(SETUP) latex
-	$(PYTEST) -m "not slow and not cluster"
+	$(PYTEST) logical -m "not slow and not cluster"
 
 test-slow: ## run the tests that `make test` leaves out
 	@$(SETUP) latex
-	$(PYTEST) -m "slow or cluster"
+	$(PYTEST) $$(($$(nproc) + 1)) -m "slow or cluster"
 
 test-all: ## run all tests
 	@$(MAKE) --keep-going test test-slow

@@ -2,7 +2,7 @@
 
     mpiexec -n 3 python tests/gemv_on_ranks.py [--cards] [N M]
 
-With N and M, that size alone, in float64, by the first variant, the matrix travelling. With `--cards`, by the variants
+With N and M, that size alone, in float64, once, by the first variant, the matrix travelling. With `--cards`, by the variants
 on ranks with a GPU each. The first rank ends by saying how many products were right.
 """
 
@@ -40,17 +40,18 @@ def main():
     shapes = [given] if given else SHAPES
     for (n, m), (dtype, (mode, (variant, tuning))) in itertools.product(shapes, kinds):
         sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
-        solve(Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning}), device, gemv)
+        case = Case("gemv", variant, sizes, {"ranks": ranks, "mode": mode, **tuning})
+        solve(case, device, gemv, rounds=1 if given else 2)
     if device.is_first():
         print(f"{len(shapes) * len(kinds)} products were right on {ranks} ranks")
 
 
-def solve(case, device, gemv):
-    """Two rounds of a case, checked by the first rank."""
+def solve(case, device, gemv, rounds):
+    """Rounds of a case, checked by the first rank."""
     variant = workloads.load_variant("gemv", case.variant)
     problem = worker.make_problem(gemv, case, device, variant)
     steps = None
-    for round in range(2):
+    for round in range(rounds):
         if problem.inputs:
             gemv.fill(problem.inputs, case.sizes, round, None)
         steps = steps or Steps.of(variant.setup(problem, **case.tuning))

@@ -75,7 +75,7 @@ def compiled(case):
 @pytest.mark.parametrize(
     "case",
     [
-        product("openmp", 2, form="nt", dtype="float32"),
+        pytest.param(product("openmp", 2, form="nt", dtype="float32"), marks=pytest.mark.slow),
         pytest.param(product("interchanged", 2, form="nn"), marks=pytest.mark.slow),
         triad(),
         pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.slow),
@@ -151,6 +151,7 @@ def test_kinds_that_are_compiled_side_by_side_are_all_kept():
     assert [compiled(case) for case in cases] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_variant_that_fails_when_it_is_small_may_still_be_measured():
     text = (workloads.HOME / "gemm/openmp.py").read_text()
     refusal = '    assert problem.sizes["m"] > 9, "too small"\n    multiply'

@@ -106,8 +106,8 @@ SOME = {
 }
 
 
-# One of each device, and of both; `make test-slow` has the others.
-FIRST = ("the worker", "the flush of the host", "the flush of a card", "how kernels are compiled")
+# One of each device; `make test-slow` has the others.
+FIRST = ("the flush of the host", "the flush of a card")
 
 
 @pytest.mark.parametrize(

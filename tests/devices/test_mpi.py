@@ -28,7 +28,6 @@ needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
 )
 LIMIT = 60
-RANKS = (1, 2, 3, 4)
 
 
 @pytest.fixture(autouse=True)
@@ -273,7 +272,7 @@ def products(ranks, *arguments):
 
 @pytest.mark.slow
 @needs_mpi
-@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("ranks", [1, 3, 4])
 def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_too(ranks):
     done = products(ranks)
     assert done.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], done.stderr
@@ -323,7 +322,7 @@ def all_products(ranks):
 
 @pytest.mark.slow
 @needs_mpi
-@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("ranks", [1, 3])
 def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
     all_products(ranks)
 

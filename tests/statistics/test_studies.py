@@ -25,6 +25,8 @@ NOISE = {
     ),
     "heavy": lambda rng, shape: 0.02 * rng.standard_t(2.5, shape),
 }
+# What takes long is tried with all of them by `make test-slow`.
+FIRST = ["one state", *(pytest.param(kind, marks=pytest.mark.slow) for kind in NOISE if kind != "one state")]
 # The median of a process's time.
 MEDIAN = {"one state": 1.0, "two states": math.exp(0.002 * NormalDist().inv_cdf(0.5 / 0.7)), "heavy": 1.0}
 
@@ -76,7 +78,7 @@ def test_a_program_beside_itself_is_neither_faster_nor_slower(kind):
     assert np.mean([outcome_of(one.low, one.high) in ("faster", "slower") for one in equals(kind)]) <= WRONG
 
 
-@pytest.mark.parametrize("kind", NOISE)
+@pytest.mark.parametrize("kind", FIRST)
 def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
     """Eight tunings that do nothing: the winner is one by luck."""
     wrong = []

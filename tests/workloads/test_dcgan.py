@@ -87,7 +87,7 @@ def drawn(values, latents, channels, layer=defined, swapped=()):
     return pictures
 
 
-@pytest.mark.parametrize("channels", [8, 16])
+@pytest.mark.parametrize("channels", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_reference_follows_the_definition(channels):
     due = drawn(network.random(channels, 1), network.latents(1), channels)
     assert np.abs(exact(channels)["pictures"] - due).max() < 1e-12
@@ -101,7 +101,7 @@ def test_operations_are_those_that_the_earlier_study_counts():
     assert dcgan.cost(sizes_of(3, 512)).flops == 3 * 273_722_752
 
 
-@pytest.mark.parametrize("channels", [8, 64])
+@pytest.mark.parametrize("channels", [8, pytest.param(64, marks=pytest.mark.slow)])
 def test_random_networks_hide_nothing(channels):
     parts = layout.parts(network.random(channels, 1), channels)
     for index in range(4):

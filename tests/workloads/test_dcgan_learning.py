@@ -162,6 +162,7 @@ def test_cases_read_the_trained_network(tmp_path):
     assert (problem.network != before).any()
 
 
+@pytest.mark.slow
 def test_the_reference_draws_with_the_trained_network():
     sizes = sizes_of(1, 8)
     found = reference.compute(sizes | {"weights": "trained"}, network.random(8, 7))

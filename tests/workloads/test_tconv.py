@@ -38,16 +38,16 @@ BESIDE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
 NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
 # (variant, dtype, tuning) of kernels on the CPU.
 EMULATED = (
-    ("cuda_naive", "float32", SMALL_BLOCKS),
+    pytest.param("cuda_naive", "float32", SMALL_BLOCKS, marks=pytest.mark.slow),
     pytest.param("cuda_naive", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
     ("cuda_parity", "float32", SMALL_BLOCKS),
     pytest.param("cuda_parity", "float64", SMALL_BLOCKS, marks=pytest.mark.slow),
-    ("cuda_im2col", "float32", {"product": "cuda_columns", "block": 2}),
+    pytest.param("cuda_im2col", "float32", {"product": "cuda_columns", "block": 2}, marks=pytest.mark.slow),
     pytest.param("cuda_im2col", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_col2im", "float32", {"product": "cuda_columns", "block": 2}),
     pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", TILE),
-    ("cuda_implicit", "float32", BESIDE),
+    pytest.param("cuda_implicit", "float32", BESIDE, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", NARROW),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
