@@ -2,8 +2,8 @@
 
     mpiexec -n 3 python tests/gemv_on_ranks.py [--cards] [N M]
 
-With N and M, that size alone, in float64, once, by the first variant, the matrix travelling. With `--cards`, by the variants
-on ranks with a GPU each. The first rank ends by saying how many products were right.
+With N and M, that size alone, in float64, once, by the first variant, the matrix travelling. With `--cards`, by the
+variants on ranks with a GPU each. The first rank ends by saying how many products were right.
 """
 
 import itertools
