@@ -35,15 +35,15 @@ def is_long(kernel, dtype, architecture):
     return kernel in LONG or (dtype, architecture) != ("float32", "sm_90")
 
 
-# And for sm_90, on which all is measured, each of the tilings among which a variant chooses, by its place: types may
-# have more or fewer of them.
+# For sm_90, on which all is measured, every type and each of the tilings among which a variant chooses, by its place:
+# types may have more or fewer of them.
 CHOICES = [
     pytest.param(*kernel, dtype, choice, architecture, marks=[pytest.mark.slow] * is_long(kernel, dtype, architecture))
     for kernel in KERNELS
     for dtype in types(*kernel)
     for choice in range(len(binaries.choices(*kernel, dtype)))
     for architecture in ARCHITECTURES
-    if architecture == "sm_90" or choice == 0
+    if architecture == "sm_90" or (dtype, choice) == ("float32", 0)
 ]
 FORMS = ("nn", "tn", "nt")
 MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}

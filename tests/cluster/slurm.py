@@ -39,6 +39,8 @@ MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
 # One place on the machine, so that what a killed run left is found; and one where programs may be executed.
 FOLDER = Path("/var/lib/ladder-slurm")
 LOCK = Path("/run/ladder-slurm.lock")
+# Seconds that anything may take, on a slow machine that does other work besides.
+LIMIT = 120
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
 # nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
@@ -117,13 +119,13 @@ class Slurm:
         log = self.folder / "jobs.log"
         return [parsed(line) for line in log.read_text().splitlines()] if log.exists() else []
 
-    def ended(self, job, limit=30):
+    def ended(self, job):
         """Wait until a job has ended; it, as the completion log tells."""
-        return wait(lambda: next((one for one in self.jobs() if one.id == job), None), f"The job {job} to end", limit)
+        return wait(lambda: next((one for one in self.jobs() if one.id == job), None), f"The job {job} to end")
 
-    def running(self, job, limit=30):
+    def running(self, job):
         """Wait until a job runs."""
-        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"The job {job} to run", limit)
+        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"The job {job} to run")
 
     def cancel(self, job):
         output("scancel", job)
@@ -177,7 +179,7 @@ def nodes():
     return dict(line.split() for line in output("sinfo", "--Node", "--noheader", "--format=%N %T").splitlines())
 
 
-def wait(until, what, limit=30):
+def wait(until, what, limit=LIMIT):
     """What `until` answers once that is true. Raises LadderError when it isn't within `limit` seconds."""
     end = time.monotonic() + limit
     while not (answer := until()):
@@ -272,7 +274,7 @@ def start(folder=FOLDER, keep=None):
         files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
         socket = f"--socket={folder}/munge.socket"
         daemon(folder, ["munged", "--force", socket, *files], keep)
-        wait(lambda: answers(lambda: output("munge", "--no-input", socket)), "munged's answer", 10)
+        wait(lambda: answers(lambda: output("munge", "--no-input", socket)), "munged's answer", 30)
         daemon(folder, ["slurmctld", "-c"])
         for node in NODES:
             daemon(folder, [*OWN_MEMORY, "slurmd", "-c", "-N", node])

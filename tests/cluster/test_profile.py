@@ -231,7 +231,7 @@ def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describ
     run.process.wait()
     before = cases(project.folder)
     run = Run(project)
-    assert slurm.ended(number, limit=120).state == "CANCELLED"
+    assert slurm.ended(number).state == "CANCELLED"
     let_go(project)
     said, status = run.end()
     assert status == 0, said[-3000:]

@@ -63,7 +63,7 @@ def test_time_limit_is_kept(slurm):
     slurm.running(number)
     # No limit is below a minute, but the minute may be cut.
     virtual.output("scontrol", "update", f"JobId={number}", "EndTime=now+1")
-    assert slurm.ended(number, limit=120).state == "TIMEOUT"
+    assert slurm.ended(number).state == "TIMEOUT"
 
 
 def test_job_is_cancelled(slurm):

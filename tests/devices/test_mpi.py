@@ -87,7 +87,7 @@ def test_a_killed_measurement_takes_its_ranks_along():
     process = subprocess.Popen(
         [*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", '{"cap": 50, "least": 100000}']
     )
-    for _ in range(200):
+    for _ in range(20 * LIMIT):
         time.sleep(0.05)
         if len(workers()) >= 2:
             break

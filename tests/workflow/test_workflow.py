@@ -292,7 +292,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         for key, path in study.records().items():
             found = record.read(path)  # whole and sound
             known.setdefault(key, found["started"])
-        deadline = time.monotonic() + 3  # one that was just starting ends once it has asked who its parent is
+        deadline = time.monotonic() + 15  # one that was just starting ends once it has asked who its parent is
         while orphans(study.folder) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not orphans(study.folder)
