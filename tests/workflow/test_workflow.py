@@ -291,7 +291,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         time.sleep(0.3)
         for key, path in study.records().items():
             found = record.read(path)  # whole and sound
-            known.setdefault(key, found["started"])
+            assert known.setdefault(key, found["started"]) == found["started"]
         deadline = time.monotonic() + 15  # one that was just starting ends once it has asked who its parent is
         while orphans(study.folder) and time.monotonic() < deadline:
             time.sleep(0.1)
