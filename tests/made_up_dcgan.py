@@ -43,6 +43,7 @@ PICTURE = {
 }
 # Of all pictures in one batch, by arithmetic.
 AT_ONCE = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.6e-6}
+IN_BATCHES = 1.12e-6  # in those of the way home in TF32
 LINK = 1.35e-6  # on the way to the host
 # Times as long as the least of a way home, by memory and copies.
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
@@ -80,6 +81,7 @@ def cases():
         yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
     for math, seconds in AT_ONCE.items():
         yield query.CARD, case_of(rungs.at_once(math), query.IMAGES), query.IMAGES * seconds
+    yield query.CARD, case_of(rungs.as_home("tf32"), query.IMAGES), query.IMAGES * IN_BATCHES
     for memory, longer in WAYS.items():
         for copies in rungs.COPIES:
             for math, seconds in (("float32", 6e-6), ("float16", 1e-6)):

@@ -237,6 +237,7 @@ ON_CARD = {
     "TF32 by the copy engine": BROUGHT | {"math": "tf32", "batch": 101},
     "by the copy engine, 4 + 0": {"first": "cuda_implicit_tma", "split": 4, "math": "float16", "batch": 16},
     "by the copy engine, in a graph": BROUGHT | {"math": "float16", "batch": 16, "graph": "on"},
+    "in the batches of the way home": BROUGHT | {"math": "tf32", "batch": 64, "batches": "tapered", "graph": "on"},
     "TF32": TENSOR_CORES | {"math": "tf32", "batch": 16},
     "float16": TENSOR_CORES | {"math": "float16", "batch": 16},
     "bfloat16": TENSOR_CORES | {"math": "bfloat16", "batch": 16},

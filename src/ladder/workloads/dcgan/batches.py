@@ -107,6 +107,10 @@ def tapered(images, batch):
     return found
 
 
+# What cuts all images into batches, by the tuning `batches`.
+CUTS = {"even": parts, "tapered": tapered}
+
+
 def widths(channels):
     """The channels before every transposed convolution."""
     return layout.widths(channels)[:-1]

@@ -2,7 +2,8 @@
 
 The projection is a product of `gemm`, and so are layers by a variant that takes one; what follows it, and what a layer
 doesn't do itself, is a pass of its own. Layers that read the operands of tensor cores get them from the pass or the
-layer before, or from a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph.
+layer before, or from a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph;
+with `batches` = tapered they are those of a way home, to tell what is left of its copies.
 Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
 """
 
@@ -13,7 +14,7 @@ from ladder.devices import cuda, cuda_trace
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import parts
+from ladder.workloads.dcgan.batches import CUTS
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -31,6 +32,7 @@ def setup(
     last: str = "cuda_window",
     split: int = 3,
     batch: int = 512,
+    batches: Literal["even", "tapered"] = "even",
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
@@ -42,7 +44,9 @@ def setup(
     how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue}
     generator = card.generator(problem.network, problem.sizes, math=math, product=product, **how)
     steps = [
-        step for part in parts(images, batch) for step in generator.steps(problem.latents[part], problem.pictures[part])
+        step
+        for part in CUTS[batches](images, batch)
+        for step in generator.steps(problem.latents[part], problem.pictures[part])
     ]
     if graph == "off":
         is_short = len(steps) <= traces.MOST

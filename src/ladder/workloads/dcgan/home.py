@@ -23,7 +23,7 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import Generator, parts, tapered
+from ladder.workloads.dcgan.batches import CUTS, Generator
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -63,12 +63,11 @@ def setup(
         cuda.lock_pages(latents)
         cuda.lock_pages(pictures)
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
-    cut = tapered if batches == "tapered" else parts
     shares = shares_of(problem.sizes["images"], gpus)
 
     def begin(number, share):
         with cuda.load_cupy().cuda.Device(number):
-            own = cut(share.stop - share.start, batch)
+            own = CUTS[batches](share.stop - share.start, batch)
             return Card(number, problem, share, own, memory, copies, min(streams, len(own)), how)
 
     pool = ThreadPoolExecutor(gpus)

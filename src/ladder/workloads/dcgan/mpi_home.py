@@ -13,7 +13,7 @@ from typing import Literal
 from ladder.harness.steps import Steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import home
-from ladder.workloads.dcgan.batches import parts, tapered
+from ladder.workloads.dcgan.batches import CUTS
 
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
@@ -40,7 +40,7 @@ def setup(
 ):
     """The timed run of all ranks' cards, and before it the network's loading on each."""
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
-    cut = functools.partial(tapered if batches == "tapered" else parts, batch=batch)
+    cut = functools.partial(CUTS[batches], batch=batch)
     rank = Rank(problem, cut, streams, graph == "on", how)
     return Steps([(None, rank.run)], [("load", rank.load)])
 

@@ -58,6 +58,7 @@ def numbers(found):
         "shares": shares(card),
         "splits": splits(card),
         "energy": energy(card),
+        "hidden": hidden(card),
         "cards": two_cards(query.with_several_cards(found)),
         "most-cards": most_cards(*query.with_most_cards(found)),
         "layers": layers(query.with_layers(found)),
@@ -155,6 +156,14 @@ def spent(rows):
     """The joules of a picture as text."""
     found = study.energy(rows)
     return None if found is None else joules(found / int(rows["images"].iloc[0]), 2)
+
+
+def hidden(card):
+    """What part of the way home in TF32 its kernels are, in the same batches and in one batch."""
+    home = tables.one_case(rungs.line("home-brought-tf32").rows(card.ladder))
+    kernels = {"same": rungs.as_home("tf32"), "one": rungs.at_once("tf32")}
+    found = {key: ratios.of(tables.one_case(line.rows(card.ladder)), home) for key, line in kernels.items()}
+    return {key: ratios.efficiency(ratio, 1) for key, ratio in found.items()}
 
 
 def layers(machine):

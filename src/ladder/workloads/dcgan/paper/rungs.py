@@ -173,6 +173,11 @@ def at_once(math):
     return Line("cuda", BROUGHT | {"math": math, "batch": query.IMAGES})
 
 
+def as_home(math):
+    """The line of the same kernels in the batches of the way home, as a graph; in TF32, where these are many."""
+    return Line("cuda", BROUGHT | {"math": math, "batch": 528, "batches": "tapered", "graph": "on"})
+
+
 def batches(batch):
     """The line of a batch on the card."""
     return Line("cuda", TILES | ONLY | {"batch": batch})
