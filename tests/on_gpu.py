@@ -56,7 +56,9 @@ def all_watched(tool):
     print(f"{tool}: {len(keys)} cases, {PROCESSES} processes side by side", flush=True)
     chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        return merged(list(pool.map(lambda chunk: watched(tool, *chunk), chunks)), len(keys))
+        found = merged(list(pool.map(lambda chunk: watched(tool, *chunk), chunks)), len(keys))
+    print(line(tool, found), flush=True)  # the next tool takes minutes
+    return found
 
 
 def merged(parts, asked):
@@ -128,16 +130,19 @@ def lines(summary):
     tests = summary["tests"]
     yield f"tests on a GPU: {tests['passed']} passed, {tests['failed']} failed, {tests['skipped']} skipped"
     for tool in TOOLS:
-        found = summary["sanitizers"].get(tool)
-        if found is None:
-            yield f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
-        elif not is_whole(found):
-            ended = f"{found['cases']} cases ended, with status {found['status']}"
-            yield f"{tool}: not done: some cases were not run, or not judged ({ended})"
-        else:
-            yield f"{tool}: {found['errors']} errors in {found['cases']} cases"
+        yield line(tool, summary["sanitizers"].get(tool))
     dirty = " and changes" if summary["source"]["dirty"] else ""
     yield f"{summary['card']}, driver {summary['driver']}, CUDA {summary['cuda']}; {summary['source']['commit']}{dirty}"
+
+
+def line(tool, found):
+    """What a tool has found, or None, in a sentence."""
+    if found is None:
+        return f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
+    if not is_whole(found):
+        ended = f"{found['cases']} cases ended, with status {found['status']}"
+        return f"{tool}: not done: some cases were not run, or not judged ({ended})"
+    return f"{tool}: {found['errors']} errors in {found['cases']} cases"
 
 
 def is_whole(found):

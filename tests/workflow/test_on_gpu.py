@@ -248,6 +248,7 @@ def test_the_summary_is_written_and_what_was_found_is_shown(played, monkeypatch,
     shown = capsys.readouterr().out
     assert shown.count("Traceback\n") == 2 * len(wrong)
     assert all(f"{tool}: 20 cases" in shown for tool in on_gpu.TOOLS)
+    assert shown.index(on_gpu.line("memcheck", found)) < shown.index("racecheck: 20 cases")
     assert "case0\n" not in shown
 
 
