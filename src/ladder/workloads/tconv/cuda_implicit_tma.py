@@ -5,7 +5,7 @@ a copy brings two rows of pixels of 8 `octets` images, with those around them, a
 `bn` output channels; both are 128 bytes of the channels deep. One thread has the copies done and never waits for a
 product; a `cluster` of blocks shares those of the filter. The channels come to the columns of the products in such an
 order that each lane has neighbours to write. Bound by the tensor cores, between whose products the writing of a tile
-comes, in TF32 a tenth of the time, and with few images by the start of a kernel.
+comes, in TF32 a seventh of the time, and with few images by the start of a kernel.
 
 Where a column leaves the image zeros are multiplied, 3 of 20 times in rows of four pixels; a row of the filter whose
 pixels all lie outside is left out.
