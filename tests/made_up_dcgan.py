@@ -81,7 +81,7 @@ def cases():
         yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
     for math, seconds in AT_ONCE.items():
         yield query.CARD, case_of(rungs.at_once(math), query.IMAGES), query.IMAGES * seconds
-    yield query.CARD, case_of(rungs.as_home("tf32"), query.IMAGES), query.IMAGES * IN_BATCHES
+    yield query.CARD, case_of(rungs.kernels_of("home-brought-tf32"), query.IMAGES), query.IMAGES * IN_BATCHES
     for memory, longer in WAYS.items():
         for copies in rungs.COPIES:
             for math, seconds in (("float32", 6e-6), ("float16", 1e-6)):

@@ -160,8 +160,9 @@ def spent(rows):
 
 def hidden(card):
     """What part of the way home in TF32 its kernels are, in the same batches and in one batch."""
-    home = tables.one_case(rungs.line("home-brought-tf32").rows(card.ladder))
-    kernels = {"same": rungs.as_home("tf32"), "one": rungs.at_once("tf32")}
+    key = "home-brought-tf32"
+    home = tables.one_case(rungs.line(key).rows(card.ladder))
+    kernels = {"same": rungs.kernels_of(key), "one": rungs.at_once("tf32")}
     found = {key: ratios.of(tables.one_case(line.rows(card.ladder)), home) for key, line in kernels.items()}
     return {key: ratios.efficiency(ratio, 1) for key, ratio in found.items()}
 

@@ -173,9 +173,9 @@ def at_once(math):
     return Line("cuda", BROUGHT | {"math": math, "batch": query.IMAGES})
 
 
-def as_home(math):
-    """The line of the same kernels in the batches of the way home, as a graph; in TF32, where these are many."""
-    return Line("cuda", BROUGHT | {"math": math, "batch": 528, "batches": "tapered", "graph": "on"})
+def kernels_of(key):
+    """The line of the kernels of a way home, in its batches, without its copies."""
+    return Line("cuda", {name: value for name, value in line(key).tuning.items() if name != "streams"})
 
 
 def batches(batch):
