@@ -291,7 +291,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         run.kill()
         run.wait()
         time.sleep(0.3)
-        # A record that Snakemake was killed before it took note of is measured again.
+        # What Snakemake had not yet noted as done when it was killed is measured again, its record too.
         cut_off = markers(study.folder / ".snakemake")
         for key, path in study.records().items():
             found = record.read(path)  # whole and sound

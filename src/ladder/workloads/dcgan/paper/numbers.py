@@ -163,8 +163,8 @@ def hidden(card):
     key = "home-brought-tf32"
     home = tables.one_case(rungs.line(key).rows(card.ladder))
     kernels = {"same": rungs.kernels_of(key), "one": rungs.at_once("tf32")}
-    found = {key: ratios.of(tables.one_case(line.rows(card.ladder)), home) for key, line in kernels.items()}
-    return {key: ratios.efficiency(ratio, 1) for key, ratio in found.items()}
+    found = {name: ratios.of(tables.one_case(line.rows(card.ladder)), home) for name, line in kernels.items()}
+    return {name: ratios.efficiency(ratio, 1) for name, ratio in found.items()}
 
 
 def layers(machine):
