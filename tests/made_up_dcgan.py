@@ -43,6 +43,7 @@ PICTURE = {
 }
 # Of all pictures in one batch, by arithmetic.
 AT_ONCE = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.6e-6}
+EPILOGUES = {"separate": 9e-6, "folded": 9e-6, "graph": 5e-6}
 IN_BATCHES = 1.12e-6  # in those of the way home in TF32
 LINK = 1.35e-6  # on the way to the host
 # Times as long as the least of a way home, by memory and copies.
@@ -79,6 +80,8 @@ def cases():
             yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
     for batch in (1, 16, 100, 256):
         yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
+    for epilogue, seconds in EPILOGUES.items():
+        yield query.CARD, case_of(rungs.EPILOGUES[epilogue], query.IMAGES), query.IMAGES * seconds
     for math, seconds in AT_ONCE.items():
         yield query.CARD, case_of(rungs.at_once(math), query.IMAGES), query.IMAGES * seconds
     yield query.CARD, case_of(rungs.kernels_of("home-brought-tf32"), query.IMAGES), query.IMAGES * IN_BATCHES

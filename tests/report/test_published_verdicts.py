@@ -18,7 +18,7 @@ from ladder.report.study import Study
 from ladder.statistics import claims
 
 # Claims of cold starts, of calls with copies, and of a call over its link.
-OTHERS = ("one-card", "two-cards", "transfers", "home/float16")
+OTHERS = ("one-card", "two-cards", "four-cards", "transfers", "home/float16")
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 

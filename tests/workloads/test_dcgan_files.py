@@ -74,21 +74,24 @@ def files(folder, images, network=None):
     return np.array([drawn(arrays(), latent) for latent in latents])
 
 
-def generate(folder, output):
+def generate(folder, output, advance=lambda done: None):
     """The verb's work on the host, on one thread."""
     given = formats.read(folder / "network.bin", folder / "latents.txt")
     case = generation.case_of("dcgan", formats, given.sizes, 0, 1)
-    found = generation.chunks(case, formats, given.inputs, lambda done: None)
+    found = generation.chunks(case, formats, given.inputs, advance)
     generation.write(formats, folder / output, given.sizes["images"], found)
     return folder / output
 
 
 @pytest.mark.parametrize("images", [1, 2, 17])
 def test_a_network_of_the_study_is_applied_exactly(tmp_path, monkeypatch, images):
-    monkeypatch.setattr(generation, "CHUNK", 8)
+    monkeypatch.setattr(generation, "CHUNKS", {"host": 8})
+    monkeypatch.setattr(generation, "PART", 3)
     due = files(tmp_path, images)
     assert np.abs(due).max() > 0.3
-    lines = generate(tmp_path, "pictures.txt").read_text().splitlines()
+    told = []
+    lines = generate(tmp_path, "pictures.txt", told.append).read_text().splitlines()
+    assert told == {1: [1], 2: [2], 17: [3, 3, 2, 3, 3, 2, 1]}[images]
     assert lines[0] == str(images)
     assert all(line.endswith(" ") and len(line.split()) == 64 * 64 * 3 for line in lines[1:])
     found = np.array([line.split() for line in lines[1:]], float).reshape(due.shape)

@@ -24,7 +24,9 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 
-CHUNK = 5248  # images at once, whose results take memory
+# Images at once, whose results take memory: on a card enough to hide its copies.
+CHUNKS = {"offload": 5248, "host": 256}
+PART = 64  # of these, written before progress is told
 
 
 def formats_of(workload):
@@ -55,10 +57,11 @@ def require_place(output, *inputs):
 
 
 def chunks(case, formats, inputs, advance):
-    """The output of a case in chunks of at most CHUNK images; `advance(images)` is called behind each."""
+    """The output of a case in parts of at most PART images; `advance(images)` is called behind each."""
     images, steps, problem = case.sizes["images"], None, None
-    for start in range(0, images, CHUNK):
-        count = min(CHUNK, images - start)
+    chunk = CHUNKS[workloads.device(case)]
+    for start in range(0, images, chunk):
+        count = min(chunk, images - start)
         if problem is None or problem.sizes["images"] != count:
             problem, steps = prepared(case, count)
         for name, array in inputs.items():
@@ -66,8 +69,10 @@ def chunks(case, formats, inputs, advance):
         with devices.of(case).translate_errors():
             in_order([*steps.prepare, *steps.run])()
         (output,) = problem.outputs.values()
-        yield devices.of(case).to_host(output)
-        advance(count)
+        found = devices.of(case).to_host(output)
+        for part in (found[first : first + PART] for first in range(0, count, PART)):
+            yield part
+            advance(len(part))
 
 
 def prepared(case, count):

@@ -56,12 +56,14 @@ def numbers(found):
         "ladder": ladder(host, card),
         "batch": batches(card),
         "shares": shares(card),
+        "epilogues": epilogues(card),
         "splits": splits(card),
         "energy": energy(card),
         "hidden": hidden(card),
-        "cards": two_cards(query.with_several_cards(found)),
+        "cards": two_cards(query.with_cards(found, 2)),
         "most-cards": most_cards(*query.with_most_cards(found)),
         "layers": layers(query.with_layers(found)),
+        "registers": {"machine": machine_of(verdicts.with_products(found))},
         "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"dcgan/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
@@ -76,8 +78,16 @@ def problem():
         "pixels": square(layout.SIDE),
         "filter": square(layout.TAPS),
         "flops": f"\\qty{{{every.flops / query.IMAGES / 1e6:.0f}}}{{MFLOP}}",
+        "zeros": ratios.times(digits(with_zeros(query.SIZE["channels"]) * query.IMAGES / every.flops, 2)),
         "bytes": f"\\qty{{{4 * query.IMAGES * layout.SIDE**2 * layout.COLOURS / 1e6:.0f}}}{{MB}}",
     }
+
+
+def with_zeros(channels):
+    """FLOPs of a picture by products of inputs with zeros inserted."""
+    products = layout.LATENT * layout.FIRST**2 * channels
+    products += sum((2 * h * layout.TAPS) ** 2 * c * k for h, c, k in layout.layers(channels))
+    return 2 * products
 
 
 def square(side):
@@ -90,12 +100,17 @@ def of_the_earlier_study():
     return {
         "parity": ratios.times(earlier.PARITY_GAIN),
         "batch": number(earlier.BATCH),
-        "small": seconds(earlier.ONE_EACH[10], 2),
+        "small": seconds(earlier.CALLS[2][10], 2),
         "one-up-to": number(earlier.ONE_UP_TO),
-        "two-from": number(earlier.TWO_FROM),
-        "all": seconds(earlier.ONE_EACH[5248], 3),
+        "two-up-to": number(earlier.TWO_UP_TO),
+        "all": seconds(earlier.CALLS[2][query.IMAGES], 3),
         "copy": seconds(earlier.COPY_OF_1000, 2),
     }
+
+
+def machine_of(found):
+    """The name of a study's machine, or None."""
+    return code(found.subject) if found.subject else None
 
 
 def timed(rows):
@@ -137,6 +152,14 @@ def shares(card):
     }
 
 
+def epilogues(card):
+    """What batch norms in the weights gain, then epilogues within the kernels, then one graph of all."""
+    steps = {one: tables.one_case(line.rows(card.ladder)) for one, line in rungs.EPILOGUES.items()}
+    names = {"folded": "one with kernels for them", "fused": "with kernels of their own", "graph": "single launches"}
+    pairs = zip(steps.values(), list(steps.items())[1:], strict=False)
+    return {one: ratios.compared(ratios.of(before, rows), names[one]) for before, (one, rows) in pairs}
+
+
 def splits(card):
     """The time of a picture by the earlier study's splits, and how many pictures were drawn."""
     cases = {first: tables.one_case(rungs.split(first).rows(card.splits)) for first in (2, 3, 4)}
@@ -168,18 +191,19 @@ def hidden(card):
 
 
 def layers(machine):
-    """What products by zero cost: gathered products over implicit ones, all but the last layer."""
+    """What products by zero cost: gathered products over others, all but the last layer."""
 
     def whole(name):
         rows = [tables.rows_of_method(machine.layers, name, h) for h in tables.heights()[:-1]]
         return sum(map(study.middle, rows)) if all(map(len, rows)) else None
 
-    gathered, implicit = whole("cuda_im2col, cublas"), whole("cuda_implicit")
+    gathered = whole("cuda_im2col, cublas")
+    others = {"zeros": whole("cuda_implicit"), "same": whole("cuda_col2im, cublas")}
     images = study.values(machine.layers, "images")
     return {
-        "machine": code(machine.found.subject) if machine.found.subject else None,
+        "machine": machine_of(machine.found),
         "images": f"\\num{{{max(images)}}}" if images else None,
-        "zeros": ratios.times(digits(gathered / implicit, 2)) if gathered and implicit else None,
+        **{key: ratios.times(digits(gathered / one, 2)) if gathered and one else None for key, one in others.items()},
     }
 
 
@@ -203,7 +227,7 @@ def cards(several, count):
     tapered = {"tapered": rungs.tapered_on_cards}
     lines = {"threads": rungs.on_cards, "graph": rungs.graph_on_cards, "ranks": rungs.on_ranks}
     return {
-        "machine": code(several.found.subject) if several.found.subject else None,
+        "machine": machine_of(several.found),
         "pays/call": paying(calls),
         **{key: efficiency(several, line, count) for key, line in (lines | tapered).items()},
         **{f"weak-{key}": weak(several, line, count) for key, line in lines.items()},

@@ -78,9 +78,9 @@ def shown(tables):
     return list(dict.fromkeys(filter(None, names))) or found.machines()[:1]
 
 
-def with_several_cards(found):
-    """The first machine on which two cards have drawn."""
-    return Machine(found.first_with(CARDS, **SIZE, gpus=2))
+def with_cards(found, count):
+    """The first machine on which so many cards have drawn."""
+    return Machine(found.first_with(CARDS, **SIZE, gpus=count))
 
 
 def with_most_cards(found):

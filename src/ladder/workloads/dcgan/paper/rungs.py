@@ -117,6 +117,11 @@ MEMORIES = ("pinned", "staged", "pageable")
 COPIES = ("hidden", "after")
 
 
+# The same kernels: a batch norm each, in the weights, within the kernels, and all as one graph.
+EPILOGUES = {one: Line("cuda", TILES | {"graph": None, "epilogue": one}) for one in ("separate", "folded")}
+EPILOGUES |= {"fused": Line("cuda", TILES | ONLY), "graph": Line("cuda", TILES | {"graph": "on", "epilogue": None})}
+
+
 def line(key):
     """The line of a key."""
     return LINES[key][0]

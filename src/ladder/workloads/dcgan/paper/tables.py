@@ -43,7 +43,7 @@ def tables(found):
         "ladder": ladder(host, card),
         "layers": layers(query.with_layers(found)),
         "home": home(card),
-        "cards": cards(query.with_several_cards(found)),
+        "cards": cards(*query.with_most_cards(found)),
         "most_cards": most_cards(*query.with_most_cards(found)),
         "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
     }
@@ -118,33 +118,50 @@ def rate(rows):
     return digits(float(rows["flops"].iloc[0]) / study.middle(rows) / 1e12) if len(rows) else NONE
 
 
-def cards(machine):
-    """Times by images of the earlier study: then on two and four cards, now on one and two, a call and with a start."""
-    measured = study.values(rungs.on_cards(2).rows(machine.several), "images")
-    rows = [cards_of(machine, images) for images in measured if images in earlier.ONE_EACH]
-    head = ["Pictures", "2 cards then", "4 cards then", "1 card", "2 cards", "1 card, start", "2 cards, start"]
-    return latex.table("rrrrrrr", head, rows)
+def cards(machine, most):
+    """Times by images of the earlier study: then on cards of two nodes, now of a call, without and with start-up."""
+    counts, then = numbers_of_cards(machine, most) if most > 1 else [], list(earlier.CALLS)
+    measured = study.values(rungs.on_cards(most).rows(machine.several), "images") if counts else []
+    rows = [cards_of(machine, counts, images) for images in measured if images in earlier.CALLS[2]]
+    groups = {"then, with start-up": then, "now, a call": counts, "now, with start-up": counts}
+    titles, rules, column = [], [], 2
+    for words, own in groups.items():
+        titles.append(rf"\multicolumn{{{len(own)}}}{{c}}{{{words}}}")
+        rules.append(rf"\cmidrule(lr){{{column}-{column + len(own) - 1}}}")
+        column += len(own)
+    over = f"& {' & '.join(titles)} \\\\ {''.join(rules)}\nPictures"
+    head = [over, *(counted(count) for own in groups.values() for count in own)]
+    return latex.table("r" * len(head), head, rows)
+
+
+def counted(count):
+    """A number of cards in words."""
+    return "1 card" if count == 1 else f"{count} cards"
+
+
+def numbers_of_cards(machine, most):
+    """One card, so many, and the numbers between that have drawn all pictures."""
+    known = study.values(study.where(machine.several, images=query.IMAGES), "gpus")
+    return sorted({1, most, *(int(count) for count in known if count < most)})
 
 
 def most_cards(machine, most):
     """The time of a call on one card and on more, by ways to do it, and how well the most are used."""
-    known = study.values(study.where(machine.several, images=query.IMAGES), "gpus") if most > 2 else []
-    counts = sorted({1, most, *(int(count) for count in known if count < most)}) if most > 2 else []
+    counts = numbers_of_cards(machine, most) if most > 2 else []
     rows = []
     for name, line in WAYS.items():
         cases = [study.where(line(count).rows(machine.several), images=query.IMAGES) for count in counts]
         if any(map(len, cases)):
             times = [latex.seconds(study.middle(one)) if len(one) else NONE for one in cases]
             rows.append([name, *times, ratios.efficiency(ratios.of(cases[0], cases[-1]), most) or NONE])
-    head = ["", *("1 card" if count == 1 else f"{count} cards" for count in counts), f"efficiency on {most}"]
+    head = ["", *map(counted, counts), f"efficiency on {most}"]
     return latex.table("l" + "r" * (len(counts) + 1), head, rows)
 
 
-def cards_of(machine, images):
+def cards_of(machine, counts, images):
     """The cells of so many images."""
-    now = [study.where(rungs.on_cards(count).rows(machine.several), images=images) for count in (1, 2)]
-    known = earlier.ONE_EACH, earlier.TWO_EACH
-    then = [latex.seconds(times[images], 3) if images in times else NONE for times in known]
+    now = [study.where(rungs.on_cards(count).rows(machine.several), images=images) for count in counts]
+    then = [latex.seconds(times[images], 3) for times in earlier.CALLS.values()]
     calls = [latex.seconds(study.middle(rows)) if len(rows) else NONE for rows in now]
     begun = [latex.seconds(claims.middle(query.starts(rows)), 2) if query.starts(rows) else NONE for rows in now]
     return [f"\\num{{{images}}}", *then, *calls, *begun]

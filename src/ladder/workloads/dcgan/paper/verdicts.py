@@ -10,22 +10,23 @@ from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables
 def verdicts(found):
     """The claims of the earlier study and those of our rungs, with their answers."""
     host, card = query.chosen(found)
-    several = query.with_several_cards(found)
-    return {"earlier": of_the_earlier_study(card, several), "rungs": of_the_rungs(host, card, several)}
+    two, four = (query.with_cards(found, count) for count in (2, 4))
+    return {"earlier": of_the_earlier_study(card, two, four), "rungs": of_the_rungs(host, card, two)}
 
 
-def of_the_earlier_study(card, several):
+def of_the_earlier_study(card, two, four):
     """What the earlier study reports."""
     return [
         card_parity(card),
         two_layers(card),
         three_layers(card),
-        in_registers(card.found.first_with(query.PRODUCTS, variant="cuda_columns")),
+        in_registers(with_products(card.found)),
         batching(card),
         hidden(card),
         pinned(card),
-        one_card(several),
-        two_cards(several),
+        one_card(two),
+        more_cards(two, 2, earlier.TWO_UP_TO),
+        more_cards(four, 4, query.IMAGES),
     ]
 
 
@@ -87,6 +88,11 @@ def two_layers(card):
     return Claim("two", "A split of 3 + 1 over 2 + 2", "", "both splits", cause, decide(now, 1))
 
 
+def with_products(found):
+    """The study about the first machine with a product of one operand in a register."""
+    return found.first_with(query.PRODUCTS, variant="cuda_columns")
+
+
 def in_registers(found):
     rows = found.samples(query.PRODUCTS, **query.SQUARE)
     shared, columns, tiled = (study.fastest(study.where(rows, variant=name)) for name in PRODUCTS)
@@ -135,17 +141,15 @@ def one_card(several):
     return Claim("one-card", text, "", "both, with their starts", "cards start in turn", decide(now, 1))
 
 
-def two_cards(several):
-    now = begun(several, 1, 2, earlier.TWO_FROM)
-    calls = called(several, 1, 2, earlier.TWO_FROM)
+def more_cards(several, count, images):
+    """So many cards over half as many, then so many a node."""
+    now = begun(several, count // 2, count, images)
+    calls = called(several, count // 2, count, images)
     cause = f"call alone {ratios.latex(calls)}" if calls else None
-    text = f"Two cards from {earlier.TWO_FROM}, with start"
-    return Claim("two-cards", text, of_cards_then(), "both, with their starts", cause, decide(now, 1))
-
-
-def of_cards_then():
-    """How many times as fast two cards a node were as one, from where on they paid."""
-    return ratios.times(digits(earlier.ONE_EACH[earlier.TWO_FROM] / earlier.TWO_EACH[earlier.TWO_FROM], 2))
+    fewer, more = (earlier.CALLS[2 * each][images] for each in (count // 2, count))
+    word = {2: "Two", 4: "Four"}[count]
+    text = f"{word} cards at {images}, with start"
+    return Claim(f"{word.lower()}-cards", text, then(fewer / more), "both, with their starts", cause, decide(now, 1))
 
 
 def called(several, one, other, images, line=rungs.on_cards):
