@@ -12,48 +12,23 @@ import itertools
 
 import numpy as np
 
-from ladder.catalogue import workloads
+import dcgan_drawn
+from dcgan_drawn import Drawing
 from ladder.devices import mpi_cuda
 from ladder.harness import validation, worker
 from ladder.harness.steps import Steps, in_order
 from ladder.machine import nvidia
 from ladder.records.case import Case
 from ladder.workloads import dcgan
-from ladder.workloads.dcgan import card, home, mpi_home, network, reference
+from ladder.workloads.dcgan import card, home, mpi_home
 
-IMAGES = (1, 2, 17, 101)
 WAYS = (
     {"batch": 1},
     {"batch": 7, "streams": 3},
     {"batch": 40, "batches": "tapered", "streams": 1},
     {"batch": 16, "graph": "on"},
 )
-KINDS = ("float32", "uint8")
-CHANNELS = 8
 FAULTS = ("share left out", "other order", "no waiting")
-
-
-class Drawing:
-    """What takes a generator's place: pictures of the pool, if the network is the right one."""
-
-    exact = None
-    prepare = ((None, lambda: None),)
-
-    def __init__(self, weights, sizes, **how):
-        self.weights, self.sizes = weights, sizes
-
-    def steps(self, latents, pictures):
-        from cupy import current
-
-        yield None, lambda: current[-1].later(lambda: self.draw(latents, pictures))
-
-    def draw(self, latents, pictures):
-        pool = network.latents(self.sizes["seed"])
-        chosen = [place for latent in latents for place in np.flatnonzero((pool == latent).all(axis=1))]
-        is_right = np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"]))
-        if is_right and len(chosen) == len(latents):  # a graph is made before latents have come from another node
-            found = Drawing.exact["pictures"][chosen]
-            pictures[...] = (found + 1) / 2 * 255 if self.sizes["pictures"] == "uint8" else found
 
 
 def make_fault(fault, is_last):
@@ -105,11 +80,7 @@ def main():
     if options.away:
         node = world.Split(world.rank >= options.away)
         mpi_cuda.neighbours = lambda: node
-    sizes = [
-        workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": kind})
-        for images, kind in itertools.product(IMAGES, KINDS)
-    ]
-    Drawing.exact = reference.compute(sizes[0], None)
+    sizes = dcgan_drawn.sizes()
     if options.drawn:
         card.generator = Drawing
     if options.fault:

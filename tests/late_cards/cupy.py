@@ -1,16 +1,17 @@
-"""A stand-in for CuPy and NCCL on ranks without a GPU: arrays lie on the host, and streams work as late as they may.
+"""A stand-in for CuPy and NCCL without a GPU: arrays lie on the host, and streams work as late as they may.
 
 What was put into a stream is done when somebody waits for it, so that a missing wait shows as a wrong result. NCCL
-sends by MPI, and NumPy multiplies in the place of cuBLAS. The card is the one that CUDA_VISIBLE_DEVICES names.
+sends by MPI, and NumPy multiplies in the place of cuBLAS. The cards are those that CUDA_VISIBLE_DEVICES names.
 """
 
 import ctypes
-import functools
 import os
 import random
 import sys
+import threading
 import uuid
 from types import ModuleType, SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,16 @@ class Line:
             work()
 
 
+class Wait(NamedTuple):
+    """Work that has what was recorded in another line until then done."""
+
+    line: Line
+    place: int
+
+    def __call__(self):
+        self.line.do(self.place)
+
+
 class Event:
     """A place in a line; until it is recorded there is nothing to wait for."""
 
@@ -70,19 +81,33 @@ class Event:
         self.line.do(self.place)
 
 
-# All streams by their number, in the order in which they are waited for, those that were entered, and those of a graph
-# that is being captured.
-streams, turns, current, captured = [], [], [], []
+class Entered(threading.local):
+    """The streams and the cards that a thread has entered."""
+
+    def __init__(self):
+        self.streams, self.cards = [], [0]
+
+
+def current():
+    """The stream into which a thread puts its work."""
+    return (entered.streams or [default])[-1]
+
+
+# All streams by their number, in the order in which they are waited for, and those of a graph that is being captured.
+streams, turns, captured = [], [], []
+entered, making = Entered(), threading.Lock()
 order = random.Random(1)
 
 
 class Stream:
     def __init__(self, non_blocking):
         assert non_blocking
-        self.line, self.ptr = Line(kept=False), len(streams)
+        self.line, self.card = Line(kept=False), entered.cards[-1]
         self.taken = None  # what is put into it while it is captured
-        streams.append(self)
-        turns.append(self)
+        with making:
+            self.ptr = len(streams)
+            streams.append(self)
+            turns.append(self)
 
     def later(self, work):
         (self.taken or self.line).work.append(work)
@@ -109,17 +134,18 @@ class Stream:
         if event.line.kept and not self.taken:
             self.join()
         assert event.line.kept == bool(self.taken), "CUDA refuses a graph that waits for what isn't in it"
-        self.later(functools.partial(event.line.do, event.place))  # what was recorded so far
+        self.later(Wait(event.line, event.place))
 
     def synchronize(self):
         assert not self.taken, "CUDA refuses to wait while capturing"
         self.line.do(len(self.line.work))
 
     def __enter__(self):
-        current.append(self)
+        assert self.card == entered.cards[-1], "CUDA refuses a kernel in a stream of another card"
+        entered.streams.append(self)
 
     def __exit__(self, *error):
-        current.pop()
+        entered.streams.pop()
 
 
 class Graph:
@@ -132,11 +158,12 @@ class Graph:
         for line in self.lines:
             line.done = 0
         self.lines[0].do(len(self.lines[0].work))
-        ended = all(line.done == len(line.work) for line in self.lines)
-        assert ended, "CUDA refuses a graph of streams that the first doesn't wait for"
+        left = [work for line in self.lines for work in line.work[line.done :]]
+        ended = all(isinstance(work, Wait) for work in left)
+        assert ended, "CUDA refuses a graph with work for which its first stream doesn't wait"
 
     def launch(self):
-        (current or [default])[-1].later(self.do)
+        current().later(self.do)
 
 
 default = Stream(non_blocking=True)
@@ -203,7 +230,12 @@ def group_end():
 
 
 def product(matrix, x, y):
-    return lambda: current[-1].later(lambda: matrix.dot(x, out=y))
+    return lambda: current().later(lambda: matrix.dot(x, out=y))
+
+
+def count():
+    """How many cards are visible: of a rank its own alone."""
+    return len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))
 
 
 def properties(number):
@@ -222,16 +254,18 @@ cuda.nccl, cuda.Stream, cuda.Event = nccl, Stream, Event
 
 
 class Device:
-    id, compute_capability, attributes = 0, "90", {"L2CacheSize": CACHE_BYTES}
+    compute_capability, attributes = "90", {"L2CacheSize": CACHE_BYTES}
 
     def __init__(self, number=0):
-        assert number == 0, "a rank sees its own card alone"
+        assert number in range(count()), "CUDA refuses a card that isn't visible"
+        self.id = number
 
     def __enter__(self):
+        entered.cards.append(self.id)
         return self
 
     def __exit__(self, *error):
-        pass
+        entered.cards.pop()
 
     def use(self):
         pass
@@ -247,7 +281,7 @@ def lock(address, size, flags):
 
 locked = set()
 cuda.Device = Device
-cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, memcpyAsync=memcpy)
+cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties = properties
 cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove

@@ -1,0 +1,85 @@
+"""Pictures home from several cards of one process, none of which is there: a thread works for each.
+
+    CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/late_cards python tests/dcgan_on_cards.py [--fault FAULT]
+
+Streams work as late as they may. A fault must be noticed. It ends by saying how many runs were right.
+"""
+
+import argparse
+import itertools
+
+import numpy as np
+
+import dcgan_drawn
+from ladder.devices import offload
+from ladder.harness import validation, worker
+from ladder.harness.steps import Steps, in_order
+from ladder.records.case import Case
+from ladder.workloads import dcgan
+from ladder.workloads.dcgan import card, home
+
+GPUS = (1, 2, 3, 4)
+MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
+WAYS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES for copies in COPIES] + [
+    {"batch": 1},
+    {"batch": 7, "streams": 3},
+    {"batch": 40, "batches": "tapered", "streams": 1},
+    {"batch": 4, "graph": "on"},
+    {"batch": 4, "graph": "on", "streams": 1, "copies": "after"},
+]
+
+
+def left_out(self):
+    """The last card does nothing."""
+    if self.device.id < GPUS[-1] - 1:
+        RUN(self)
+
+
+def backwards(self):
+    """Each card draws its images in another order."""
+    self.home.latents = np.ascontiguousarray(self.home.latents[::-1])
+    RUN(self)
+
+
+def not_waited_for(self):
+    """Each card's call ends while it works."""
+    with self.device, self.streams[0]:
+        self.call()
+
+
+FAULTS = {"card left out": left_out, "other order": backwards, "no waiting": not_waited_for}
+RUN = home.Card.run
+
+
+def solve(case):
+    """Two rounds of a case, both checked."""
+    problem = worker.make_problem(dcgan, case, offload)
+    dcgan.fill(problem.inputs, case.sizes, 0, None)
+    steps = Steps.of(home.setup(problem, **case.tuning))
+    for round in range(2):
+        dcgan.fill(problem.inputs, case.sizes, round, None)
+        in_order(steps.prepare)()
+        validation.poison(problem.outputs)
+        steps.timed()()
+        validation.require_finite(problem.outputs, problem.output_kinds)
+        found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, dcgan_drawn.Drawing.exact, "float32")
+        validation.require(found, case.key)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fault", choices=FAULTS)
+    fault = parser.parse_args().fault
+    sizes, gpus = dcgan_drawn.sizes(), GPUS
+    card.generator = dcgan_drawn.Drawing
+    if fault:
+        home.Card.run = FAULTS[fault]
+        sizes, gpus = sizes[-2:-1], GPUS[-1:]
+    cases = list(itertools.product(sizes, gpus, WAYS))
+    for size, count, way in cases:
+        solve(Case("dcgan", "home", size, {"gpus": count, **way}))
+    print(f"{len(cases)} runs were right")
+
+
+if __name__ == "__main__":
+    main()
