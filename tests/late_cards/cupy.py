@@ -173,10 +173,12 @@ def memcpy(target, source, size, kind, stream):
     streams[stream].later(lambda: ctypes.memmove(target, source, size))
 
 
-def synchronize():
-    """No stream is known to be before another."""
-    order.shuffle(turns)
-    for stream in turns:
+def synchronize(card):
+    """No stream of a card is known to be before another."""
+    with making:
+        order.shuffle(turns)
+        own = [stream for stream in turns if stream.card == card]
+    for stream in own:
         stream.synchronize()
 
 
@@ -239,7 +241,7 @@ def count():
 
 
 def properties(number):
-    name = os.environ["CUDA_VISIBLE_DEVICES"]
+    name = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[number]
     return {"name": b"no card", "uuid": uuid.uuid5(uuid.NAMESPACE_OID, name).bytes, "l2CacheSize": CACHE_BYTES}
 
 
@@ -256,9 +258,9 @@ cuda.nccl, cuda.Stream, cuda.Event = nccl, Stream, Event
 class Device:
     compute_capability, attributes = "90", {"L2CacheSize": CACHE_BYTES}
 
-    def __init__(self, number=0):
-        assert number in range(count()), "CUDA refuses a card that isn't visible"
-        self.id = number
+    def __init__(self, number=None):
+        self.id = entered.cards[-1] if number is None else number
+        assert self.id in range(count()), "CUDA refuses a card that isn't visible"
 
     def __enter__(self):
         entered.cards.append(self.id)
@@ -268,10 +270,10 @@ class Device:
         entered.cards.pop()
 
     def use(self):
-        pass
+        entered.cards[-1] = self.id
 
     def synchronize(self):
-        synchronize()
+        synchronize(self.id)
 
 
 def lock(address, size, flags):

@@ -109,7 +109,7 @@ def test_what_hiding_costs_is_told_apart_from_what_batches_cost(values):
 def test_what_epilogues_and_a_graph_gain_is_told_step_by_step(values):
     """A picture takes 9 us with kernels for batch norms, as with these in the weights, then 6, and as a graph 5."""
     assert values["dcgan/epilogues/folded"].startswith("is equal to one with kernels for them within")
-    assert values["dcgan/epilogues/fused"].startswith(r"is \num{1.5}\,$\times$ as fast as with kernels of their own")
+    assert values["dcgan/epilogues/fused"].startswith(r"is \num{1.5}\,$\times$ as fast as one with kernels for these")
     assert values["dcgan/epilogues/graph"].startswith(r"is \num{1.2")
     alone = numbers.numbers(changed(drop=lambda case: case.tuning.get("epilogue") == "folded"))
     assert isinstance(alone["dcgan/epilogues/fused"], Missing)

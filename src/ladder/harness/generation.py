@@ -24,7 +24,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 
-# Images at once, whose results take memory: on a card enough to hide its copies.
+# Images at once: on a card enough to hide its copies; on the host few, so that progress shows.
 CHUNKS = {"offload": 5248, "host": 256}
 PART = 64  # of these, written before progress is told
 
@@ -57,17 +57,21 @@ def require_place(output, *inputs):
 
 
 def chunks(case, formats, inputs, advance):
-    """The output of a case in parts of at most PART images; `advance(images)` is called behind each."""
+    """The output of a case, its first axis in parts of at most PART images, each valid until the next is asked for.
+
+    `advance(images)` is called behind each.
+    """
     images, steps, problem = case.sizes["images"], None, None
     chunk = CHUNKS[workloads.device(case)]
     for start in range(0, images, chunk):
         count = min(chunk, images - start)
         if problem is None or problem.sizes["images"] != count:
-            problem, steps = prepared(case, count)
-        for name, array in inputs.items():
-            problem.inputs[name][...] = array[start : start + count] if name in formats.BY_IMAGE else array
+            shared = {name: array for name, array in inputs.items() if name not in formats.BY_IMAGE}
+            problem, steps = prepared(case, count, shared)
+        for name in formats.BY_IMAGE:
+            problem.inputs[name][...] = inputs[name][start : start + count]
         with devices.of(case).translate_errors():
-            in_order([*steps.prepare, *steps.run])()
+            in_order(steps.run)()
         (output,) = problem.outputs.values()
         found = devices.of(case).to_host(output)
         for part in (found[first : first + PART] for first in range(0, count, PART)):
@@ -75,14 +79,18 @@ def chunks(case, formats, inputs, advance):
             advance(len(part))
 
 
-def prepared(case, count):
-    """The problem of so many images of a case, and its steps."""
+def prepared(case, count, shared):
+    """The problem of so many images of a case with the inputs that they share, and its steps, prepared."""
     workload = workloads.load(case.workload)
     own = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
     variant = workloads.load_variant(own.workload, own.variant)
     with devices.of(own).translate_errors():
         problem = make_problem(workload, own, devices.of(own), variant)
-        return problem, Steps.of(variant.setup(problem, **own.tuning))
+        steps = Steps.of(variant.setup(problem, **own.tuning))
+        for name, array in shared.items():
+            problem.inputs[name][...] = array
+        in_order(steps.prepare)()
+    return problem, steps
 
 
 def write(formats, output, images, found):

@@ -20,7 +20,7 @@ MOST_IN_A_GRID = 128**2
 PICTURES = (".bmp", ".png")
 SUFFIXES = (".txt", *PICTURES)
 BY_IMAGE = ("latents",)
-# By device, the variant that draws and its tuning; on the host one that needs no Numba, which starts in half the time.
+# By device, the variant that draws and its tuning; the host's needs no Numba, so that it starts sooner.
 VARIANTS = {"offload": ("home", {"streams": 2, "batch": 512}), "host": ("host", {})}
 
 

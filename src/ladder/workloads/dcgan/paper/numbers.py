@@ -1,5 +1,7 @@
 """The numbers of the chapter, about the machine or the two that it speaks of."""
 
+import itertools
+
 from ladder.report import machines_table, ratios, study, verdict_table
 from ladder.report.latex import code, digits, joules, number, percent, seconds
 from ladder.statistics import crossings
@@ -49,6 +51,7 @@ BATCHES = (1, 16, 256, 5248)
 def numbers(found):
     """Every key's value."""
     host, card = query.chosen(found)
+    several, most = query.with_most_cards(found)
     parts = {
         "machine": machines_table.named(host.found, card.found),
         "problem": problem(),
@@ -61,7 +64,8 @@ def numbers(found):
         "energy": energy(card),
         "hidden": hidden(card),
         "cards": two_cards(query.with_cards(found, 2)),
-        "most-cards": most_cards(*query.with_most_cards(found)),
+        "cards-table": {"machine": machine_of(found.of(None) if most < 2 else several.found)},
+        "most-cards": most_cards(several, most),
         "layers": layers(query.with_layers(found)),
         "registers": {"machine": machine_of(verdicts.with_products(found))},
         "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
@@ -153,11 +157,11 @@ def shares(card):
 
 
 def epilogues(card):
-    """What batch norms in the weights gain, then epilogues within the kernels, then one graph of all."""
+    """What batch norms in the weights gain, then activations within the layers' kernels, then one graph of all."""
     steps = {one: tables.one_case(line.rows(card.ladder)) for one, line in rungs.EPILOGUES.items()}
-    names = {"folded": "one with kernels for them", "fused": "with kernels of their own", "graph": "single launches"}
-    pairs = zip(steps.values(), list(steps.items())[1:], strict=False)
-    return {one: ratios.compared(ratios.of(before, rows), names[one]) for before, (one, rows) in pairs}
+    names = {"folded": "one with kernels for them", "fused": "one with kernels for these", "graph": "single launches"}
+    pairs = itertools.pairwise(steps.items())
+    return {one: ratios.compared(ratios.of(before, rows), names[one]) for (_, before), (one, rows) in pairs}
 
 
 def splits(card):
@@ -198,7 +202,7 @@ def layers(machine):
         return sum(map(study.middle, rows)) if all(map(len, rows)) else None
 
     gathered = whole("cuda_im2col, cublas")
-    others = {"zeros": whole("cuda_implicit"), "same": whole("cuda_col2im, cublas")}
+    others = {"implicit": whole("cuda_implicit"), "col2im": whole("cuda_col2im, cublas")}
     images = study.values(machine.layers, "images")
     return {
         "machine": machine_of(machine.found),

@@ -117,7 +117,7 @@ MEMORIES = ("pinned", "staged", "pageable")
 COPIES = ("hidden", "after")
 
 
-# The same kernels: a batch norm each, in the weights, within the kernels, and all as one graph.
+# Epilogues in float32: batch norms in passes, in the weights, with activations in the layers' kernels, that as a graph.
 EPILOGUES = {one: Line("cuda", TILES | {"graph": None, "epilogue": one}) for one in ("separate", "folded")}
 EPILOGUES |= {"fused": Line("cuda", TILES | ONLY), "graph": Line("cuda", TILES | {"graph": "on", "epilogue": None})}
 

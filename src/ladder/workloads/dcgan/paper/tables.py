@@ -121,8 +121,8 @@ def rate(rows):
 def cards(machine, most):
     """Times by images of the earlier study: then on cards of two nodes, now of a call, without and with start-up."""
     counts, then = numbers_of_cards(machine, most) if most > 1 else [], list(earlier.CALLS)
-    measured = study.values(rungs.on_cards(most).rows(machine.several), "images") if counts else []
-    rows = [cards_of(machine, counts, images) for images in measured if images in earlier.CALLS[2]]
+    measured = {one for count in counts for one in study.values(rungs.on_cards(count).rows(machine.several), "images")}
+    rows = [cards_of(machine, counts, images) for images in sorted(measured) if images in earlier.CALLS[2]]
     groups = {"then, with start-up": then, "now, a call": counts, "now, with start-up": counts}
     titles, rules, column = [], [], 2
     for words, own in groups.items():

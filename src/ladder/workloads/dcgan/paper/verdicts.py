@@ -142,7 +142,7 @@ def one_card(several):
 
 
 def more_cards(several, count, images):
-    """So many cards over half as many, then so many a node."""
+    """`count` cards over half as many; the earlier study had so many in each of two nodes."""
     now = begun(several, count // 2, count, images)
     calls = called(several, count // 2, count, images)
     cause = f"call alone {ratios.latex(calls)}" if calls else None
