@@ -1,4 +1,4 @@
-"""Pictures that are drawn without a card: a look-up in the reference takes the place of a generator.
+"""Pictures drawn without a card, by a look-up in the place of a generator, and cases that bring them home.
 
 Its work is put into the streams of `late_cards`, CuPy's stand-in.
 """
@@ -7,7 +7,11 @@ import itertools
 
 import numpy as np
 
+from ladder import devices
 from ladder.catalogue import workloads
+from ladder.harness import validation, worker
+from ladder.harness.steps import Steps, in_order
+from ladder.workloads import dcgan
 from ladder.workloads.dcgan import network, reference
 
 IMAGES = (1, 2, 17, 101)
@@ -46,3 +50,20 @@ def sizes():
     ]
     Drawing.exact = reference.compute(found[0], None)
     return found
+
+
+def solve(case, variant):
+    """Two rounds of a case by a variant, checked by the first rank, or by the only one."""
+    problem, steps = worker.make_problem(dcgan, case, devices.of(case)), None
+    for round in range(2):
+        if problem.inputs:
+            dcgan.fill(problem.inputs, case.sizes, 0, None)
+            dcgan.fill(problem.inputs, case.sizes, round, None)
+        steps = steps or Steps.of(variant.setup(problem, **case.tuning))
+        in_order(steps.prepare)()
+        validation.poison(problem.outputs)
+        steps.timed()()
+        if problem.outputs:
+            validation.require_finite(problem.outputs, problem.output_kinds)
+            found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
+            validation.require(found, case.key)

@@ -11,11 +11,7 @@ import itertools
 import numpy as np
 
 import dcgan_drawn
-from ladder.devices import offload
-from ladder.harness import validation, worker
-from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
-from ladder.workloads import dcgan
 from ladder.workloads.dcgan import card, home
 
 GPUS = (1, 2, 3, 4)
@@ -51,21 +47,6 @@ FAULTS = {"card left out": left_out, "other order": backwards, "no waiting": not
 RUN = home.Card.run
 
 
-def solve(case):
-    """Two rounds of a case, both checked."""
-    problem = worker.make_problem(dcgan, case, offload)
-    dcgan.fill(problem.inputs, case.sizes, 0, None)
-    steps = Steps.of(home.setup(problem, **case.tuning))
-    for round in range(2):
-        dcgan.fill(problem.inputs, case.sizes, round, None)
-        in_order(steps.prepare)()
-        validation.poison(problem.outputs)
-        steps.timed()()
-        validation.require_finite(problem.outputs, problem.output_kinds)
-        found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, dcgan_drawn.Drawing.exact, "float32")
-        validation.require(found, case.key)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fault", choices=FAULTS)
@@ -77,7 +58,7 @@ def main():
         sizes, gpus = sizes[-2:-1], GPUS[-1:]
     cases = list(itertools.product(sizes, gpus, WAYS))
     for size, count, way in cases:
-        solve(Case("dcgan", "home", size, {"gpus": count, **way}))
+        dcgan_drawn.solve(Case("dcgan", "home", size, {"gpus": count, **way}), home)
     print(f"{len(cases)} runs were right")
 
 

@@ -13,13 +13,9 @@ import itertools
 import numpy as np
 
 import dcgan_drawn
-from dcgan_drawn import Drawing
 from ladder.devices import mpi_cuda
-from ladder.harness import validation, worker
-from ladder.harness.steps import Steps, in_order
 from ladder.machine import nvidia
 from ladder.records.case import Case
-from ladder.workloads import dcgan
 from ladder.workloads.dcgan import card, home, mpi_home
 
 WAYS = (
@@ -51,24 +47,6 @@ def make_fault(fault, is_last):
         mpi_home.Card.run = {"share left out": left_out, "other order": backwards}[fault]
 
 
-def solve(case):
-    """Two rounds of a case, checked by the first rank."""
-    problem = worker.make_problem(dcgan, case, mpi_cuda)
-    steps = None
-    for round in range(2):
-        if problem.inputs:
-            dcgan.fill(problem.inputs, case.sizes, 0, None)
-            dcgan.fill(problem.inputs, case.sizes, round, None)
-        steps = steps or Steps.of(mpi_home.setup(problem, **case.tuning))
-        in_order(steps.prepare)()
-        validation.poison(problem.outputs)
-        steps.timed()()
-        if problem.outputs:
-            validation.require_finite(problem.outputs, problem.output_kinds)
-            found, _ = dcgan.check(case.sizes, {}, problem.outputs, round, None, Drawing.exact, "float32")
-            validation.require(found, case.key)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--away", type=int)
@@ -82,12 +60,12 @@ def main():
         mpi_cuda.neighbours = lambda: node
     sizes = dcgan_drawn.sizes()
     if options.drawn:
-        card.generator = Drawing
+        card.generator = dcgan_drawn.Drawing
     if options.fault:
         make_fault(options.fault, world.rank == world.size - 1)
         sizes = sizes[-2:]
     for one, way in itertools.product(sizes, WAYS):
-        solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}))
+        dcgan_drawn.solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}), mpi_home)
     if mpi_cuda.is_first():
         print(f"{len(sizes) * len(WAYS)} runs were right on {world.size} ranks")
 

@@ -107,6 +107,16 @@ def table(columns, head, rows, empty="There is no measurement for this table."):
     return "\n".join([*body, *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
+def grouped(first, groups):
+    """The head of a table whose columns stand in groups behind the first one, {words above: titles}."""
+    over, rules, column = "", "", 2
+    for words, titles in groups.items():
+        over += rf" & \multicolumn{{{len(titles)}}}{{c}}{{{words}}}"
+        rules += rf"\cmidrule(lr){{{column}-{column + len(titles) - 1}}}"
+        column += len(titles)
+    return [rf"{over} \\{rules}" + f"\n{first}", *(title for titles in groups.values() for title in titles)]
+
+
 def long_table(columns, head, rows, empty="There is no measurement for this table."):
     """A table like `table`'s over as many pages as it takes, its head on each; the paper gives its caption."""
     if not rows:

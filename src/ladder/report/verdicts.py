@@ -72,11 +72,8 @@ def table(found):
         [latex.escape(title), *(str(counts[title, group, word] or NONE) for group in GROUPS for word in claims.WORDS)]
         for title in dict.fromkeys(chapter.title for chapter, *_ in every)
     ]
-    width = len(claims.WORDS)
-    over = " & ".join(rf"\multicolumn{{{width}}}{{c}}{{{words}}}" for words in GROUPS.values())
-    ruled = rf"\cmidrule(lr){{2-{1 + width}}}\cmidrule(l){{{2 + width}-{1 + 2 * width}}}"
-    head = [rf"& {over} \\{ruled}" + "\nSection", *claims.WORDS * 2]
-    return latex.table("@{}l" + "r" * 2 * width + "@{}", head, lines)
+    head = latex.grouped("Section", dict.fromkeys(GROUPS.values(), claims.WORDS))
+    return latex.table("@{}l" + "r" * (len(head) - 1) + "@{}", head, lines)
 
 
 def numbers(found):

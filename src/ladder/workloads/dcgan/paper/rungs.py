@@ -115,8 +115,6 @@ LINES = {
 APART = {"streams": 1, "batches": None}
 MEMORIES = ("pinned", "staged", "pageable")
 COPIES = ("hidden", "after")
-
-
 # Epilogues in float32: batch norms in passes, in the weights, with activations in the layers' kernels, that as a graph.
 EPILOGUES = {one: Line("cuda", TILES | {"graph": None, "epilogue": one}) for one in ("separate", "folded")}
 EPILOGUES |= {"fused": Line("cuda", TILES | ONLY), "graph": Line("cuda", TILES | {"graph": "on", "epilogue": None})}

@@ -39,12 +39,13 @@ WAYS = {
 def tables(found):
     """Every table's LaTeX by its name."""
     host, card = query.chosen(found)
+    most = query.with_most_cards(found)
     return {
         "ladder": ladder(host, card),
         "layers": layers(query.with_layers(found)),
         "home": home(card),
-        "cards": cards(*query.with_most_cards(found)),
-        "most_cards": most_cards(*query.with_most_cards(found)),
+        "cards": cards(*most),
+        "most_cards": most_cards(*most),
         "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
     }
 
@@ -120,17 +121,11 @@ def rate(rows):
 
 def cards(machine, most):
     """Times by images of the earlier study: then on cards of two nodes, now of a call, without and with start-up."""
-    counts, then = numbers_of_cards(machine, most) if most > 1 else [], list(earlier.CALLS)
+    counts = numbers_of_cards(machine, most) if most > 1 else []
     measured = {one for count in counts for one in study.values(rungs.on_cards(count).rows(machine.several), "images")}
     rows = [cards_of(machine, counts, images) for images in sorted(measured) if images in earlier.CALLS[2]]
-    groups = {"then, with start-up": then, "now, a call": counts, "now, with start-up": counts}
-    titles, rules, column = [], [], 2
-    for words, own in groups.items():
-        titles.append(rf"\multicolumn{{{len(own)}}}{{c}}{{{words}}}")
-        rules.append(rf"\cmidrule(lr){{{column}-{column + len(own) - 1}}}")
-        column += len(own)
-    over = f"& {' & '.join(titles)} \\\\ {''.join(rules)}\nPictures"
-    head = [over, *(counted(count) for own in groups.values() for count in own)]
+    then, now = ([counted(count) for count in own] for own in (earlier.CALLS, counts))
+    head = latex.grouped("Pictures", {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
 
