@@ -129,6 +129,12 @@ def test_mappings_are_merged_and_lists_replaced(load):
     assert load(with_one(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
 
 
+def test_places_of_one_alias_are_changed_apart(load):
+    one = ONE | {"sizes": ONE["sizes"] | {"n": 7}}
+    found = load({"experiments": {"one": one, "two": one}}, "experiments: {two: {sizes: {n: 5}}}")["experiments"]
+    assert (found["one"]["sizes"]["n"], found["two"]["sizes"]["n"]) == (7, 5)
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

@@ -40,10 +40,14 @@ def read(path):
 
 
 def merge(under, over):
-    """`under` with the keys of `over` laid over it, mappings key by key; what Snakemake does with `--configfile`."""
+    """`under` with the keys of `over` laid over it, mappings key by key; what Snakemake does with `--configfile`.
+
+    Every mapping is made anew, so that two places with one alias of YAML are changed apart.
+    """
     for key, value in over.items():
-        if isinstance(value, dict) and isinstance(under.get(key), dict):
-            merge(under[key], value)
+        if isinstance(value, dict):
+            before = under.get(key)
+            under[key] = merge(before if isinstance(before, dict) else {}, value)
         else:
             under[key] = copy.deepcopy(value)
     return under
