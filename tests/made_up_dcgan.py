@@ -46,6 +46,7 @@ AT_ONCE = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.6e-6}
 EPILOGUES = {"separate": 9e-6, "folded": 9e-6, "graph": 5e-6}
 IN_BATCHES = 1.12e-6  # in those of the way home in TF32
 LINK = 1.35e-6  # on the way to the host
+SCREEN = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.7e-6}  # as bytes
 # Times as long as the least of a way home, by memory and copies.
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
 SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
@@ -58,15 +59,11 @@ BY_VERB = formats.VARIANTS["offload"][1]
 JOULES = 5e-3  # of a picture on a card
 
 
-def dcgan(images):
-    """The sizes of a call."""
-    return complete("dcgan", {"images": images, "channels": 512})
-
-
-def case_of(line, images, **others):
+def case_of(line, images, pictures="float32", **others):
     """The case of a line, with what it doesn't state left out."""
+    sizes = complete("dcgan", {"images": images, "channels": 512, "pictures": pictures})
     tuning = {name: value for name, value in (line.tuning | others).items() if value is not None}
-    return Case("dcgan", line.variant, dcgan(images), tuning, "cold" if images == 64 else "warm")
+    return Case("dcgan", line.variant, sizes, tuning, "cold" if images == 64 else "warm")
 
 
 def cases():
@@ -91,6 +88,9 @@ def cases():
                 after = 2 if copies == "after" else 1
                 case = case_of(rungs.home(memory, copies, math), query.IMAGES)
                 yield query.HOME, case, query.IMAGES * seconds * longer * after
+    for math, seconds in SCREEN.items():
+        line = rungs.BYTES[math]
+        yield query.SCREEN, case_of(line, query.IMAGES, "uint8"), query.IMAGES * seconds
     for first, seconds in {2: 200e-6, 3: 100e-6, 4: 130e-6}.items():
         yield query.SPLITS, case_of(rungs.split(first), SOME), SOME * seconds
     for variant, seconds in PRODUCTS.items():

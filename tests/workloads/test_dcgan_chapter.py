@@ -100,6 +100,14 @@ def test_two_cards_pay_in_a_call_before_they_pay_with_their_start(values):
     assert values["dcgan/energy/window"] == r"\qty{5.0}{\milli\joule}"
 
 
+def test_pictures_for_a_screen_stand_beside_those_of_floats(values, found):
+    """Of half precision 0.7 us a picture, where 32 bits take 1.4; as long in TF32. None is a rung of the ladder."""
+    assert values["dcgan/screen/float16/call"] == r"\qty{3.67}{\milli\second}"
+    assert values["dcgan/screen/float16/against"].startswith(r"is \num{2.0}\,$\times$ as fast as one for floats")
+    assert values["dcgan/screen/tf32/against"].startswith("is equal to one for floats within")
+    assert set(query.chosen(found)[1].ladder["pictures"]) == {"float32"}
+
+
 def test_what_hiding_costs_is_told_apart_from_what_batches_cost(values):
     """Home takes 1.4 us a picture, its kernels 1.12 in the same batches and 1.4 in one."""
     assert values["dcgan/hidden/same"] == r"\qty{80}{\percent}"

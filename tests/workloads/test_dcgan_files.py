@@ -11,6 +11,7 @@ from PIL import Image
 
 import made_up_dcgan
 from conftest import ROOT
+from ladder.catalogue.workloads import complete
 from ladder.errors import LadderError
 from ladder.harness import generation
 from ladder.report import break_even
@@ -231,7 +232,7 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
         (tmp_path / name / "machine.json").write_text(json.dumps({"description": {"gpus": [{"name": model}]}}))
     variant, tuning = formats.VARIANTS["offload"]
-    sizes = break_even.without(made_up_dcgan.dcgan(1), "images")
+    sizes = break_even.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
     found = break_even.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(found) == {1, 2, 4}
     seconds, start = found[1][5248]
@@ -249,7 +250,7 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
 
 
 def test_published_measurements_tell_how_long_cards_take():
-    sizes = break_even.without(made_up_dcgan.dcgan(1), "images")
+    sizes = break_even.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
     found = break_even.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     most = max(set(found[1]) & set(found[2]))
     assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]

@@ -63,6 +63,7 @@ def numbers(found):
         "splits": splits(card),
         "energy": energy(card),
         "hidden": hidden(card),
+        "screen": screen(card),
         "cards": two_cards(query.with_cards(found, 2)),
         "cards-table": {"machine": machine_of(found.of(None) if most < 2 else several.found)},
         "most-cards": most_cards(several, most),
@@ -192,6 +193,17 @@ def hidden(card):
     kernels = {"same": rungs.kernels_of(key), "one": rungs.at_once("tf32")}
     found = {name: ratios.of(tables.one_case(line.rows(card.ladder)), home) for name, line in kernels.items()}
     return {name: ratios.efficiency(ratio, 1) for name, ratio in found.items()}
+
+
+def screen(card):
+    """The time of a call for pictures of one byte a number, and what it is of one for float32, by precision."""
+    values = {}
+    for math, line in rungs.BYTES.items():
+        rows = tables.one_case(line.rows(card.screen))
+        floats = tables.one_case(rungs.line(rungs.FLOATS[math]).rows(card.ladder))
+        values[f"{math}/call"] = tables.called(rows) if len(rows) else None
+        values[f"{math}/against"] = ratios.compared(ratios.of(floats, rows), "one for floats")
+    return values
 
 
 def layers(machine):

@@ -8,7 +8,7 @@ from ladder.workloads.dcgan import layout
 
 HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
 LADDER = (HOST, CARD, HOME)
-SPLITS = "dcgan_splits"
+SPLITS, SCREEN = "dcgan_splits", "dcgan_home_uint8"
 CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
@@ -32,6 +32,11 @@ class Machine:
         """The timed calls of the full network, with the seconds of a picture."""
         rows = collect.concatenated([self.found.samples(one, **SIZE) for one in LADDER])
         return of_pictures(of_most(rows))
+
+    @cached_property
+    def screen(self):
+        """The same of pictures for a screen."""
+        return of_pictures(of_most(self.found.samples(SCREEN, **SIZE | {"pictures": "uint8"})))
 
     @cached_property
     def phases(self):
