@@ -14,7 +14,7 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import cublas, cuda
+from ladder.devices import card, cublas, cuda
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
@@ -95,6 +95,12 @@ def trained(tmp_path):
 def test_pytorch_follows_the_reference(trained, graph):
     pytest.importorskip("torch", reason="waits for PyTorch")
     trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
+
+
+@pytest.mark.gpu
+def test_cards_have_the_names_that_the_driver_gives_them():
+    names = [card.name(number) for number in card.numbers()]
+    assert sorted(names) == sorted(one["uuid"] for one in nvidia.gpus())
 
 
 @pytest.mark.gpu

@@ -9,7 +9,6 @@ import os
 import random
 import sys
 import threading
-import uuid
 from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
 
@@ -241,8 +240,13 @@ def count():
 
 
 def properties(number):
-    name = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[number]
-    return {"name": b"no card", "uuid": uuid.uuid5(uuid.NAMESPACE_OID, name).bytes, "l2CacheSize": CACHE_BYTES}
+    return {"name": b"no card", "l2CacheSize": CACHE_BYTES}
+
+
+def place(number):
+    """A card's place on the bus, by its number or the end of its UUID."""
+    end = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[number].rpartition("-")[2]
+    return f"0000:{int(end) if end.isdecimal() else 0:02x}:00.0"
 
 
 nccl = ModuleType("cupy.cuda.nccl")
@@ -285,7 +289,7 @@ locked = set()
 cuda.Device = Device
 cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
-cuda.runtime.getDeviceProperties = properties
+cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, place
 cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
 cards.product = product

@@ -45,6 +45,14 @@ def test_a_cards_state_has_what_it_reports(cards):
     assert nvidia.energy(card) is None
 
 
+def test_a_card_is_known_by_its_place_on_the_bus(cards):
+    cards(2)
+    assert nvidia.uuid_at("0000:01:00.0") == nvidia.gpus()[1]["uuid"]
+    assert nvidia.uuid_at("0000:02:00.0") is None
+    cards(0)
+    assert nvidia.uuid_at("0000:00:00.0") is None
+
+
 @pytest.mark.parametrize(
     ("visible", "found"), [(None, "012"), ("", ""), ("2,0", "02"), ("GPU-00000000-0000-0000-0000-000000000001", "1")]
 )

@@ -41,6 +41,13 @@ def nvmlDeviceGetHandleByUUID(uuid):
     return found[uuid]
 
 
+def nvmlDeviceGetHandleByPciBusId(place):
+    index = int(place.split(":")[1], 16)
+    if index >= nvmlDeviceGetCount():
+        raise NVMLError("Not Found")
+    return index
+
+
 def nvmlDeviceGetUUID(handle):
     return f"GPU-{os.environ.get('SLURMD_NODENAME') or f'00000000-0000-0000-0000-{handle:012}'}"
 

@@ -121,7 +121,7 @@ class Event:
 
 
 def properties(number):
-    return {"name": b"no card", "uuid": bytes(16), "l2CacheSize": 2**20}
+    return {"name": b"no card", "l2CacheSize": 2**20}
 
 
 cuda = SimpleNamespace(
@@ -129,6 +129,7 @@ cuda = SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,
         getDeviceCount=count_devices,
         getDeviceProperties=properties,
+        deviceGetPCIBusId=lambda number: f"0000:{number:02x}:00.0",
         memGetInfo=lambda: (FREE, TOTAL),
     ),
     Stream=new_stream,

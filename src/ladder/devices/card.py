@@ -1,7 +1,6 @@
 """The NVIDIA GPUs that a process works on, through CuPy: those that it sees, of which one is current."""
 
 import functools
-import uuid
 
 from ladder.errors import LadderError
 from ladder.machine import nvidia
@@ -53,10 +52,14 @@ def synchronize():
 
 
 def name(number=None):
-    """The UUID of a card, by default the current one, as the driver's tools write it, GPU-..."""
+    """The UUID of a card, by default the current one, as the driver's tools write it, GPU-...
+
+    NVML knows it by the card's place on the bus, which is its name without NVML: CuPy's ends before a byte of zero.
+    """
     cupy = load_cupy()
     number = cupy.cuda.Device().id if number is None else number
-    return f"GPU-{uuid.UUID(bytes=cupy.cuda.runtime.getDeviceProperties(number)['uuid'])}"
+    place = cupy.cuda.runtime.deviceGetPCIBusId(number)
+    return nvidia.uuid_at(place) or place
 
 
 def energy():

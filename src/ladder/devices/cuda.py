@@ -177,7 +177,7 @@ def threads_found():
     return found | {
         "gpu": {
             "name": properties["name"].decode(),
-            "uuid": str(properties["uuid"].hex()),
+            "uuid": card.name(),
             "architecture": architecture(),
             "cache_bytes": properties["l2CacheSize"],
         }

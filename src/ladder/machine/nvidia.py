@@ -58,6 +58,14 @@ def description(nvml, handle):
     }
 
 
+def uuid_at(place):
+    """The UUID of the card at a place on the PCI bus, domain:bus:device.function; None where NVML finds none there."""
+    if nvml := library():
+        with contextlib.suppress(nvml.NVMLError):
+            return nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByPciBusId(place))
+    return None
+
+
 def state(card):
     """The state of the card of this UUID now: clocks in MHz, temperature in °C, power in W, and `reasons`.
 
