@@ -63,7 +63,7 @@ def numbers(found):
         "splits": splits(card),
         "energy": energy(card),
         "hidden": hidden(card),
-        "screen": screen(card),
+        "screen": screen(query.with_screen(found)),
         "cards": two_cards(query.with_cards(found, 2)),
         "cards-table": {"machine": machine_of(found.of(None) if most < 2 else several.found)},
         "most-cards": most_cards(several, most),
@@ -197,7 +197,7 @@ def hidden(card):
 
 def screen(card):
     """The time of a call for pictures of one byte a number, and what it is of one for float32, by precision."""
-    values = {}
+    values = {"machine": machine_of(card.found)}
     for math, line in rungs.BYTES.items():
         rows = tables.one_case(line.rows(card.screen))
         floats = tables.one_case(rungs.line(rungs.FLOATS[math]).rows(card.ladder))
