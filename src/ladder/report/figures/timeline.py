@@ -8,9 +8,9 @@ from matplotlib.textpath import TextPath
 from ladder.report.figures import layout, looks
 from ladder.report.figures.theme import DARK, SMALL, TALLEST, sns
 
-LANE = 0.19  # inches of a lane
+LANE = 0.17  # inches of a lane
 TALL = 0.8  # of a lane is its bars
-ABOVE, BELOW = 0.28, 0.36  # inches of a panel's title, and of the axis below all
+ABOVE, BELOW = 0.25, 0.36  # inches of a panel's title, and of the axis below all
 ROOM = 3  # points of a bar beside its name
 # Colours of names in the order in which they appear; of more names, as many hues.
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name not in ("grey", "indigo")]

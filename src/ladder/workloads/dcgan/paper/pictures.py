@@ -7,7 +7,7 @@ from ladder.report.figures import layout
 TITLE = "What the trained generator draws"
 CATEGORY = "Generator"
 CAPTION = """\
-All latents of the workload as the published network draws them, which was trained on MNIST's digits.
+What the published network, which was trained on MNIST's digits, draws of the workload's latents.
 """
 USES_ARTEFACTS = ("pictures.png",)
 

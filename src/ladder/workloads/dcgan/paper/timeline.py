@@ -6,8 +6,7 @@ from ladder.workloads.dcgan.paper import query, rungs
 TITLE = "Batches and their copies home"
 CATEGORY = "Generator"
 CAPTION = """\
-When batches are drawn and when they are copied home, in half precision, numbered in their order: copies after each
-batch, and hidden behind the next one.
+When batches are drawn and when they are copied home, in half precision, numbered in their order.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 WAYS = {
