@@ -84,6 +84,8 @@ def published(request):
     """The study of a published machine, of nothing but what shares of ceilings need."""
     samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
     samples = samples[(samples["phase"] == "total") & samples["workload"].isin(roofs.WORK)]
+    if samples.empty:
+        pytest.skip("no work with a ceiling was measured there")
     return Study({"all": {"samples": samples}}, samples["machine"].iloc[0])
 
 
