@@ -46,7 +46,7 @@ AT_ONCE = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.6e-6}
 EPILOGUES = {"separate": 9e-6, "folded": 9e-6, "graph": 5e-6}
 IN_BATCHES = 1.12e-6  # in those of the way home in TF32
 LINK = 1.35e-6  # on the way to the host
-SCREEN = {"float32": 6e-6, "tf32": 1.4e-6, "float16": 0.7e-6}  # as bytes
+SCREEN = {"tf32": 1.4e-6, "float16": 0.7e-6}  # as bytes
 # Times as long as the least of a way home, by memory and copies.
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
 SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}

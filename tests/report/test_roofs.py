@@ -97,6 +97,11 @@ def medians(found, workload, device):
     return rows.assign(seconds=rows.groupby(names)["seconds"].transform("median")).drop_duplicates(names)
 
 
+def test_some_published_machine_has_work_with_a_ceiling():
+    there = [set(pd.read_csv(path, usecols=["workload"])["workload"]) for path in PUBLISHED]
+    assert sum(bool(names & set(roofs.WORK)) for names in there) > 1
+
+
 @pytest.mark.parametrize("workload", ["gemm", "gemv"])
 @pytest.mark.parametrize("device", ["host", "cuda"])
 def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device):

@@ -54,7 +54,8 @@ def synchronize():
 def name(number=None):
     """The UUID of a card, by default the current one, as the driver's tools write it, GPU-...
 
-    NVML knows it by the card's place on the bus, which is its name without NVML: CuPy's ends before a byte of zero.
+    NVML is asked by the card's place on the bus; without NVML that place is the name. CuPy's UUID ends before a byte of
+    zero.
     """
     cupy = load_cupy()
     number = cupy.cuda.Device().id if number is None else number

@@ -7,7 +7,7 @@ from ladder.report.figures import layout
 TITLE = "What the trained generator draws"
 CATEGORY = "Generator"
 CAPTION = """\
-What the published network, which was trained on MNIST's digits, draws of the workload's latents.
+All of the workload's latents, as drawn by the published network that was trained on MNIST's digits.
 """
 USES_ARTEFACTS = ("pictures.png",)
 

@@ -16,8 +16,8 @@ LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
 PRODUCTS, SQUARE = "gemm_gpu_float32", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}
 # Of the claims: the network of the earlier study; on a card, as many images as there at most.
 SIZE = {"channels": 512, "weights": "random", "pictures": "float32", "dtype": "float32"}
-SCREEN_SIZE = SIZE | {"pictures": "uint8"}
 IMAGES = 5248
+SCREEN_SIZE = SIZE | {"pictures": "uint8", "images": IMAGES}
 PARTS = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 NEAR = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
 
@@ -37,7 +37,7 @@ class Machine:
     @cached_property
     def screen(self):
         """The same of pictures for a screen."""
-        return of_pictures(of_most(self.found.samples(SCREEN, **SCREEN_SIZE)))
+        return of_pictures(self.found.samples(SCREEN, **SCREEN_SIZE))
 
     @cached_property
     def phases(self):

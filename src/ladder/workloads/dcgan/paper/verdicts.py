@@ -159,7 +159,7 @@ def called(several, one, other, images, line=rungs.on_cards):
 
 def shared_out(several):
     now, half = called(several, 1, 2, query.IMAGES), called(several, 1, 2, query.IMAGES, rungs.half_on_cards)
-    cause = f"in half {ratios.latex(half)}" if half else None
+    cause = f"half precision {ratios.latex(half)}" if half else None
     text = f"Two cards over one, {query.IMAGES} pictures"
     return Claim("cards", text, then(1.8), "both numbers of cards", cause, decide(now, 1.8))
 
