@@ -29,9 +29,13 @@ class Drawing:
         self.weights, self.sizes = weights, sizes
 
     def steps(self, latents, pictures):
+        ends = np.cumsum([len(own) for own in pictures])
+        return [self.batch(part, own) for part, own in zip(np.split(latents, ends[:-1]), pictures, strict=True)]
+
+    def batch(self, latents, pictures):
         from cupy import current
 
-        yield None, lambda: current().later(lambda: self.draw(latents, pictures))
+        return [(None, lambda: current().later(lambda: self.draw(latents, pictures)))]
 
     def draw(self, latents, pictures):
         pool = network.latents(self.sizes["seed"])

@@ -432,7 +432,11 @@ def test_of_cards_on_several_nodes_those_of_this_one_are_held(cards, monkeypatch
 
 @pytest.mark.parametrize(
     ("counter", "of_one", "found"),
-    [(7.0, {"joules": 2.0}, {"joules": 6.0}), (None, {"joules": 2.0}, {}), (7.0, {}, {})],
+    [
+        (7.0, {"joules": 2.0, "sustained": 0.5}, {"joules": 6.0, "sustained": 0.5}),
+        (None, {"joules": 2.0, "sustained": 0.5}, {}),
+        (7.0, {}, {}),
+    ],
 )
 def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of_one, found):
     from ladder.devices import mpi_cuda

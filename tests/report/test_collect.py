@@ -140,15 +140,16 @@ def test_the_columns_of_the_tables(here, one):
 
 
 def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(here):
-    phases, slowed = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75}
+    phases, slowed = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75, "sustained": 2.5}
     here.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=slowed, setup=3.0, first=0.5)
     here.add(case_of(2), samples=[1.0], state={"reasons": []})
     found = tables(here.plan())["samples"]
     whole = found[found["phase"] == "total"]
     assert whole["throttled"].tolist() == [True, True, False]
     assert whole["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
+    assert whole["sustained"].fillna(-1).tolist() == [2.5, 2.5, -1]
     assert whole["cold_start"].tolist()[:2] == [3.5, 3.5]
-    assert found[found["phase"] == "gather"][["joules", "cold_start"]].isna().all(axis=None)
+    assert found[found["phase"] == "gather"][["joules", "sustained", "cold_start"]].isna().all(axis=None)
 
 
 def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(here):

@@ -1,5 +1,6 @@
 """The generator: its definition, every variant with every batch and split, and wrong pictures that must be noticed."""
 
+import itertools
 from functools import cache
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import batches, card, home, layout, network, reference
+from ladder.workloads.dcgan import host as on_host
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 IMAGES = (1, 2, 17, 101)
@@ -132,6 +134,18 @@ def test_every_way_is_right_on_the_host(way, images):
     problem = problem_of(sizes_of(images), round=1)
     run(problem, **ON_HOST[way])
     assert not failed(problem, round=1)
+
+
+@pytest.mark.parametrize("epilogue", ["fused", "folded", "separate"])
+def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
+    groups = [[slice(0, 5), slice(5, 6), slice(6, 8)], [slice(8, 17)]]
+    monkeypatch.setattr(on_host, "even", lambda images, batch: groups)
+    problem = problem_of(sizes_of(17), round=1)
+    steps = on_host.setup(problem, threads=2, epilogue=epilogue)
+    in_order([*steps.prepare, *steps.run])()
+    assert not failed(problem, round=1)
+    phases = [name for name, _ in steps.run]
+    assert [phases.count(name) for name in ("projection", "layer 1", "layer 2", "layer 4")] == [2, 2, 4, 4]
 
 
 @pytest.mark.parametrize("channels", [64, pytest.param(512, marks=pytest.mark.slow)])
@@ -364,18 +378,19 @@ def test_a_graph_without_pinned_memory_is_refused():
 
 @pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])
 def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
-    parts = batches.tapered(images, batch)
+    groups = batches.tapered(images, batch)
+    parts = [part for group in groups for part in group]
     assert [number for part in parts for number in range(images)[part]] == list(range(images))
     lengths = [part.stop - part.start for part in parts]
-    assert max(lengths) <= batch
-    assert lengths[-1] <= max(batch // 4, batches.TILE)
+    assert max(batches.length(batches.images_of(group)) for group in groups) <= batch
+    assert lengths[-1] <= max(batch // 8, batches.TILE)
 
 
 @pytest.mark.parametrize(("images", "batch"), [(2624, 1280), (5248, 528), (5248, 1056), (5248, 1280), (41984, 528)])
 def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
     """By a model, in which kernels take 1 for each image and the link what they leave to it."""
     copied = drawn = 0
-    for part in batches.tapered(images, batch):
+    for part in itertools.chain(*batches.tapered(images, batch)):
         drawn += part.stop - part.start
         copied = max(copied, drawn) + (1 - batches.SPARE) * (part.stop - part.start)
     assert copied - images < batch / 2

@@ -204,21 +204,25 @@ def state_at_work(uuid):
 
 
 def energy(run, timed=stopwatch, same=broadcast):
-    """{"joules": energy of a run} by the counters of its cards, over repeats of at least a second; empty without one.
+    """{"joules": energy of a run, "sustained": seconds of one}, over repeats of at least a second.
 
-    The runs follow each other with warm caches. A counter changes every few hundredths of a second: both readings are
-    taken right after a change. `timed` and `same` are as in `state`.
+    The energy is that of the counters of all its cards; without one the answer is empty. The runs follow each other
+    with warm caches, in which a card may come to its power limit. A counter changes every few hundredths of a second:
+    both readings are taken right after a change. `timed` and `same` are as in `state`.
     """
     if card.energy() is None:
         return {}
     batch = same(max(1, round(BATCH / max(timed(run), 1e-6))))
-    begin, _ = repeated(run, batch, card.energy, 0.0, same)
-    end, runs = repeated(run, batch, card.energy, REPEATS, same)
-    return {"joules": (end - begin) / runs} if None not in (begin, end) else {}
+    begin, _, _ = repeated(run, batch, card.energy, 0.0, same)
+    end, runs, seconds = repeated(run, batch, card.energy, REPEATS, same)
+    return {"joules": (end - begin) / runs, "sustained": seconds / runs} if None not in (begin, end) else {}
 
 
 def repeated(run, batch, counter, seconds, same):
-    """Repeat `run` for some seconds and on until the counter changes: its value, None if it never did, and the runs."""
+    """Repeat `run` for some seconds and on until the counter changes.
+
+    Returns the counter's value, None if it never changed, and the number of runs and the seconds that these took.
+    """
     start, before, runs = time.monotonic(), counter(), 0
     while True:
         for _ in range(batch):
@@ -227,9 +231,9 @@ def repeated(run, batch, counter, seconds, same):
         runs, now = runs + batch, counter()
         spent = time.monotonic() - start
         if same(now != before and spent >= seconds):
-            return now, runs
+            return now, runs, spent
         if same(spent > seconds + PATIENCE):
-            return None, runs
+            return None, runs, spent
         before = now
 
 

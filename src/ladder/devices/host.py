@@ -218,7 +218,7 @@ def require_finished(run):
 
 
 def energy(run):
-    """{"joules": energy of a run}, where the device counts it; the host doesn't."""
+    """What `cuda.energy` finds, where the device counts its energy; the host doesn't."""
     return {}
 
 

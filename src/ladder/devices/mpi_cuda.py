@@ -159,12 +159,14 @@ def require_threads(case_threads, runtime, found):
 
 
 def energy(run):
-    """{"joules": energy of a run on all ranks' cards}; empty where one of them doesn't count it."""
+    """What `cuda.energy` finds, with the energy of all ranks' cards; empty where one of them doesn't count it."""
     every = communicator().allgather
     if not all(every(card.energy() is not None)):
         return {}
     found = every(cuda.energy(run, stopwatch, broadcast))
-    return {"joules": sum(one["joules"] for one in found)} if all(found) else {}
+    if not all(found):
+        return {}
+    return {"joules": sum(one["joules"] for one in found), "sustained": max(one["sustained"] for one in found)}
 
 
 def state(run):

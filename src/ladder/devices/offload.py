@@ -60,7 +60,7 @@ def require_finished(run):
 
 
 def energy(run):
-    """{"joules": energy of a run}, as in `cuda.energy`."""
+    """The energy and the seconds of a run, as in `cuda.energy`."""
     return cuda.energy(run, stopwatch)
 
 

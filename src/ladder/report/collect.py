@@ -12,7 +12,8 @@ The case's own columns: machine (with " (published)" where it is), experiment, w
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
 writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
-held back for power or heat, and `joules` is the energy of a run, where the protocol asks for it. `cold_start` is a
+held back for power or heat; `joules` is the energy of a run, where the protocol asks for it, and `sustained` its
+seconds meanwhile, one run after the other for a second (what was published early lacks them). `cold_start` is a
 process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a card's own start
 is part of it where the arrays lie on the host. What was published early lacks it. Where there are ranks, `nodes` counts
 those that they ran on (what was published early lacks it, too), a phase's seconds are those of the slowest rank, and
@@ -36,6 +37,8 @@ from ladder.records.case import Case
 from ladder.report import PUBLISHED, TABLES
 
 KEY = ["machine", "workload", "variant", "case"]
+# Of a process's state what was measured by repeating the run.
+REPEATED = ("joules", "sustained")
 # Columns of text that may look like numbers, such as the names of batches.
 TEXTS = {"lane": str, "name": str}
 
@@ -89,8 +92,7 @@ def rows_of(found, own):
         if reasons is not None:
             common["throttled"] = not THROTTLING.isdisjoint(reasons)
         of_process = {"cold_start": process["setup"] + process["first"]}
-        if "joules" in process.get("state", {}):
-            of_process["joules"] = process["state"]["joules"]
+        of_process |= {name: process["state"][name] for name in REPEATED if name in process.get("state", {})}
         rows["samples"] += [
             common | {"sample": index, "phase": "total", "seconds": seconds} | of_process
             for index, seconds in enumerate(process["samples"])

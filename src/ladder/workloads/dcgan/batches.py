@@ -12,8 +12,11 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
-# Tapered batches are whole ones, halves or quarters, these in whole tiles of images: smaller ones take as long.
-PARTS = (2, 4)
+# Layers that a group of batches shares: the first has so few pixels that the images of a small batch leave most of a
+# device idle.
+SHARED = 1
+# Tapered batches are whole ones, halves, quarters or eighths, these in whole tiles of images.
+PARTS = (2, 4, 8)
 TILE = 16
 # The part of the kernels' time that their copies leave the link idle, in TF32 on an H100 or H200.
 SPARE = 0.2
@@ -68,47 +71,86 @@ class Generator:
         return self.epilogue == "fused" and activation(index) in getattr(variant, "ACTIVATIONS", ())
 
     def steps(self, latents, pictures):
-        """The steps of a batch, as (phase, function)."""
-        count = len(latents)
-        values = [*(array[:count] for array in self.values), pictures]
-        raw = [into if own is None else own[:count] for own, into in zip(self.raw, values, strict=True)]
+        """The steps of a group's batches, a list of (phase, function) for each.
+
+        `latents` are those of the group, at most as many as a batch may have images; `pictures` has an array for each
+        batch. The first one begins with what is done for the whole group.
+        """
+        begin = [*self.projection(latents), *self.of_layers(self.layers[:SHARED], slice(0, len(latents)), None)]
+        found, start = [], 0
+        for own in pictures:
+            rows = slice(start, start + len(own))
+            found.append([*begin, *self.of_layers(self.layers[SHARED:], rows, own)])
+            begin, start = [], rows.stop
+        return found
+
+    def projection(self, latents):
+        """The steps from latents to what the first layer reads."""
         weights, bias = (self.parts[name] for name in folding.names(0))
-        is_fused = self.epilogue == "fused"
-        out = values[0] if is_fused else raw[0]
-        yield "projection", partial(self.works.project, latents, weights, bias, out, "relu" if is_fused else "none")
-        if not is_fused:
-            yield "epilogues", partial(self.works.finish, raw[0], self.norms[0], "relu", values[0])
-        for index, layer, is_done in self.layers:
-            into = values[index] if is_done and layer.writes == values[index].dtype else raw[index]
+        values = self.values[0][: len(latents)]
+        if self.epilogue == "fused":
+            yield "projection", partial(self.works.project, latents, weights, bias, values, "relu")
+            return
+        raw = values if self.raw[0] is None else self.raw[0][: len(latents)]
+        yield "projection", partial(self.works.project, latents, weights, bias, raw, "none")
+        yield "epilogues", partial(self.works.finish, raw, self.norms[0], "relu", values)
+
+    def of_layers(self, layers, rows, pictures):
+        """The steps of some layers for these of a group's images."""
+        values = [*(array[rows] for array in self.values), pictures]
+        for index, layer, is_done in layers:
+            raw = values[index] if self.raw[index] is None else self.raw[index][rows]
+            into = values[index] if is_done and layer.writes == values[index].dtype else raw
             yield f"layer {index}", partial(layer.run, values[index - 1], into)
             if not is_done or into is not values[index]:
                 left = "none" if is_done else activation(index)
                 yield "epilogues", partial(self.works.finish, into, self.norms[index], left, values[index])
 
 
-def parts(images, batch):
-    """Slices of all images, a batch each."""
-    return [slice(start, min(start + batch, images)) for start in range(0, images, batch)]
+def even(images, batch):
+    """Groups of a slice of all images each, a batch."""
+    return [[slice(start, min(start + batch, images))] for start in range(0, images, batch)]
 
 
 def tapered(images, batch):
-    """Slices of all images of at most `batch` each, which end small, since nothing hides the copy of the last one.
+    """Groups of slices of all images of at most `batch` each, which end small, since nothing hides the last copy.
 
     The kernels behind a batch hide its copy and those behind it, but for the last one, if it has at most as many images
-    as the last batch and a part of what is left, which is SPARE. The size that is nearest to this is taken.
+    as the last batch and a part of what is left, which is SPARE. The size that is nearest to this is taken. Batches
+    that follow each other are a group, of at most `batch` images too.
     """
     sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS]
-    least, start, found = sizes[-1], 0, []
+    least, start, groups = sizes[-1], 0, []
     while left := images - start:
         due = least + SPARE * left
         size = min((batch, *sizes), key=lambda size: abs(size - due))
-        found.append(slice(start, start + min(size, left)))
-        start = found[-1].stop
-    return found
+        own = slice(start, start + min(size, left))
+        if groups and own.stop - groups[-1][0].start <= batch:
+            groups[-1].append(own)
+        else:
+            groups.append([own])
+        start = own.stop
+    return groups
 
 
-# What cuts all images into batches, by the tuning `batches`.
-CUTS = {"even": parts, "tapered": tapered}
+def all_steps(generator, latents, pictures, groups):
+    """The steps of all images, in one list."""
+    every = (generator.steps(latents[images_of(group)], [pictures[part] for part in group]) for group in groups)
+    return [step for group in every for steps in group for step in steps]
+
+
+def images_of(group):
+    """A group's images, as one slice."""
+    return slice(group[0].start, group[-1].stop)
+
+
+def length(images):
+    """How many images a slice has."""
+    return images.stop - images.start
+
+
+# What cuts all images into groups of batches, by the tuning `batches`.
+CUTS = {"even": even, "tapered": tapered}
 
 
 def widths(channels):

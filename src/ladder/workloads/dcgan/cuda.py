@@ -14,7 +14,7 @@ from ladder.devices import cuda, cuda_trace
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import CUTS
+from ladder.workloads.dcgan.batches import CUTS, all_steps
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -43,11 +43,7 @@ def setup(
     batch = min(batch, images)
     how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue}
     generator = card.generator(problem.network, problem.sizes, math=math, product=product, **how)
-    steps = [
-        step
-        for part in CUTS[batches](images, batch)
-        for step in generator.steps(problem.latents[part], problem.pictures[part])
-    ]
+    steps = all_steps(generator, problem.latents, problem.pictures, CUTS[batches](images, batch))
     if graph == "off":
         is_short = len(steps) <= traces.MOST
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if is_short else None)

@@ -13,7 +13,7 @@ layers or by the link, whichever takes longer.
 import functools
 import itertools
 import time
-from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
@@ -23,7 +23,7 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
-from ladder.workloads.dcgan.batches import CUTS, Generator
+from ladder.workloads.dcgan.batches import CUTS, images_of, length
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -67,8 +67,8 @@ def setup(
 
     def begin(number, share):
         with cuda.load_cupy().cuda.Device(number):
-            own = CUTS[batches](share.stop - share.start, batch)
-            return Card(number, problem, share, own, memory, copies, min(streams, len(own)), how)
+            groups = CUTS[batches](share.stop - share.start, batch)
+            return Card(number, problem, share, groups, memory, copies, streams, how)
 
     pool = ThreadPoolExecutor(gpus)
     cards = list(pool.map(begin, range(len(shares)), shares))
@@ -101,44 +101,65 @@ def shares_of(images, gpus):
 
 
 class Slot(NamedTuple):
-    """Where a batch is drawn, and how it leaves; `drawn` and `gone` are events."""
+    """What batches are drawn to and, if they are staged, copied to on the host; `drawn` and `gone` are events."""
 
-    stream: Any
-    link: Any
-    generator: Generator
     pictures: Any
     staging: Any
     drawn: Any
     gone: Any
 
 
+class Batch(NamedTuple):
+    """A slice of the images, its group's number, `draw()` for one stream, and the stream in which they leave a slot."""
+
+    images: slice
+    group: int
+    draw: Callable
+    slot: Slot
+    stream: Any
+    link: Any
+
+
 class Card:
     """One card's generators, buffers and streams, for a share of the images; see `setup`."""
 
-    def __init__(self, number, problem, share, batches, memory, copies, streams, how):
-        """`batches` are slices of the share."""
+    def __init__(self, number, problem, share, groups, memory, copies, streams, how):
+        """`groups` are lists of slices of the share, of a batch each; streams take turns with groups."""
         cupy, sizes = cuda.load_cupy(), problem.sizes
-        self.device, self.batches, self.memory = cupy.cuda.Device(number), batches, memory
+        self.device, self.memory, self.is_hidden = cupy.cuda.Device(number), memory, copies == "hidden"
         self.home = SimpleNamespace(latents=problem.latents[share], pictures=problem.pictures[share])
         self.network = cuda.empty(problem.network.shape, "float32")
         self.latents = cuda.empty(self.home.latents.shape, "float32")
-        batch = max(part.stop - part.start for part in batches)
-        self.generators = [card.generator(self.network, sizes, batch=batch, **how) for _ in range(streams)]
-        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(streams)]
+        self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(min(streams, len(groups)))]
         self.link, self.call = cupy.cuda.Stream(non_blocking=True), self.enqueue
         self.begun, self.arrived = self.event(), self.event()
-        self.slots = []
-        for turn in range(max(BUFFERS, OF_STREAM * streams)):
-            stream, generator = self.streams[turn % streams], self.generators[turn % streams]
-            drawn = cuda.empty((batch, *problem.pictures.shape[1:]), sizes["pictures"])
-            staging = cuda.staging({0: drawn})[0] if memory == "staged" else None
-            leaves = self.link if copies == "hidden" else stream
-            self.slots.append(Slot(stream, leaves, generator, drawn, staging, self.event(), self.event()))
-        self.steps = functools.cache(self.steps_of)
+        batch = max(length(images_of(group)) for group in groups)
+        self.generators = [card.generator(self.network, sizes, batch=batch, **how) for _ in self.streams]
+        shape = max(length(part) for group in groups for part in group), *problem.pictures.shape[1:]
+        self.slots = [self.slot(shape, sizes["pictures"]) for _ in range(max(BUFFERS, OF_STREAM * len(self.streams)))]
+        self.batches = [*self.planned(groups)]
+
+    def slot(self, shape, dtype):
+        """A Slot for batches of at most this shape."""
+        pictures = cuda.empty(shape, dtype)
+        staging = cuda.staging({0: pictures})[0] if self.memory == "staged" else None
+        return Slot(pictures, staging, self.event(), self.event())
 
     @staticmethod
     def event():
         return cuda.load_cupy().cuda.Event(disable_timing=True)
+
+    def planned(self, groups):
+        """The Batches in the order in which they are drawn."""
+        slots = itertools.cycle(self.slots)
+        lanes = itertools.cycle(zip(self.streams, self.generators, strict=True))
+        for number, (group, (stream, generator)) in enumerate(zip(groups, lanes, strict=False)):
+            own = [next(slots) for _ in group]
+            pictures = [slot.pictures[: length(images)] for slot, images in zip(own, group, strict=True)]
+            every = generator.steps(self.latents[images_of(group)], pictures)
+            link = self.link if self.is_hidden else stream
+            for images, steps, slot in zip(group, every, own, strict=True):
+                yield Batch(images, number, in_order(steps), slot, stream, link)
 
     def load(self, network, graph):
         """Bring the network to the card, do what its layers ask for once, and capture the call where `graph` is on."""
@@ -150,11 +171,6 @@ class Card:
             if graph and self.call == self.enqueue:
                 self.call = cuda.captured(self.enqueue, self.streams[0])
 
-    def steps_of(self, start, stop, turn):
-        """One function that draws a batch in a slot."""
-        slot = self.slots[turn]
-        return in_order(list(slot.generator.steps(self.latents[start:stop], slot.pictures[: stop - start])))
-
     def run(self):
         """Draw all pictures and have them in the host's array in the end."""
         with self.device, self.streams[0]:
@@ -164,23 +180,21 @@ class Card:
     def enqueue(self):
         """Put all work into the streams, of which the first begins before and ends after all others."""
         streams = len(self.streams)
-        self.begin(self.batches[streams - 1].stop)
+        self.begin(max(batch.images.stop for batch in self.batches if batch.group < streams))
         under_way = []  # batches whose pictures the host must see to
-        for number, part in enumerate(self.batches):
-            turn = number % len(self.slots)
-            slot, pictures = self.slots[turn], self.home.pictures[part]
-            if streams <= number < 2 * streams:
-                slot.stream.wait_event(self.arrived)
+        for number, batch in enumerate(self.batches):
+            if streams <= batch.group < 2 * streams:
+                batch.stream.wait_event(self.arrived)
             if number >= len(self.slots):
-                slot.stream.wait_event(slot.gone)
-            self.draw(slot, part, turn)
-            slot.drawn.record(slot.stream)
-            self.send(slot, pictures)
-            under_way.append((slot, pictures))
-            if len(under_way) == (1 if slot.link is slot.stream else len(self.slots)):
-                self.arrive(*under_way.pop(0))
-        for left in under_way:
-            self.arrive(*left)
+                batch.stream.wait_event(batch.slot.gone)
+            self.draw(batch)
+            batch.slot.drawn.record(batch.stream)
+            self.send(batch)
+            under_way.append(batch)
+            if len(under_way) == (len(self.slots) if self.is_hidden else 1):
+                self.arrive(under_way.pop(0))
+        for batch in under_way:
+            self.arrive(batch)
         for slot in self.slots[: len(self.batches)]:
             self.streams[0].wait_event(slot.gone)
 
@@ -194,37 +208,38 @@ class Card:
             cuda.copy_in(self.latents[first:], self.home.latents[first:], self.link)
             self.arrived.record(self.link)
 
-    def send(self, slot, pictures):
-        """Have the card send a slot's pictures once they are drawn, unless the host must wait for that."""
+    def send(self, batch):
+        """Have the card send a batch once it is drawn, unless the host must wait for that."""
         if self.memory == "pageable":
             return
-        target = slot.staging[: len(pictures)] if self.memory == "staged" else pictures
-        slot.link.wait_event(slot.drawn)
-        self.copy(slot, target)
-        slot.gone.record(slot.link)
+        staging, pictures = batch.slot.staging, self.home.pictures[batch.images]
+        batch.link.wait_event(batch.slot.drawn)
+        self.copy(batch, pictures if staging is None else staging[: len(pictures)])
+        batch.slot.gone.record(batch.link)
 
-    def arrive(self, slot, pictures):
+    def arrive(self, batch):
         """Do the host's part: copy what has arrived in staging, or have the driver copy."""
         if self.memory == "staged":
-            slot.gone.synchronize()
-            self.fetch(slot, pictures)
+            batch.slot.gone.synchronize()
+            self.fetch(batch)
         elif self.memory == "pageable":
-            slot.drawn.synchronize()
-            self.copy(slot, pictures)
-            slot.gone.record(slot.link)
+            batch.slot.drawn.synchronize()
+            self.copy(batch, self.home.pictures[batch.images])
+            batch.slot.gone.record(batch.link)
 
-    def draw(self, slot, part, turn):
-        """Have the card draw a batch in a slot."""
-        with slot.stream:
-            self.steps(part.start, part.stop, turn)()
+    def draw(self, batch):
+        """Have the card draw a batch."""
+        with batch.stream:
+            batch.draw()
 
-    def copy(self, slot, target):
-        """Have the card copy a slot's pictures for the host's array."""
-        cuda.copy_out(slot.pictures[: len(target)], target, slot.link)
+    def copy(self, batch, target):
+        """Have the card copy a batch for the host's array."""
+        cuda.copy_out(batch.slot.pictures[: len(target)], target, batch.link)
 
-    def fetch(self, slot, pictures):
+    def fetch(self, batch):
         """Copy what has arrived in staging."""
-        pictures[...] = slot.staging[: len(pictures)]
+        pictures = self.home.pictures[batch.images]
+        pictures[...] = batch.slot.staging[: len(pictures)]
 
 
 class Traced(Card):
@@ -238,7 +253,7 @@ class Traced(Card):
         vars(self).update(vars(card))
         with self.device:
             self.recorder = cuda_trace.Recorder(began, f"card {self.device.id} " if is_one_of_several else "")
-        self.numbers = defaultdict(lambda: itertools.count(1))
+        self.numbers = {batch.images.start: str(number) for number, batch in enumerate(self.batches, 1)}
 
     def rows(self):
         """The rows of a run, not by a graph."""
@@ -247,18 +262,14 @@ class Traced(Card):
             self.streams[0].synchronize()
             return self.recorder.rows()
 
-    def number(self, what):
-        """The name of the next batch that is drawn, copied or fetched."""
-        return str(next(self.numbers[what]))
+    def draw(self, batch):
+        draw = functools.partial(super().draw, batch)
+        lane = f"compute {self.streams.index(batch.stream) + 1}" if len(self.streams) > 1 else "compute"
+        self.recorder.around(lane, self.numbers[batch.images.start], batch.stream, draw)
 
-    def draw(self, slot, *batch):
-        draw = functools.partial(super().draw, slot, *batch)
-        lane = f"compute {self.streams.index(slot.stream) + 1}" if len(self.streams) > 1 else "compute"
-        self.recorder.around(lane, self.number("draw"), slot.stream, draw)
+    def copy(self, batch, target):
+        copy = functools.partial(super().copy, batch, target)
+        self.recorder.around("copy", self.numbers[batch.images.start], batch.link, copy)
 
-    def copy(self, slot, target):
-        copy = functools.partial(super().copy, slot, target)
-        self.recorder.around("copy", self.number("copy"), slot.link, copy)
-
-    def fetch(self, *batch):
-        self.recorder.around_host("host", self.number("fetch"), functools.partial(super().fetch, *batch))
+    def fetch(self, batch):
+        self.recorder.around_host("host", self.numbers[batch.images.start], functools.partial(super().fetch, batch))

@@ -12,7 +12,7 @@ from ladder.build import libraries
 from ladder.devices import host
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.batches import Generator, parts
+from ladder.workloads.dcgan.batches import Generator, all_steps, even
 
 DEVICE = "host"
 RUNTIME = "openmp"
@@ -44,9 +44,7 @@ def setup(
     works = Works(library, threads)
     given = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
     generator = Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
-    steps = [
-        step for part in parts(images, batch) for step in generator.steps(problem.latents[part], problem.pictures[part])
-    ]
+    steps = all_steps(generator, problem.latents, problem.pictures, even(images, batch))
     return Steps(steps, prepare=generator.prepare)
 
 

@@ -7,6 +7,7 @@ network between the nodes where there are several.
 """
 
 import functools
+import itertools
 from types import SimpleNamespace
 from typing import Literal
 
@@ -52,7 +53,7 @@ class Rank:
     """
 
     def __init__(self, problem, cut, streams, graph, how):
-        """`cut` gives the slices of so many images in which they are drawn."""
+        """`cut` gives the groups of batches in which so many images are drawn."""
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
         self.world, self.whole, self.cut, self.graph = world, problem, cut, graph
         self.requests, self.card = [], None  # what MPI was given to do
@@ -70,8 +71,7 @@ class Rank:
         self.away = [(rank, one) for rank, one in enumerate(shares) if away[rank]] if device.is_first() else []
         if len(self.latents):
             given = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
-            own = cut(len(self.latents))
-            self.card = Card(self, given, share, own, min(streams, len(own)), how)
+            self.card = Card(self, given, share, cut(len(self.latents)), streams, how)
 
     def load(self):
         """Have the first rank's network on every card."""
@@ -89,12 +89,13 @@ class Rank:
         self.wait()
         for rank, share in self.away:
             pictures = self.whole.pictures[share]
-            self.requests += [self.world.Irecv(rows(pictures[part]), rank) for part in self.cut(len(pictures))]
+            batches = itertools.chain(*self.cut(len(pictures)))
+            self.requests += [self.world.Irecv(rows(pictures[part]), rank) for part in batches]
         if self.card:
             self.card.run()
             if self.is_away and self.graph:
-                for part in self.card.batches:
-                    self.send(self.pictures[part])
+                for batch in self.card.batches:
+                    self.send(self.pictures[batch.images])
         self.wait()
         self.world.Barrier()
 
@@ -117,17 +118,17 @@ class Rank:
 class Card(home.Card):
     """A rank's card. Between batches, unless they are a graph, MPI sends home what was drawn on other nodes."""
 
-    def __init__(self, rank, given, share, batches, streams, how):
-        super().__init__(0, given, share, batches, "pinned", "hidden", streams, how)
+    def __init__(self, rank, given, share, groups, streams, how):
+        super().__init__(0, given, share, groups, "pinned", "hidden", streams, how)
         self.rank = rank
 
-    def arrive(self, slot, pictures):
+    def arrive(self, batch):
         """Do the host's part, as in `home`: here, MPI's."""
         if self.rank.graph:
             return
         if self.rank.is_away:
-            slot.gone.synchronize()
-            self.rank.send(pictures)
+            batch.slot.gone.synchronize()
+            self.rank.send(self.home.pictures[batch.images])
         self.rank.get_on()
 
 
