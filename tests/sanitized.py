@@ -110,6 +110,7 @@ def of_dcgan():
         {"batch": 2, "first": "cuda_implicit_mma", "last": "cuda_window_mma", "math": "float16"},
         {"batch": 2, "first": "cuda_implicit_wgmma", "last": "cuda_window", "math": "tf32", "epilogue": "folded"},
         {"batch": 2, "first": "cuda_implicit_tma", "last": "cuda_window_mma", "math": "float16"},
+        {"batch": 2, "first": "cuda_implicit_mma", "last": "cuda_window_mma", "math": "tf32"},
     ):
         for pictures in ("float32", "uint8"):
             yield case("dcgan", "cuda", tuning, images=5, channels=8, pictures=pictures)

@@ -259,6 +259,7 @@ ON_CARD = {
     "passes between": TENSOR_CORES | {"math": "float16", "epilogue": "separate", "batch": 16},
     "from tensor cores": {"first": "cuda_implicit_mma", "math": "float16", "batch": 16},
     "to tensor cores": {"last": "cuda_window_mma", "math": "float16", "batch": 16},
+    "to tensor cores in TF32": {"last": "cuda_window_mma", "math": "tf32", "batch": 16},
 }
 HOME = [
     {"memory": memory, "copies": copies, "batch": 16}
@@ -327,6 +328,39 @@ def test_a_layer_begins_early_where_its_variant_can(overlaps):
     assert asked == [expected | ({"overlaps": True} if overlaps else {})]
 
 
+@pytest.mark.parametrize("epilogue", ["separate", "folded", "fused"])
+@pytest.mark.parametrize(
+    ("last", "math"), [("cuda_window", "default"), ("cuda_window_mma", "float16"), ("cuda_parity", "default")]
+)
+def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math, epilogue):
+    """No pass follows it, and there is no array of float32 pictures."""
+    made = []
+
+    def empty(shape, dtype):
+        made.append((shape, np.dtype(dtype)))
+        return host.empty(shape, dtype)
+
+    others = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
+    for name, other in others.items():
+        monkeypatch.setattr(cuda, name, other)
+    monkeypatch.setattr(dependent_launch, "overlapping", lambda kernel: kernel)
+    problem = problem_of(sizes_of(3, pictures="uint8"))
+    how = {
+        "first": "cuda_implicit",
+        "split": 3,
+        "batch": 3,
+        "epilogue": epilogue,
+        "math": math,
+        "product": "cuda_tiled",
+    }
+    generator = card.generator(problem.network, problem.sizes, last=last, **how)
+    (steps,) = generator.steps(problem.latents, [problem.pictures])
+    phases = [phase for phase, _ in steps]
+    is_itself = epilogue == "fused" and last != "cuda_parity"
+    assert phases[-1] == ("layer 4" if is_itself else "epilogues")
+    assert ((problem.pictures.shape, np.float32) in made) != is_itself
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("channels", [8, 64])
 @pytest.mark.parametrize("images", IMAGES)
@@ -358,7 +392,8 @@ def test_pictures_come_home(way, images):
 @pytest.mark.parametrize("output", ["float32", "uint8"])
 @pytest.mark.parametrize("variant", ["cuda", "home"])
 def test_colours_are_converted_on_the_card(variant, output):
-    for tuning in ({}, {"epilogue": "separate"}, TENSOR_CORES | {"math": "tf32"}):
+    in_a_graph = BROUGHT | {"math": "float16", "graph": "on"}
+    for tuning in ({}, {"epilogue": "separate"}, {"split": 4}, TENSOR_CORES | {"math": "tf32"}, in_a_graph):
         assert drawn_on_a_card(variant, sizes_of(17, 64, pictures=output), tuning | {"batch": 16})
 
 

@@ -20,7 +20,7 @@ from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
-from ladder.workloads.tconv import implicit, implicit_tensor
+from ladder.workloads.tconv import implicit, implicit_tensor, operands
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 DTYPES = ("float32", "float64")
@@ -179,8 +179,10 @@ KERNELS = {
     "cuda_im2col": ("gather", "add_bias"),
     "cuda_col2im": ("add_up",),
     "cuda_implicit_mma": ("tf32_to_float32", "tf32_operands", "bfloat16_to_float32", "bfloat16_operands"),
-    "cuda_window": ("to1", "to2", "to3", "to4"),
-    "cuda_window_mma": ("tf32", "tf32_operands", "bfloat16", "bfloat16_operands"),
+    "cuda_window": tuple(f"to{k}_{result}" for k in (1, 2, 3, 4) for result in ("float32", "uint8")),
+    "cuda_window_mma": tuple(
+        f"{math}_{what}" for math in ("tf32", "bfloat16") for what in ("operands", "to_float32", "to_uint8")
+    ),
 }
 KERNELS |= {f"cuda_{name}": ("gemm_nn", "gemm_tn", "gemm_nt") for name in ("shared", "columns")}
 KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  # of `dcgan`
@@ -220,6 +222,47 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
         steps = Steps.of(module.setup(problem, **tuning))
         in_order([*steps.prepare, *steps.run])()
         assert failed(problem, workloads.precision(case)) == set(), shape
+
+
+def written(problem, variant, result, activation="tanh", **tuning):
+    """What a layer writes, brought to the host; an image behind the last is left alone."""
+    layer = workloads.load_variant("tconv", variant).layer(problem, activation=activation, result=result, **tuning)
+    image, images = problem.image, len(problem.image)
+    if math := tuning.pop("math", None):
+        image = operands.empty(problem.device, image.shape, math)
+        operands.writer(variant, math, **tuning)(problem.image, image)
+    for _, step in layer.prepare:
+        step()
+    out = problem.device.empty((images + 1, *problem.out.shape[1:]), layer.writes)
+    out[...] = 7
+    layer.run(image, out[:images])
+    out = problem.device.to_host(out)
+    assert out.dtype == result
+    assert (out[images] == 7).all()
+    return out[:images]
+
+
+def writes_bytes(problem, variant, **tuning):
+    """Whether the bytes that a layer writes are its float32 results, cut."""
+    results = written(problem, variant, "float32", **tuning)
+    assert results.min() < -0.5
+    assert results.max() > 0.5
+    return np.array_equal(written(problem, variant, "uint8", **tuning), ((results + 1) / 2 * 255).astype(np.uint8))
+
+
+# images, h, c, k: each number of channels, rows that begin with whole vectors of bytes and others.
+IN_BYTES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), WIDE]
+
+
+@elementary.needs_compiler
+@pytest.mark.parametrize(("variant", "tuning"), [("cuda_window", {"rows": 4}), ("cuda_window_mma", {"rows": 8})])
+def test_layers_write_bytes_in_emulation(monkeypatch, variant, tuning):
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
+    most = workloads.load_variant("tconv", variant).geometry({"images": 1, "h": 1, "k": 4}, **tuning)[2]
+    monkeypatch.setattr(cuda, "kernel", emulated(most))
+    how = tuning | ({"math": "tf32"} if variant == "cuda_window_mma" else {})
+    for shape in IN_BYTES:
+        assert writes_bytes(problem_of(shape), variant, **how), shape
 
 
 BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
@@ -359,6 +402,16 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
         for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
             if workloads.beyond_limits(case := Case("tconv", variant, sizes, math | tiling)) is None:
                 is_right_on_a_gpu(case)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [*IN_BYTES, (5, 32, 64, 3), (3, 40, 65, 1), (2, 18, 20, 4)])
+@pytest.mark.parametrize("variant", ["cuda_window", "cuda_window_mma"])
+def test_layers_write_bytes_on_a_gpu(variant, shape):
+    problem = sanitized.solved(Case("tconv", variant, sizes_of(shape), {}))
+    for math in sanitized.maths(variant):
+        for rows in (4, 6, 16) if variant == "cuda_window_mma" else (4, 16):
+            assert writes_bytes(problem, variant, rows=rows, **math)
 
 
 @pytest.mark.gpu

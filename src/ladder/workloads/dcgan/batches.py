@@ -31,8 +31,8 @@ class Generator:
     - `project(latents, weights, bias, out, activation)`;
     - `finish(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
     - `values(variant, shape)`, an array of what a variant's layer reads;
-    - `layer(variant, problem, following, fused)`, where `following` is the variant behind it or None and `fused` has an
-      activation or nothing: the Layer.
+    - `layer(variant, problem, following, fused)`, where `following` is the variant behind it or None and `fused` has
+      what the layer does besides, an activation and maybe a `result` of bytes, or nothing: the Layer.
     """
 
     def __init__(self, given, works, *, first, last, split, batch, epilogue):
@@ -49,26 +49,33 @@ class Generator:
         variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
         shapes = [(batch, layout.FIRST << at, layout.FIRST << at, width) for at, width in enumerate(widths(channels))]
         self.values = [works.values(*pair) for pair in zip(variants, shapes, strict=True)]
-        self.layers = []
+        pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
+        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, given.pictures)]
+        written = [(shape, dtype) for shape in (*shapes, pictures)]
+        self.layers, is_written = [], [epilogue == "fused"]  # what is read next, by the projection and by each layer
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
             weights, bias = (self.parts[name] for name in folding.names(index))
             own = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
             its = SimpleNamespace(sizes=own, device=given.device, filter=weights, bias=bias)
             variant, following = variants[index - 1], [*variants, None][index]
-            fused = {"activation": activation(index)} if self.is_fused(variant, index) else {}
+            fused = self.fused(variant, index, given.pictures)
             layer = works.layer(variant, its, following, fused)
             self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
-        # Where a layer can't write what is read next: float32 before it is rounded or its rows are filled up to whole
+            is_written.append(layer.writes in ("operands", "uint8"))
+        # Where a layer doesn't write what is read next: float32 before it is rounded or its rows are filled up to whole
         # vectors, or before the picture's bytes.
-        pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
-        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, given.pictures)]
-        written = [(shape, dtype) for shape in (*shapes, pictures)]
-        self.raw = [None if its == due else make(*due) for its, due in zip(read, written, strict=True)]
+        self.raw = [
+            None if is_done or its == due else make(*due)
+            for is_done, its, due in zip(is_written, read, written, strict=True)
+        ]
 
-    def is_fused(self, variant, index):
-        """Whether a variant applies the activation behind its layer."""
-        return self.epilogue == "fused" and activation(index) in getattr(variant, "ACTIVATIONS", ())
+    def fused(self, variant, index, pictures):
+        """What a variant's layer does besides: the activation, and bytes where `pictures` are; nothing if it can't."""
+        if self.epilogue != "fused" or activation(index) not in getattr(variant, "ACTIVATIONS", ()):
+            return {}
+        is_in_bytes = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "BYTES", False)
+        return {"activation": activation(index)} | ({"result": "uint8"} if is_in_bytes else {})
 
     def steps(self, latents, pictures):
         """The steps of a group's batches, a list of (phase, function) for each.
@@ -100,11 +107,10 @@ class Generator:
         values = [*(array[rows] for array in self.values), pictures]
         for index, layer, is_done in layers:
             raw = values[index] if self.raw[index] is None else self.raw[index][rows]
-            into = values[index] if is_done and layer.writes == values[index].dtype else raw
-            yield f"layer {index}", partial(layer.run, values[index - 1], into)
-            if not is_done or into is not values[index]:
+            yield f"layer {index}", partial(layer.run, values[index - 1], raw)
+            if not is_done or raw is not values[index]:
                 left = "none" if is_done else activation(index)
-                yield "epilogues", partial(self.works.finish, into, self.norms[index], left, values[index])
+                yield "epilogues", partial(self.works.finish, raw, self.norms[index], left, values[index])
 
 
 def even(images, batch):

@@ -3,24 +3,9 @@
 #include "activation.cuh"
 #include "ptx.cuh"
 #include "tensor_operands.cuh"
+#include "written.cuh"
 
 constexpr int BLOCK = 256;
-
-struct AsFloat32 {
-  using Type = float;
-  static __device__ float of(float x) { return x; }
-};
-
-// A colour of a screen from a value in [-1, 1], cut.
-struct AsColour {
-  using Type = unsigned char;
-  static __device__ unsigned char of(float x) { return static_cast<unsigned char>((x + 1) / 2 * 255); }
-};
-
-template <class Type, int count>
-struct alignas(count * sizeof(Type)) Vector {
-  Type of[count];
-};
 
 #include "projection.cuh"
 
@@ -31,8 +16,8 @@ template <class As, int V>
 __device__ __forceinline__ void finish(const float *from, typename As::Type *to, const float *__restrict__ factor,
                                        const float *__restrict__ summand, unsigned rows, int c, int width, int period,
                                        int activation) {
-  using In = Vector<float, V>;
-  using Out = Vector<typename As::Type, V>;
+  using In = Neighbours<float, V>;
+  using Out = Neighbours<typename As::Type, V>;
   // A thread's next vector is found without a division.
   const unsigned across = width / V, places = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
   const unsigned down_step = gridDim.x * BLOCK / across, across_step = gridDim.x * BLOCK % across;

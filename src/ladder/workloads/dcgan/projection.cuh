@@ -7,6 +7,7 @@
 #include "activation.cuh"
 #include "overlap.cuh"
 #include "ptx.cuh"
+#include "written.cuh"
 
 constexpr int LATENT = 100;  // as in layout.py
 constexpr int ROWS = 32, WARP_COLUMNS = 32, THREADS = 128, COLUMNS = THREADS / 32 * WARP_COLUMNS, AT_ONCE = 3;
@@ -15,7 +16,7 @@ constexpr int STEPS = (LATENT + 7) / 8, ACROSS = 2 * STEPS;  // vectors of a row
 static_assert(LATENT % 4 == 0, "A latent must be whole vectors.");
 static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different banks.");
 
-using Numbers = Vector<float, 4>;
+using Numbers = Neighbours<float, 4>;
 
 // Start to copy ROWS latents from `first` on, zeros behind the last one and behind their numbers.
 __device__ __forceinline__ void bring(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
@@ -92,10 +93,10 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
         Out *const to = out + size_t(row) * columns + column + 8 * t;
 #pragma unroll
         for (int at = 0; at < 8; at += V) {
-          Vector<Out, V> found;
+          Neighbours<Out, V> found;
 #pragma unroll
           for (int v = 0; v < V; ++v) found.of[v] = As::of(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
-          *reinterpret_cast<Vector<Out, V> *>(to + at) = found;
+          *reinterpret_cast<Neighbours<Out, V> *>(to + at) = found;
         }
       }
     }

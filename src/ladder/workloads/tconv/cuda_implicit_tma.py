@@ -141,7 +141,7 @@ def layer(
     def run(image, out):
         launch(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))
 
-    return Layer(run, prepare, "float32" if result == "float32" else dtype)
+    return Layer(run, prepare, result)
 
 
 def setup(

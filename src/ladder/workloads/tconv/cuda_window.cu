@@ -9,6 +9,7 @@
 #include "activation.cuh"
 #include "ptx.cuh"
 #include "vector.cuh"
+#include "written.cuh"
 
 constexpr int PIXELS = 4, COLUMNS = 32, ACROSS = COLUMNS / PIXELS;
 constexpr int THREADS = ROWS * ACROSS;
@@ -23,12 +24,12 @@ extern __shared__ Vector memory[];
 // line, whose vectors are exchanged differently for each thread.
 __device__ __forceinline__ int place(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
 
-#define CONVOLVE_ARGUMENTS                                                                                           \
+#define CONVOLVE_ARGUMENTS(Out)                                                                                      \
   const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,                    \
-      REAL *__restrict__ out, int h, int c, int activation
+      Out *__restrict__ out, int h, int c, int activation
 
-template <int CHANNELS>
-__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS) {
+template <int CHANNELS, class As, class Out = typename As::Type>
+__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   constexpr int WEIGHTS = (25 * CHANNELS + V - 1) / V;  // vectors for each channel of the image
   constexpr int TILE = (ROWS + 2) * PITCH * BK / V, STAGE = TILE + BK * WEIGHTS;
   const int across = (h - 1) / COLUMNS + 1;
@@ -95,35 +96,38 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS) {
   }
 
   if (top + y >= h) return;
-  constexpr int together = PIXELS * 2 * CHANNELS;
-  const bool out_wide = h * CHANNELS % 2 == 0 && left + x + PIXELS <= h;
+  // Of `together` neighbours so many are written at once.
+  constexpr int together = PIXELS * 2 * CHANNELS, at_once = sizeof(Out) == 1 ? 2 * PIXELS : V;
+  const bool out_wide = h * CHANNELS % (at_once / 2) == 0 && left + x + PIXELS <= h;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const size_t row = size_t(blockIdx.y) * 2 * h + 2 * (top + y) + half;
-    REAL *const to = out + (row * 2 * h + 2 * (left + x)) * CHANNELS;
+    Out *const to = out + (row * 2 * h + 2 * (left + x)) * CHANNELS;
     const REAL *const results = &sums[half][0][0][0];
 #pragma unroll
-    for (int e = 0; e < together; e += V) {
-      Vector vector;
+    for (int e = 0; e < together; e += at_once) {
+      Neighbours<Out, at_once> found;
 #pragma unroll
-      for (int v = 0; v < V; ++v) vector.of[v] = activated(results[e + v] + bias[(e + v) % CHANNELS], activation);
+      for (int v = 0; v < at_once; ++v)
+        found.of[v] = As::of(activated(results[e + v] + bias[(e + v) % CHANNELS], activation));
       if (out_wide) {
-        *reinterpret_cast<Vector *>(to + e) = vector;
+        *reinterpret_cast<Neighbours<Out, at_once> *>(to + e) = found;
       } else {
 #pragma unroll
-        for (int v = 0; v < V; ++v)
-          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = vector.of[v];
+        for (int v = 0; v < at_once; ++v)
+          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = found.of[v];
       }
     }
   }
 }
 
-#define KERNEL(channels)                                                              \
-  extern "C" __global__ void __launch_bounds__(THREADS) to##channels(CONVOLVE_ARGUMENTS) { \
-    convolution<channels>(image, packed, bias, out, h, c, activation);                \
+#define KERNEL(channels, result, As)                                                                            \
+  extern "C" __global__ void __launch_bounds__(THREADS) to##channels##_##result(CONVOLVE_ARGUMENTS(As::Type)) { \
+    convolution<channels, As>(image, packed, bias, out, h, c, activation);                                      \
   }
+#define BOTH(channels) KERNEL(channels, float32, AsFloat32) KERNEL(channels, uint8, AsColour)
 
-KERNEL(1)
-KERNEL(2)
-KERNEL(3)
-KERNEL(4)
+BOTH(1)
+BOTH(2)
+BOTH(3)
+BOTH(4)

@@ -18,6 +18,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_window.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
 ACTIVATIONS = ("none", "relu", "tanh")
+BYTES = True
 COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source
 # The rows of the filter around a pixel in the order of use: those of each of its pixels, place by place.
 ORDER = [
@@ -43,12 +44,12 @@ def pack(weights, packed):
         packed[:, index * k : (index + 1) * k] = weights[r, s].T
 
 
-def layer(problem, *, activation="none", rows: int = 16):
-    """The Layer."""
+def layer(problem, *, activation="none", result="float32", rows: int = 16):
+    """The Layer to a `result` of float32 or uint8."""
     sizes = problem.sizes
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     packed = problem.device.empty((c, -(-25 * k // V) * V), sizes["dtype"])
-    kernel = cuda.kernel("tconv", "cuda_window", f"to{k}", sizes["dtype"], rows=rows)
+    kernel = cuda.kernel("tconv", "cuda_window", f"to{k}_{result}", sizes["dtype"], rows=rows)
 
     def run(image, out):
         grid, block, shared = geometry(sizes | {"images": len(image)}, rows)
@@ -56,7 +57,7 @@ def layer(problem, *, activation="none", rows: int = 16):
         arguments = (image, packed, problem.bias, out, *map(np.int32, (h, c, ACTIVATIONS.index(activation))))
         kernel(grid, block, arguments, shared_mem=shared)
 
-    return Layer(run, (("pack", partial(pack, problem.filter, packed)),))
+    return Layer(run, (("pack", partial(pack, problem.filter, packed)),), result)
 
 
 def setup(problem, *, rows: int = 16):

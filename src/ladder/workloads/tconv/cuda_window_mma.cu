@@ -10,6 +10,7 @@
 #include "activation.cuh"
 #include "lines.cuh"
 #include "overlap.cuh"
+#include "written.cuh"
 
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
 constexpr int TILE = (ROWS + 2) * PITCH * LINE, FILTER = 9 * 16 * LINE, MEMORY = TILE + FILTER;
@@ -19,12 +20,12 @@ static_assert(MEMORY <= 227 * 64, "The tile needs more than 227 KiB of shared me
 
 extern __shared__ Vector memory[];
 
-#define CONVOLVE_ARGUMENTS(Type)                                                                                     \
+#define CONVOLVE_ARGUMENTS(Type, Out)                                                                                \
   const Type *__restrict__ image, const Type *__restrict__ packed, const float *__restrict__ bias,                   \
-      float *__restrict__ out, int h, int width, int k, int activation
+      Out *__restrict__ out, int h, int width, int k, int activation
 
-template <Math math, class Type = typename Operand<math>::Type>
-__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
+template <Math math, class As, class Type = typename Operand<math>::Type, class Out = typename As::Type>
+__device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   constexpr int V = 16 / sizeof(Type), depth = LINE * V;
   Vector *const filter = memory + TILE;
   const int across = (h - 1) / COLUMNS + 1;
@@ -94,7 +95,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
 
   const size_t line = size_t(2) * h * k;
   const int y = top + HEIGHT * warp, x = left + lane / 4;
-  float *to = out + (size_t(blockIdx.y) * h + y) * 2 * line + 2 * x * k + within;
+  Out *to = out + (size_t(blockIdx.y) * h + y) * 2 * line + 2 * x * k + within;
 #pragma unroll
   for (int row = 0; row < HEIGHT; ++row)
 #pragma unroll
@@ -103,16 +104,18 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type)) {
       for (int eight = 0; eight < 4; ++eight) {
         const float *const found = &sums[row][eight / 2][j][eight % 2 * 2];
         if (y + row < h && x + 8 * eight < h)
-          *reinterpret_cast<float2 *>(to + 16 * eight * k) = {found[0], found[1]};
+          *reinterpret_cast<Neighbours<Out, 2> *>(to + 16 * eight * k) = {As::of(found[0]), As::of(found[1])};
       }
 }
 
-#define KERNEL(math)                                                                                     \
-  extern "C" __global__ void __launch_bounds__(THREADS, 1) math(CONVOLVE_ARGUMENTS(Operand<Math::math>::Type)) { \
-    convolution<Math::math>(image, packed, bias, out, h, width, k, activation);                          \
+#define KERNEL(math, result, As)                                                    \
+  extern "C" __global__ void __launch_bounds__(THREADS, 1) math##_to_##result(      \
+      CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, As::Type)) {                    \
+    convolution<Math::math, As>(image, packed, bias, out, h, width, k, activation); \
   }
+#define BOTH(math) KERNEL(math, float32, AsFloat32) KERNEL(math, uint8, AsColour)
 
-KERNEL(tf32)
-KERNEL(float16)
-KERNEL(bfloat16)
+BOTH(tf32)
+BOTH(float16)
+BOTH(bfloat16)
 OPERAND_KERNELS

@@ -24,6 +24,7 @@ PRECISION = {"float32": "tf32"}  # unless `math` is another
 ACTIVATIONS = ("none", "relu", "tanh")
 OPERANDS = True  # are what a layer reads
 OVERLAPS = True
+BYTES = True
 COLUMNS, LINE, COMPUTED = 32, 128, 8  # as in the source; columns of a product, two of which are computed
 
 
@@ -41,14 +42,14 @@ def spread(places, columns):
     columns[:, :, : of_row.shape[2]] = of_row
 
 
-def layer(problem, *, math="tf32", activation="none", overlaps=False, rows: int = 16):
-    """The Layer from arrays of `operands` to float32."""
+def layer(problem, *, math="tf32", activation="none", result="float32", overlaps=False, rows: int = 16):
+    """The Layer from arrays of `operands` to a `result` of float32 or uint8."""
     sizes, device = problem.sizes, problem.device
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     places = device.empty((implicit.rows(4), 4 * k, c), "float32")
     columns = device.empty((implicit.rows(4), 2, COMPUTED, c), "float32")
     packed = operands.empty(device, columns.shape, math)
-    kernel = cuda.kernel("tconv", "cuda_window_mma", math, "float32", rows=rows)
+    kernel = cuda.kernel("tconv", "cuda_window_mma", f"{math}_to_{result}", "float32", rows=rows)
     start = dependent_launch.overlapping(kernel) if overlaps else kernel
     prepare = (
         ("pack", partial(implicit.pack, problem.filter, places, 4)),
@@ -62,7 +63,7 @@ def layer(problem, *, math="tf32", activation="none", overlaps=False, rows: int 
         counts = map(np.int32, (h, image.shape[-1], k, ACTIVATIONS.index(activation)))
         start(grid, block, (image, packed, problem.bias, out, *counts), shared_mem=shared)
 
-    return Layer(run, prepare)
+    return Layer(run, prepare, result)
 
 
 def setup(problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16):

@@ -50,7 +50,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
         counts = map(np.int32, (len(image), h, image.shape[-1], k, out.shape[-1], ACTIVATIONS.index(activation)))
         launch(len(image))(image, packed, problem.bias, out, *counts)
 
-    return Layer(run, prepare, "float32" if result == "float32" else packed.dtype)
+    return Layer(run, prepare, result)
 
 
 def setup(problem, variant, tilings, geometry, math):

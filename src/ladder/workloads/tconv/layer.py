@@ -5,6 +5,7 @@ A variant's `layer(problem, *, <tuning>)` gives it. `problem` has `device`, `fil
 applies it to what it writes. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`.
 With OVERLAPS it takes `overlaps`: its kernel begins while the one before it ends, and reads the filter before it
 waits, so that a kernel must come between it and `prepare`, which waits likewise (`include/overlap.cuh`).
+With BYTES it takes `result`, float32 or uint8: values in [-1, 1] as colours of a screen (`include/written.cuh`).
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from ladder.harness.steps import Steps
 class Layer(NamedTuple):
     """`run(image, out)` of as many images as the arrays have; `prepare`, steps due whenever the filter is written.
 
-    `writes` is the dtype of `out`.
+    `writes` is the dtype of `out`, or "operands" where that is an array of these.
     """
 
     run: Callable
