@@ -31,8 +31,8 @@ REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}
-# Buffers of a card, and of a stream at least: so many batches are drawn or leave at once.
-BUFFERS, OF_STREAM = 4, 2
+# Slots of a card, and of a stream at least: so many batches are drawn or leave at once.
+SLOTS, OF_STREAM = 8, 2
 
 
 def setup(
@@ -135,8 +135,10 @@ class Card:
         self.begun, self.arrived = self.event(), self.event()
         batch = max(length(images_of(group)) for group in groups)
         self.generators = [card.generator(self.network, sizes, batch=batch, **how) for _ in self.streams]
-        shape = max(length(part) for group in groups for part in group), *problem.pictures.shape[1:]
-        self.slots = [self.slot(shape, sizes["pictures"]) for _ in range(max(BUFFERS, OF_STREAM * len(self.streams)))]
+        lengths = [length(part) for group in groups for part in group]
+        count = min(len(lengths), max(SLOTS, OF_STREAM * len(self.streams)))
+        shape = max(lengths), *problem.pictures.shape[1:]
+        self.slots = [self.slot(shape, sizes["pictures"]) for _ in range(count)]
         self.batches = [*self.planned(groups)]
 
     def slot(self, shape, dtype):
@@ -195,7 +197,7 @@ class Card:
                 self.arrive(under_way.pop(0))
         for batch in under_way:
             self.arrive(batch)
-        for slot in self.slots[: len(self.batches)]:
+        for slot in self.slots:
             self.streams[0].wait_event(slot.gone)
 
     def begin(self, first):

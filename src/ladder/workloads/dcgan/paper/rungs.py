@@ -113,8 +113,8 @@ LINES = {
 }
 # Pictures for a screen on their way home, and those of float32 beside which they stand, by precision. In half precision
 # floats need small batches, since the link is the limit; bytes don't.
-BYTES = {"tf32": LINES["home-brought-tf32"][0]}
-BYTES |= {"float16": Line("home", BYTES["tf32"].tuning | {"math": "float16"})}
+TAPERED = LINES["home-brought-tf32"][0].tuning | {"batch": 1056}
+BYTES = {math: Line("home", TAPERED | {"math": math}) for math in ("tf32", "float16")}
 FLOATS = {"tf32": "home-brought-tf32", "float16": "home-brought"}
 # A card's array on the host, by where it lies and whether copies are hidden; one stream, no graph.
 APART = {"streams": 1, "batches": None}
