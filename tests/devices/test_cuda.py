@@ -1,5 +1,6 @@
 """What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -279,15 +280,26 @@ def seen(monkeypatch):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, count, monkeypatch):
-    """A counter counts 3 J a run and changes with every fourth; runs come in pairs."""
-    runs = []
+    """A counter counts 3 J a run and changes with every fourth; runs come in pairs. Its reading takes a while."""
+    runs, readings = [], []  # seconds of runs, and how many there were when the counter was read
+
+    def run():
+        began = time.perf_counter()
+        time.sleep(1e-3)
+        runs.append(time.perf_counter() - began)
+
+    def read(uuid):
+        readings.append(len(runs))
+        time.sleep(0.02)
+        return 100.0 + 12 * (len(runs) // 4)
+
     seen(count)
-    monkeypatch.setattr(nvidia, "energy", lambda uuid: 100.0 + 12 * (len(runs) // 4))
-    monkeypatch.setattr(cuda, "REPEATS", 0.05)
-    began = time.monotonic()
-    found = cuda.energy(lambda: runs.append(1), timed=lambda run: 0.01)
+    monkeypatch.setattr(nvidia, "energy", read)
+    monkeypatch.setattr(cuda, "REPEATS", 0.1)
+    found = cuda.energy(run, timed=lambda run: 0.01)
     assert found["joules"] == 3.0 * count
-    assert 0.05 <= found["sustained"] * len(runs) <= 1.1 * (time.monotonic() - began)
+    assert min(runs) <= found["sustained"] < 4 * np.median(runs), "the readings are not a part of it"
+    assert max(later - earlier for earlier, later in itertools.pairwise(readings)) > len(runs) / 2, "no reading between"
 
 
 def test_all_cards_are_waited_for(monkeypatch):

@@ -214,26 +214,30 @@ def energy(run, timed=stopwatch, same=broadcast):
         return {}
     batch = same(max(1, round(BATCH / max(timed(run), 1e-6))))
     begin, _, _ = repeated(run, batch, card.energy, 0.0, same)
-    end, runs, seconds = repeated(run, batch, card.energy, REPEATS, same)
-    return {"joules": (end - begin) / runs, "sustained": seconds / runs} if None not in (begin, end) else {}
+    end, runs, sustained = repeated(run, batch, card.energy, REPEATS, same)
+    return {"joules": (end - begin) / runs, "sustained": sustained} if None not in (begin, end) else {}
 
 
 def repeated(run, batch, counter, seconds, same):
-    """Repeat `run` for some seconds and on until the counter changes.
+    """Repeat `run` for some seconds, then on until the counter changes.
 
-    Returns the counter's value, None if it never changed, and the number of runs and the seconds that these took.
+    Returns the counter's value, None if it never changed, the number of runs, and the seconds of one before the counter
+    was read: this takes milliseconds, in which the card idles.
     """
-    start, before, runs = time.monotonic(), counter(), 0
+    start, runs, before, sustained = time.monotonic(), 0, None, None
     while True:
         for _ in range(batch):
             run()
         synchronize()
-        runs, now = runs + batch, counter()
-        spent = time.monotonic() - start
-        if same(now != before and spent >= seconds):
-            return now, runs, spent
+        runs, spent = runs + batch, time.monotonic() - start
+        if same(spent < seconds):
+            continue
+        sustained = sustained or spent / runs
+        now = counter()
+        if same(before not in (None, now)):
+            return now, runs, sustained
         if same(spent > seconds + PATIENCE):
-            return None, runs, spent
+            return None, runs, sustained
         before = now
 
 
