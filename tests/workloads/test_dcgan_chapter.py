@@ -112,6 +112,7 @@ def test_what_hiding_costs_is_told_apart_from_what_batches_cost(values):
     """Home takes 1.4 us a picture, its kernels 1.12 in the same batches and 1.4 in one."""
     assert values["dcgan/hidden/same"] == r"\qty{80}{\percent}"
     assert values["dcgan/hidden/one"] == r"\qty{100}{\percent}"
+    assert values["dcgan/hidden/sustained"] == r"\qty{91}{\percent}"
 
 
 def test_what_epilogues_and_a_graph_gain_is_told_step_by_step(values):

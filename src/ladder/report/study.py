@@ -158,9 +158,19 @@ def own_phases(rows, phases):
 
 
 def energy(frame):
-    """Joules of a case's run, the median over processes; None where they weren't counted."""
-    known = frame.dropna(subset="joules") if "joules" in frame else NO_ROWS
+    """Joules of a case's run, the median over processes; None where they weren't counted.
+
+    Rows without `sustained` were published early, with what the card took while its counter was read: they don't count.
+    """
+    columns = ["joules", "sustained"]
+    known = frame.dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
     return float(known.groupby("process")["joules"].median().median()) if len(known) else None
+
+
+def sustained(frame):
+    """A case's rows with the seconds of a run among many that follow each other, one for each process that has them."""
+    known = frame.dropna(subset="sustained") if "sustained" in frame else NO_ROWS
+    return known.assign(seconds=known["sustained"]).drop_duplicates("process") if len(known) else known
 
 
 def one_size(frame):

@@ -187,11 +187,14 @@ def spent(rows):
 
 
 def hidden(card):
-    """What part of the way home in TF32 its kernels are, in the same batches and in one batch."""
+    """What part of the way home in TF32 its kernels are: in the same batches, in one, and in one in calls that go on."""
     key = "home-brought-tf32"
-    home = tables.one_case(rungs.line(key).rows(card.ladder))
-    kernels = {"same": rungs.kernels_of(key), "one": rungs.at_once("tf32")}
-    found = {name: ratios.of(tables.one_case(line.rows(card.ladder)), home) for name, line in kernels.items()}
+    home, same, one = (
+        tables.one_case(line.rows(card.ladder))
+        for line in (rungs.line(key), rungs.kernels_of(key), rungs.at_once("tf32"))
+    )
+    found = {"same": ratios.of(same, home), "one": ratios.of(one, home)}
+    found["sustained"] = ratios.of(study.sustained(one), study.sustained(home))
     return {name: ratios.efficiency(ratio, 1) for name, ratio in found.items()}
 
 
