@@ -187,7 +187,7 @@ def spent(rows):
 
 
 def hidden(card):
-    """What part of the way home in TF32 its kernels are: in the same batches, in one, and in one in calls that go on."""
+    """What part of the way home in TF32 its kernels are, in the same batches and in one, by samples and sustained."""
     key = "home-brought-tf32"
     home, same, one = (
         tables.one_case(line.rows(card.ladder))
