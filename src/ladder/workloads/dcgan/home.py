@@ -5,9 +5,9 @@ A batch's pictures go home while the next one is computed (`copies` = hidden), o
 (pinned), so that the card writes to it by itself; into a page-locked buffer, from where the host copies (staged), where
 the caller's array can't be locked; or into that as it is, for which the driver has a buffer (pageable). Batches take
 turns in as many `streams`, where one's blocks fill what another leaves idle; with `batches` = tapered the last are ever
-smaller, so that little is left to copy in the end. With `graph` a card's whole call is one CUDA graph. The images are
-shared among `gpus` cards, and a thread works for each, the caller's for the first. Bound by the multiply-adds of the
-layers or by the link, whichever takes longer.
+smaller, so that little is left to copy in the end, and small ones share the projection and the first layer. With
+`graph` a card's whole call is one CUDA graph. The images are shared among `gpus` cards, and a thread works for each,
+the caller's for the first. Bound by the multiply-adds of the layers or by the link, whichever takes longer.
 """
 
 import functools
