@@ -52,7 +52,7 @@ class Generator:
         pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
         read = [(array.shape, array.dtype) for array in self.values] + [(pictures, given.pictures)]
         written = [(shape, dtype) for shape in (*shapes, pictures)]
-        self.layers, is_written = [], [epilogue == "fused"]  # whether the projection and each layer write what is read next
+        self.layers, is_written = [], [epilogue == "fused"]  # whether each writes what is read next
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
             weights, bias = (self.parts[name] for name in folding.names(index))
             own = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
