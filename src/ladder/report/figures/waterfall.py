@@ -15,7 +15,7 @@ from ladder.report.figures import bars, formats, layout, looks, marks, scales, t
 from ladder.statistics import claims
 
 LEAST, MOST = 0.108, 0.148  # inches of a rung
-TALL = 4.8  # inches of all panels together, if rungs can be so low
+TALL = 4.2  # inches of all panels together, if rungs can be so low
 WIDTHS = (1.9, 1)  # of a panel, and of the shares beside it
 AROUND = 0.58  # inches of a panel above and below its rungs
 GAP = 0.5  # before the peers, in rungs
