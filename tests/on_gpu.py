@@ -3,12 +3,14 @@
     python tests/on_gpu.py [--out results/tests-gpu.json]
 
 Tests run side by side, behind them those marked `clock` one by one, and then the cases of each tool of
-compute-sanitizer, side by side too. Ends with 0 when all was run and nothing was found. Without a GPU, one sentence
-and 1.
+compute-sanitizer, side by side on all cards. Ends with 0 when all was run and nothing was found. Without a GPU, one
+sentence and 1.
 """
 
 import argparse
+import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -36,12 +38,14 @@ SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\
 
 
 def side_by_side(cores, cards):
-    """How many processes run at once: each has a core, and MEMORY of the first card, which all share."""
-    memories = [int(card["memory"].split()[0]) for card in cards[:1]]
-    return max(1, min([cores, *(memory // MEMORY for memory in memories)]))
+    """How many processes run at once: each has a core, and MEMORY of a card; every card is shared by as many."""
+    memories = [int(card["memory"].split()[0]) for card in cards]
+    return max(1, min(cores, len(cards) * (min(memories) // MEMORY))) if cards else cores
 
 
-PROCESSES = side_by_side(cpus.cores(), nvidia.gpus())
+CARDS = nvidia.gpus()
+TESTED = side_by_side(cpus.cores(), CARDS[:1])  # tests share the first card
+WATCHED = side_by_side(cpus.cores(), CARDS)
 
 
 def sanitizer():
@@ -53,10 +57,11 @@ def all_watched(tool):
     """What a tool finds while all of its cases run, each once, in several processes side by side; see `merged`."""
     _, options = TOOLS[tool]
     keys = [case.key for case in sanitized.cases(**options)]
-    print(f"{tool}: {len(keys)} cases, {PROCESSES} processes side by side", flush=True)
+    print(f"{tool}: {len(keys)} cases, {WATCHED} processes side by side", flush=True)
     chunks = [keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK)]
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        found = merged(list(pool.map(lambda chunk: watched(tool, *chunk), chunks)), len(keys))
+    with ThreadPoolExecutor(WATCHED) as pool:
+        parts = pool.map(lambda chunk, cards: watched(tool, *chunk, cards=cards), chunks, turns())
+        found = merged(list(parts), len(keys))
     print(line(tool, found), flush=True)  # the next tool takes minutes
     return found
 
@@ -77,11 +82,21 @@ def merged(parts, asked):
     }
 
 
-def watched(tool, *cases):
-    """What a tool of compute-sanitizer finds while the cases of these keys run in one process; see `told`."""
+def turns():
+    """The UUIDs of all cards, each of them first in turn, for ever."""
+    names = [card["uuid"] for card in CARDS]
+    return itertools.cycle([names[first:] + names[:first] for first in range(len(names))] or [names])
+
+
+def watched(tool, *cases, cards):
+    """What a tool of compute-sanitizer finds while the cases of these keys run in one process; see `told`.
+
+    The process sees the cards of these UUIDs, and takes the first where it takes one.
+    """
     options, _ = TOOLS[tool]
     command = [sanitizer(), "--tool", tool, "--error-exitcode", "1", *options, sys.executable, HOME / "sanitized.py"]
-    done = subprocess.run([*command, *cases], capture_output=True, text=True)
+    seen = os.environ | ({"CUDA_VISIBLE_DEVICES": ",".join(cards)} if cards else {})
+    done = subprocess.run([*command, *cases], capture_output=True, text=True, env=seen)
     return told(done.stdout + done.stderr, done.returncode)
 
 
@@ -111,7 +126,7 @@ def tested(marked, *options):
 
 def all_tested():
     """The same of all tests: side by side what can be, then what compares times."""
-    parts = [tested("gpu and not clock", "--numprocesses", str(PROCESSES)), tested("gpu and clock")]
+    parts = [tested("gpu and not clock", "--numprocesses", str(TESTED)), tested("gpu and clock")]
     return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -96,7 +97,7 @@ def test_a_run_that_ended_early_is_not_whole():
 def test_every_case_is_watched_once(monkeypatch, tool):
     ran = []
 
-    def watch(asked, *keys):
+    def watch(asked, *keys, cards):
         assert asked == tool
         assert 1 <= len(keys) <= on_gpu.CHUNK
         ran.extend(keys)
@@ -126,7 +127,7 @@ def named(monkeypatch):
 def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypatch, named):
     together, running, most = threading.Barrier(2), [], []
 
-    def watch(tool, *keys):
+    def watch(tool, *keys, cards):
         running.append(keys)
         most.append(len(running))
         together.wait(timeout=30)
@@ -134,7 +135,7 @@ def test_runs_are_watched_side_by_side_by_no_more_processes_than_may_be(monkeypa
         running.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
-    monkeypatch.setattr(on_gpu, "PROCESSES", 2)
+    monkeypatch.setattr(on_gpu, "WATCHED", 2)
     monkeypatch.setattr(on_gpu, "watched", watch)
     named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
     assert on_gpu.all_watched("memcheck")["cases"] == 4 * on_gpu.CHUNK
@@ -164,7 +165,7 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
     program = f"{sys.executable} {TESTS / 'sanitized.py'}"
     asked = f"--tool {tool} --error-exitcode 1 {options}{program} one two\n"
-    assert on_gpu.watched(tool, "one", "two")["output"] == asked
+    assert on_gpu.watched(tool, "one", "two", cards=[])["output"] == asked
 
 
 @pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
@@ -220,16 +221,32 @@ def test_what_compares_times_has_the_card_to_itself(monkeypatch):
 
     monkeypatch.setattr(on_gpu, "tested", test)
     assert on_gpu.all_tested() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
-    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.PROCESSES)), "gpu and clock": ()}
-    assert 1 <= on_gpu.PROCESSES <= cpus.cores()
+    assert options == {"gpu and not clock": ("--numprocesses", str(on_gpu.TESTED)), "gpu and clock": ()}
+    assert 1 <= on_gpu.TESTED <= cpus.cores()
 
 
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
-def test_processes_share_cores_and_the_memory_of_one_card(mebibytes, processes):
-    cards = [{"memory": f"{mebibytes} MiB"}, {"memory": "1 MiB"}]
-    assert on_gpu.side_by_side(16, cards) == processes
-    assert on_gpu.side_by_side(1, cards) == 1
+def test_processes_share_cores_and_the_memory_of_cards(mebibytes, processes):
+    card = {"memory": f"{mebibytes} MiB"}
+    assert on_gpu.side_by_side(16, [card]) == processes
+    assert on_gpu.side_by_side(64, [card, {"memory": "24576 MiB"}]) == max(1, 2 * min(3, mebibytes // on_gpu.MEMORY))
+    assert on_gpu.side_by_side(1, [card]) == 1
     assert on_gpu.side_by_side(16, []) == 16
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_runs_take_cards_in_turn_and_see_all(monkeypatch, tmp_path, named, count):
+    path = tmp_path / "compute-sanitizer"
+    path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
+    path.chmod(0o755)
+    monkeypatch.setattr(on_gpu, "sanitizer", lambda: path)
+    monkeypatch.setattr(on_gpu, "CARDS", [{"uuid": f"card{number}"} for number in range(count)])
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
+    named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
+    on_gpu.all_watched("memcheck")
+    seen = Path(f"{path}.seen").read_text().splitlines()
+    turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
+    assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
 
 
 @pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
