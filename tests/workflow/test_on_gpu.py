@@ -346,7 +346,7 @@ def watched(planted):
         pytest.skip("waits for compute-sanitizer")
 
     def watch(tool, variant):
-        return on_gpu.watched(tool, sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32").key)
+        return on_gpu.watched(tool, sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32").key, cards=[])
 
     return watch
 
