@@ -20,7 +20,7 @@ KERNELS = [
 ]
 # These take seconds to compile.
 LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
-LONG += (("tconv", "cuda_implicit_mma"), ("tconv", "cuda_implicit_wgmma"), ("tconv", "cuda_implicit_tma"))
+LONG += tuple(("tconv", f"cuda_{name}") for name in ("implicit_mma", "implicit_wgmma", "implicit_tma", "window"))
 
 
 def types(workload, variant):

@@ -48,7 +48,7 @@ EMULATED = (
     pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_implicit", "float32", TILE),
     pytest.param("cuda_implicit", "float32", BESIDE, marks=pytest.mark.slow),
-    ("cuda_implicit", "float32", NARROW),
+    pytest.param("cuda_implicit", "float32", NARROW, marks=pytest.mark.slow),
     pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.slow),
