@@ -346,7 +346,8 @@ def watched(planted):
         pytest.skip("waits for compute-sanitizer")
 
     def watch(tool, variant):
-        return on_gpu.watched(tool, sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32").key, cards=[])
+        case = sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")
+        return on_gpu.watched(tool, case.key, cards=[])
 
     return watch
 
