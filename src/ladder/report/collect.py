@@ -152,11 +152,15 @@ def concatenated(frames):
 
 
 def read_csv(path, experiment=None):
-    """A table as written by `write_table`, or of a packed one an experiment's rows; an empty file is an empty table."""
+    """A table as written by `write_table`, or of a packed one an experiment's rows with the columns that these fill.
+
+    An empty file is an empty table.
+    """
     try:
         source = lines_of(path, experiment) if experiment else path
         missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
-        return in_blocks(with_integers(pd.read_csv(source, low_memory=False, converters=TEXTS, **missing)))
+        frame = pd.read_csv(source, low_memory=False, converters=TEXTS, **missing)
+        return in_blocks(with_integers(frame.dropna(axis="columns", how="all") if experiment else frame))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
@@ -164,9 +168,13 @@ def read_csv(path, experiment=None):
 
 
 def lines_of(path, experiment):
-    """A packed table's head and the lines of an experiment, its second column: parsing all others takes a second."""
+    """A packed table's head and the lines of an experiment, its second column, or nothing where it has none.
+
+    To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
+    """
     head, by_experiment = unpacked(path, Path(path).stat().st_mtime_ns)
-    return io.StringIO("".join([head, *by_experiment.get(experiment, ())]))
+    lines = by_experiment.get(experiment, [])
+    return io.StringIO("".join([head, *lines] if lines else []))
 
 
 @functools.cache
