@@ -238,6 +238,7 @@ def test_theory():
 
 def test_joules_are_said_only_where_the_card_tells(found, values):
     assert values["descent/energy/ladder/cuda_persistent"] == r"\qty{100}{\milli\joule}"
+    assert values["descent/energy/ladder/cublas"] == r"\qty{400}{\milli\joule}"  # of the graph alone
     for column in ("joules", "sustained"):  # without the second what was counted had more in it
         samples = {name: one["samples"].drop(columns=column, errors="ignore") for name, one in found.tables.items()}
         silent = {name: {"samples": one} for name, one in samples.items()}

@@ -226,18 +226,14 @@ def solution(found):
 
 
 def energy(found):
-    """Joules of a solve, where the card tells."""
-    frames = {
-        "ladder": (found.samples(query.LADDER, n=query.N, dtype=query.DTYPE), ("cuda_persistent", "cupy_loop")),
-        "solution": (query.solves(found), ("cuda_persistent", "cusolver")),
-    }
-    values = {}
-    for part, (frame, names) in frames.items():
-        largest = study.where(frame, n=max(study.values(frame, "n"), default=None))
-        for name in names:
-            rows = study.where(largest, variant=name)
-            rows = rows[rows["algorithm"] != "steepest"] if part == "solution" and len(rows) else rows
-            values[f"{part}/{name}"] = spent(rows)
+    """Joules of a solve, where the card tells: of the ladder's, and to a tolerance on the largest matrix."""
+    ladder = found.samples(query.LADDER, n=query.N, dtype=query.DTYPE)
+    values = {f"ladder/{key}": spent(keyed()[key].rows(ladder)) for key in ("cuda_persistent", "cublas")}
+    solves = query.solves(found)
+    largest = study.where(solves, n=max(study.values(solves, "n"), default=None))
+    for name in ("cuda_persistent", "cusolver"):
+        rows = study.where(largest, variant=name)
+        values[f"solution/{name}"] = spent(rows[rows["algorithm"] != "steepest"] if len(rows) else rows)
     return values
 
 
