@@ -147,6 +147,16 @@ def test_a_misspelt_experiment_is_told_which_one_may_be_meant(name, told):
     assert told in refused({"experiments": {"threads": ONE, name: {"sizes": {"n": 4}}}})
 
 
+def test_what_is_dropped_was_there(load):
+    shipped = (ROOT / "config/config.yaml").read_text()
+    dropped = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
+    assert not {"gemm_large", "added_by_a_file_between"} & {*dropped["experiments"]}
+    with pytest.raises(LadderError, match="none to be dropped"):
+        load(shipped, "experiments: {gemm_lagre: null}")
+    with pytest.raises(LadderError, match="no variant 'tield' of gemm"):
+        plan.cases("one", ONE | {"variants": {"tield": None}})
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -10,6 +10,7 @@ import yaml
 from ladder.errors import LadderError
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
+SHIPPED = Path("config/config.yaml")
 SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
 
@@ -70,13 +71,21 @@ def checked(config):
 
 def refuse_misspelt(experiments):
     """Raises LadderError for an experiment that isn't whole where the name of another one is nearly the same."""
-    for name, one in experiments.items() if isinstance(experiments, dict) else ():
+    for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
+        others = [str(other) for other in experiments if other != name]
+        for near in difflib.get_close_matches(str(name), others, n=1):
+            raise LadderError(f"The configuration is wrong at experiments.{name}: {reason}. Is {near} meant? {HINT}")
+
+
+def incomplete(experiments):
+    """The experiments that can't be meant as they are named, and why: (name, reason)."""
+    for name, one in experiments.items():
         if isinstance(one, dict) and "workload" not in one:
-            others = [str(other) for other in experiments if other != name]
-            for near in difflib.get_close_matches(str(name), others, n=1):
-                raise LadderError(
-                    f"The configuration is wrong at experiments.{name}: it has no workload. Is {near} meant? {HINT}"
-                )
+            yield name, "it has no workload"
+    dropped = [name for name, one in experiments.items() if one is None]
+    if dropped and SHIPPED.exists():
+        known = read(SHIPPED)["experiments"]
+        yield from ((name, "there is none to be dropped") for name in dropped if name not in known)
 
 
 def checked_site(site, path):

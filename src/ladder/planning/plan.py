@@ -71,8 +71,9 @@ def cases(name, experiment):
         for sizes in every_size:
             datasets.files_of(workload, sizes)
         for variant, tunings in experiment["variants"].items():
-            if tunings is None:
-                continue  # dropped by an overlaid configuration
+            if tunings is None:  # dropped by an overlaid configuration
+                workloads.variant_path(workload, variant)
+                continue
             every_tuning = list(grid(tunings))
             for tuning in every_tuning:
                 workloads.require_tuning(workload, variant, tuning)
