@@ -112,7 +112,7 @@ def test_the_claims_are_decided_as_the_times_say(found):
         "recomputed": "confirmed",
         "conjugate": "confirmed",
     }
-    assert numbers.numbers(found)["descent/verdicts/tally/earlier"] == r"\num{1} confirmed and \num{3} refuted"
+    assert numbers.numbers(found)["descent/verdicts/tally/earlier"] == r"\num{1} is confirmed and \num{3} are refuted"
     slower = verdict(found, "slower")
     assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
     assert r"here so: \num{1.5" in slower.cause

@@ -59,14 +59,18 @@ def decimals_of(value):
 
 
 def told_apart(ratio, decimals):
-    """The same with so many decimals, or as many more as tell it from the ends, or else the ends from each other."""
+    """The same with so many decimals, or as many more as tell it from the ends, or else the ends from each other.
+
+    Where one more decimal shows it, no end is rounded to a 1 that the interval doesn't reach.
+    """
     if not bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
     texts = [
         [rounded(one, decimals + more) for one in (ratio.value, ratio.low, ratio.high)] for more in range(MORE + 1)
     ]
-    for different in (3, 2):
-        for value, *ends in texts:
+    away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
+    for different, some in ((3, away_from_1), (3, texts), (2, texts)):
+        for value, *ends in some:
             if len({value, *ends}) >= different:
                 return value, tuple(ends)
     return texts[0][0], None

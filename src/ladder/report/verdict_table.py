@@ -44,11 +44,12 @@ def cause(one):
 
 
 def tally(found):
-    """How many of some claims have each verdict, as text: 1 confirmed and 3 refuted; None if none was tested."""
+    """How many of some claims have each verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
     counts = Counter(one.answer.verdict for one in found)
     if set(counts) == {claims.NOT_TESTED}:
         return None
-    return latex.listed(f"\\num{{{counts[word]}}} {word}" for word in claims.WORDS if counts[word])
+    told = [(counts[word], word) for word in claims.WORDS if counts[word]]
+    return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in told)
 
 
 def numbers(found):

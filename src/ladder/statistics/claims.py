@@ -51,10 +51,15 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict on a claim: one of the five words, with the ratio that was found, or None where there is none."""
+    """The verdict on a claim of a ratio from `least` to `most`: one of the five words, with the ratio that was found.
+
+    `found` is None where there is none; `detectable` is the smallest relative change that it could have shown.
+    """
 
     verdict: str
     found: Ratio | None
+    least: float
+    most: float
     detectable: float = math.inf
 
 
@@ -106,11 +111,11 @@ def decide(found: Ratio | None, least: float, most: float = math.inf, margin: fl
             "order, its margin at least 0."
         )
     if found is None:
-        return Answer(NOT_TESTED, None)
+        return Answer(NOT_TESTED, None, least, most)
     if most <= 1 and least < 1:
         turned = decide(found.inverse(), 1 / most, 1 / least, margin)
-        return Answer(turned.verdict, found, turned.detectable)
-    return Answer(word(found, least, most, margin), found, found.detectable(margin))
+        return Answer(turned.verdict, found, least, most, turned.detectable)
+    return Answer(word(found, least, most, margin), found, least, most, found.detectable(margin))
 
 
 def word(found, least, most, margin):
