@@ -1,6 +1,7 @@
 """What the paper says of matrix-vector products, of times made up by rule."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ import made_up_gemv
 from drawings import MACHINES, draw, planned, tables, words
 from ladder.report import study as queries
 from ladder.report import study as study_of
+from ladder.report import verdict_table
 from ladder.report.latex import code
 from ladder.report.phrases import Missing
 from ladder.report.rungs import measured
@@ -59,6 +61,7 @@ def test_the_keys_do_not_depend_on_what_was_measured(values):
 def test_a_whole_study_lacks_only_what_is_in_no_product(values):
     """What was sent once, what is no part of a product that stays, and what there is nothing strange about."""
     assert {key for key in absent(values) if not key.startswith("gemv/phases/")} == {
+        "gemv/ladder/spread/alone",
         "gemv/machine/apart",
         "gemv/machine/several",
         *(f"gemv/verdicts/nodes/{name}" for name in ("verdict", "now")),
@@ -175,6 +178,20 @@ def test_the_claims_are_decided_as_the_times_say(found):
 )
 def test_other_times_decide_otherwise(key, verdict, factor):
     assert claims(changed(factor=factor))[key].answer.verdict == verdict
+
+
+def test_first_touch_is_not_tested_where_no_memory_is_far(found, values):
+    about = made_up.description()
+    one = replace(found, descriptions={found.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": "1"}}})
+    two = replace(found, descriptions={found.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": "2"}}})
+    untested = claims(one)["bound"]
+    assert untested.answer.verdict == "not tested"
+    assert verdict_table.cause(untested) == "needs several memory nodes"
+    assert numbers.numbers(one)["gemv/ladder/spread/alone"].startswith(r"\num{1.2}")
+    assert claims(two)["bound"].answer.verdict == claims(found)["bound"].answer.verdict == "confirmed"
+    assert values["gemv/ladder/spread/alone"] is None
+    unmeasured = replace(changed(drop=lambda case: case.variant == "openmp_bound"), descriptions=one.descriptions)
+    assert verdict_table.cause(claims(unmeasured)["bound"]) == "needs both rungs"
 
 
 def test_communication_is_far_longer_from_twice_the_computation_on():

@@ -98,6 +98,7 @@ def ladder(machines):
         values[f"{key}/time"] = seconds(middle, 2) if middle else None
         values[f"{key}/share"] = percent(least / middle, 2) if least else None
         values[f"{key}/place"] = rungs.place(rows.iloc[0]).replace("×", r"$\times$") if middle else None
+    values["spread/alone"] = ratios.prose(verdicts.binding_alone(machines))
     for one, other in AGAINST:
         name = NAMES.get(other, code(rungs.LINES[other].line.variant))
         values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)

@@ -85,6 +85,11 @@ class Machine:
         return rows[rows["phase"] != "total"] if len(rows) else rows
 
     @property
+    def has_one_memory(self):
+        """Whether its description shows one memory node, so that no memory is far."""
+        return self.found.descriptions.get(self.found.subject, {}).get("cpu", {}).get("NUMA node(s)") == "1"
+
+    @property
     def most_cards(self):
         """The most ranks that had a card each at the matrix of LARGE; 0 without one."""
         return max(study.values(self.large, "ranks"), default=0)
