@@ -1,5 +1,7 @@
 """A study of products and of the training with times made up by rule, at the sizes of the claims."""
 
+import itertools
+
 import pandas as pd
 
 import made_up
@@ -17,6 +19,8 @@ CARD = {"cuda_naive": 1, "cuda_shared": 1.5, "cuda_columns": 3, "cuda_tiled": 9,
 BATCH = {"cuda_naive": 120e-6, "cuda_shared": 80e-6, "cuda_tiled": 40e-6, "cuda_mma": 30e-6, "cublas": 36e-6}
 ONE_BY_ONE = {"cuda_naive": 125e-6, "cuda_shared": 84e-6, "cuda_tiled": 100e-6, "cuda_mma": 100e-6, "cublas": 120e-6}
 PEERS = {"numpy_loop": 1.5, "pytorch": 1.25}  # times as long as `tiled`
+IN_BATCHES = {"numpy_loop": 1.3, "pytorch": 1.0}  # the same, of 1000
+NAIVE = {"tn": 1.1, "nt": 8.0}  # times as long as `nn`, by the naive kernel
 SHARE = 0.995  # of products in a training by the plain loops
 COPY = 1e-3  # seconds of the copies to the card, and of those back
 
@@ -26,9 +30,9 @@ def training(experiment, **changes):
     return complete("mlp", {"epochs": 2, "rate": 1.0, "source": "mnist"} | query.SIZES[experiment] | changes)
 
 
-def product(experiment, dtype="float64"):
+def product(experiment, dtype="float64", **changes):
     """The sizes of a product of an experiment."""
-    return complete("gemm", query.SIZES[experiment] | {"dtype": dtype})
+    return complete("gemm", query.SIZES[experiment] | {"dtype": dtype} | changes)
 
 
 def cases():
@@ -41,12 +45,11 @@ def cases():
             yield query.PRODUCTS, Case("gemm", name, product(query.PRODUCTS), tuning), 0.2 / SPEED[name] / gain
             case = Case("mlp", "host", training(query.THREADS), {"product": name, **tuning})
             yield query.THREADS, case, 0.5 / SPEED[name] / gain
-    for threads in (1, 2):
-        tuning = {"threads": threads}
-        case = Case("mlp", "host", training(query.PEERS), {"product": "tiled", **tuning})
-        yield query.PEERS, case, 0.1 / threads
-        for name, longer in PEERS.items():
-            yield query.PEERS, Case("mlp", name, training(query.PEERS), tuning), 0.1 * longer / threads
+    for threads, (batch, peers) in itertools.product((1, 2), ((100, PEERS), (1000, IN_BATCHES))):
+        tuning, sizes = {"threads": threads}, training(query.PEERS, batch=batch)
+        yield query.PEERS, Case("mlp", "host", sizes, {"product": "tiled", **tuning}), 0.1 / threads
+        for name, longer in peers.items():
+            yield query.PEERS, Case("mlp", name, sizes, tuning), 0.1 * longer / threads
     yield from on_card()
 
 
@@ -55,6 +58,11 @@ def on_card():
     for line in rungs.ON_CARD:
         case = Case("gemm", line.variant, product(query.SQUARE), line.tuning)
         yield query.SQUARE, case, 36e-3 / CARD[line.variant]
+    naive, shared = rungs.ON_CARD[:2]
+    for form, longer in NAIVE.items():
+        sizes = product(query.SQUARE, form=form)
+        yield query.SQUARE, Case("gemm", naive.variant, sizes, naive.tuning), 36e-3 * longer
+        yield query.SQUARE, Case("gemm", shared.variant, sizes, shared.tuning), 24e-3
     for rows, seconds in ((100, 1e-5), (60000, 6e-4)):
         sizes = complete("gemm", query.SIZES[query.BY_ROWS] | {"m": rows, "dtype": "float64"})
         yield query.BY_ROWS, Case("gemm", "cublas", sizes, {"math": "default"}), seconds

@@ -73,6 +73,8 @@ def test_the_claims_are_decided_as_the_times_say(found):
         "serial": "confirmed",
         "parallel": "confirmed",
         "shared": "weaker",
+        "shared/tn": "weaker",
+        "shared/nt": "confirmed",
         "transfers": "confirmed",
         "share": "confirmed",
         "interchanged": "confirmed",
@@ -144,6 +146,39 @@ def test_launched_one_by_one_the_best_products_make_a_slower_training(values):
     assert values["mlp/training/cublas/against/cuda_shared"].startswith(r"is \num{2.2}")
     assert values["mlp/parts/cublas/apart"] == r"\qty{36}{\micro\second}"
     assert values["mlp/training/cuda_mma/against/pytorch_cuda"].startswith(r"is \num{3.0}")
+
+
+def test_shared_memory_is_told_and_decided_by_the_form_of_the_product(found, values):
+    told = {one.key: one.cause for one in verdicts.verdicts(found)["earlier"] if one.key.startswith("shared")}
+    assert told["shared/nt"] == r"naive time over that of \texttt{nn}: \num{8.0}\,$\times$"
+    assert values["mlp/card/cuda_shared/against/cuda_naive"].startswith(r"is \num{1.5}\,$\times$ as fast as \texttt")
+    assert values["mlp/card/nt/cuda_shared/against/cuda_naive"] == r"is \num{12}\,$\times$ as fast as it"
+    first = changed(drop=lambda case: case.sizes.get("form") in ("tn", "nt"))
+    assert [decided(first)[key] for key in told] == ["weaker", "not tested", "not tested"]
+
+
+def test_peers_are_told_in_larger_batches_too(found, values):
+    assert values["mlp/training/tiled/peers/against/pytorch"].startswith(r"is \num{1.3")
+    assert values["mlp/training/tiled/larger/against/pytorch/larger"].startswith("is equal to")
+    causes = {one.key: one.cause for one in verdicts.verdicts(found)["rungs"]}
+    assert causes["peer/pytorch"] == r"in batches of \num{1000}: \num{1.0}\,$\times$"
+    assert causes["peer/numpy_loop"] == r"in batches of \num{1000}: \num{1.3}\,$\times$"
+
+
+def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_graph(found):
+    table = mlp_tables.ladder(*query.chosen(found)).replace(r"\allowbreak{}", "")
+    shown = [line.partition(" & ")[0] for line in table.splitlines()]
+    assert [name.replace(r"\texttt", "") for name in shown if "threads" in name or "graph" in name] == [
+        "{host}, {tiled}, 2 threads",
+        "{host}, {blas}, 12 threads",
+        "{host}, {blas}, 24 threads",
+        r"{cuda}, {cuda\_mma}, graph",
+        r"{numpy\_loop}, 2 threads",
+        "{pytorch}, 2 threads",
+        r"{pytorch\_cuda}, graph",
+    ]
+    fewer = changed(drop=lambda case: case.tuning.get("threads", 0) > 12)
+    assert mlp_tables.ladder(*query.chosen(fewer)).count("12 threads") == 1
 
 
 def test_few_rows_of_a_product_are_told_beside_many(values):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from ladder.report import machines_table, ratios, study, verdict_table
 from ladder.report.latex import code, listed, percent, rate, seconds
-from ladder.report.phrases import Missing, span
+from ladder.report.phrases import Missing, span, with_prefix
 from ladder.workloads import gemm, mlp
 from ladder.workloads.backprop.paper.model import LOADS, SECOND_CACHE
 from ladder.workloads.descent.paper.model import NODE
@@ -40,6 +40,7 @@ def problem():
     return {
         "layers": query.NETWORK["layers"].replace("-", "--"),
         "batch": f"\\num{{{query.NETWORK['batch']}}}",
+        "larger-batch": f"\\num{{{query.LARGER_BATCH}}}",
         "flops": f"\\qty{{{training.flops / batches() / 1e6:.0f}}}{{MFLOP}}",
         "images": f"\\num{{{query.SIZES[query.CARD]['images']}}}",
         "product": f"${one.m} \\times {one.n} \\times {one.k}$",
@@ -91,7 +92,8 @@ def products_on_the_host(host):
     frame = host.samples(query.PRODUCTS)
     cases = {name: study.where(frame, variant=name, **ONE) for name in rungs.PRODUCTS}
     pairs = named(("interchanged", "openmp"), ("tiled", "interchanged"), ("tiled", "blas"), ("blas", "openmp"))
-    return {f"{name}/time": timed(rows) for name, rows in cases.items()} | against(cases, *pairs)
+    values = {f"{name}/time": timed(rows) for name, rows in cases.items()} | against(cases, *pairs)
+    return values | {"tiled/over/interchanged": ratios.prose(ratios.of(cases["interchanged"], cases["tiled"]))}
 
 
 def products_on_the_card(card):
@@ -102,6 +104,10 @@ def products_on_the_card(card):
     pairs = [("cuda_shared", "cuda_naive"), ("cuda_columns", "cuda_shared"), ("cuda_tiled", "cuda_shared")]
     pairs += [("cuda_mma", "cuda_tiled"), ("cuda_mma", "cublas")]
     values |= against(cases, *named(*pairs))
+    for form in query.FORMS[1:]:
+        frame = card.samples(query.SQUARE, form=form)
+        told = against({line.variant: line.rows(frame) for line in rungs.ON_CARD}, ("cuda_shared", "cuda_naive", "it"))
+        values |= with_prefix(form, told)
     for name in ("cuda_tiled", "cublas"):
         reached = rate_of(cases[name])
         values[f"{name}/rate"] = rate(reached, "flops", 2) if reached else None
@@ -137,13 +143,18 @@ def trainings(host, card):
     cases |= {"pytorch_cuda": rungs.PEER_ON_CARD.rows(on_card)}
     cases |= {"pytorch_cuda/alone": study.where(on_card, variant="pytorch_cuda", **ALONE)}
     cases |= {line.variant: line.rows(peers) for line in rungs.PEERS_ON_HOST}
-    cases |= {"tiled/peers": rungs.Training("host", {"product": "tiled", "threads": rungs.MOST}).rows(peers)}
+    cases |= {"tiled/peers": rungs.BESIDE_PEERS.rows(peers)}
+    larger = query.of_batches(host.samples(query.PEERS, batch=query.LARGER_BATCH))
+    cases |= {f"{line.variant}/larger": line.rows(larger) for line in rungs.PEERS_ON_HOST}
+    cases |= {"tiled/larger": rungs.BESIDE_PEERS.rows(larger)}
     values = {f"{name}/time": timed(rows) for name, rows in cases.items()}
     graph, others = "PyTorch's in a graph", code("pytorch")
     pairs = [("blas/one", "openmp/one", code("openmp")), ("tiled/one", "blas/one", code("blas"))]
     pairs += [("cuda_mma", "blas", f"{code('blas')} on the host"), ("cuda_mma", "cublas", code("cublas"))]
     pairs += [("cuda_mma", "pytorch_cuda", graph), ("cuda_mma", "pytorch_cuda/alone", "PyTorch's without one")]
     pairs += [("tiled/peers", "pytorch", others), ("tiled/peers", "numpy_loop", code("numpy_loop"))]
+    pairs += [("tiled/larger", "pytorch/larger", others)]
+    pairs += [("cuda_shared", "cuda_naive", code("cuda_naive"))]
     pairs += [
         ("cublas/alone", "cuda_shared/alone", code("cuda_shared")),
         ("cublas", "cuda_shared", code("cuda_shared")),

@@ -14,6 +14,8 @@ DTYPES = dict.fromkeys((THREADS, CARD, PEERS, PRODUCTS, SQUARE, BY_ROWS, LOOPS),
 # Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a card.
 NETWORK = {"layers": "784-300-10", "batch": 100}
 LARGE = {"form": "nn", "m": 4096, "n": 4096, "k": 4096}
+FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
+LARGER_BATCH = 1000  # images, beside the network's
 SIZES = {
     THREADS: NETWORK | {"images": 2000},
     CARD: NETWORK | {"images": 60000},
@@ -37,9 +39,9 @@ class Machine:
     sizes: dict = field(default_factory=lambda: SIZES)
 
     def rows(self, experiment, **conditions):
-        """The rows of samples of an experiment, timed calls and phases."""
+        """The rows of samples of an experiment, timed calls and phases; `conditions` may name other sizes."""
         sizes = self.sizes[experiment] | {"dtype": DTYPES[experiment]}
-        return self.found.rows("samples", experiment, **sizes, **conditions)
+        return self.found.rows("samples", experiment, **(sizes | conditions))
 
     def samples(self, experiment, **conditions):
         """The timed calls of an experiment."""

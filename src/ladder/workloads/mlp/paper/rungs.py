@@ -9,7 +9,7 @@ from functools import partial
 from ladder.report import rungs, study
 from ladder.report.figures import formats
 from ladder.report.rungs import MOST
-from ladder.workloads.mlp.paper import query
+from ladder.workloads.mlp.paper import earlier, query
 
 RELIEVES = {
     "openmp": "",
@@ -47,12 +47,15 @@ IN_TF32 = {
     "cuda_mma": Product("cuda_mma", {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}, "TF32"),
     "cublas": Product("cublas", {"math": "tf32"}, "TF32"),
 }
+BY_BLAS = tuple(Training("host", {"product": "blas", "threads": count}) for count in (earlier.BEST, MOST))
 TRAINED_ON_HOST = (
     *(Training("host", {"product": name, "threads": 1}) for name in PRODUCTS),
-    Training("host", {"product": "blas", "threads": MOST}),
+    *BY_BLAS,
 )
 TRAINED_ON_CARD = tuple(Training("cuda", {"product": name, "graph": "on"}) for name in CARD_PRODUCTS)
+BESIDE_PEERS = Training("host", {"product": "tiled", "threads": MOST})  # of the threads that peers were given
 PEERS_ON_HOST = (Training("numpy_loop", {"threads": MOST}), Training("pytorch", {"threads": MOST}))
+BY_TENSOR_CORES = (Training("cuda", {"product": "cuda_mma", "graph": "on"}),)
 PEER_ON_CARD = Training("pytorch_cuda", {"graph": "on"})  # its strongest form
 
 
@@ -63,9 +66,15 @@ def name(line):
 
 def label(line, rows):
     """What figures call a line."""
-    threads = rows["threads"].iloc[0] if "threads" in line.tuning else None
-    words = formats.threads(int(threads)) if threads else "graph" if line.tuning.get("graph") == "on" else line.words
-    return f"{name(line)}, {words}" if words else name(line)
+    form = words(line, rows)
+    return f"{name(line)}, {form}" if form else name(line)
+
+
+def words(line, rows):
+    """The form in which a line was measured: its threads, or a graph."""
+    if "threads" in line.tuning:
+        return formats.threads(int(rows["threads"].iloc[0]))
+    return "graph" if line.tuning.get("graph") == "on" else line.words
 
 
 def measured(host, card):
@@ -82,6 +91,19 @@ def measured(host, card):
             *((line, rows, card) for line, rows in rungs.measured([PEER_ON_CARD], trained)),
         ],
     }
+
+
+def trainings(host, card):
+    """The trainings of the ladder's table: ours in their best forms beside others, then peers."""
+    peers, on_card = query.of_batches(host.samples(query.PEERS)), query.of_batches(card.card)
+    parts = (
+        ((BESIDE_PEERS,), peers, host),
+        (BY_BLAS, query.of_batches(host.training), host),
+        (BY_TENSOR_CORES, on_card, card),
+        (PEERS_ON_HOST, peers, host),
+        ((PEER_ON_CARD,), on_card, card),
+    )
+    return [(line, rows, machine) for lines, frame, machine in parts for line, rows in rungs.measured(lines, frame)]
 
 
 def trained(rows, product, **tuning):

@@ -14,13 +14,11 @@ PEERS = {
     "numpy_loop": {"variant": "numpy_loop"},
     "pytorch": {"variant": "pytorch"},
 }
-# The lines of the ladder's table: every rung once, a training by the BLAS, and peers.
+# The products of the ladder's table, every rung once.
 SHOWN = {
     "host": ("openmp", "interchanged", "tiled", "blas"),
     "card": ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas"),
-    "training": ("host", "cuda", "numpy_loop", "pytorch", "pytorch_cuda"),
 }
-BY = {"host": "blas", "cuda": "cublas"}  # whose products these trainings take there
 
 
 def tables(found):
@@ -38,23 +36,34 @@ def tables(found):
 def ladder(host, card):
     """Every rung with its idea: products on one thread and on the card, and a batch of the training."""
     lines = rungs.measured(host, card)
-    shown = []
-    for name, variants in SHOWN.items():
-        ideas = mlp.RUNGS if name == "training" else gemm.RUNGS
-        shown += [None] if shown else []
-        shown += [rung(variant, ideas[variant], lines[name]) for variant in variants]
-    return ladder_table.table(shown, "Time")
+    groups = [[product(variant, lines[name]) for variant in variants] for name, variants in SHOWN.items()]
+    groups += filter(None, [trainings(host, card)])
+    return ladder_table.table([one for group in groups for one in (None, *group)][1:], "Time")
 
 
-def rung(variant, idea, lines):
-    """A line of the ladder's table, from the last of its variant's lines by the products of BY."""
-    found = [one for one in lines if one[0].variant == variant and one[0].tuning.get("product") == BY.get(variant)]
-    found = found[-1:] if variant in BY else found[:1]
-    rows, predicted = study.NO_ROWS, None
-    for _, rows, machine in found:
+def product(variant, lines):
+    """A product's line of the ladder's table, from the first of its variant's."""
+    found = next((one[1:] for one in lines if one[0].variant == variant), (study.NO_ROWS, None))
+    return rung(code(variant), gemm.RUNGS[variant], variant, *found)
+
+
+def trainings(host, card):
+    """The lines of trainings, by the form in which each was measured."""
+    found, seen = [], set()
+    for line, rows, machine in rungs.trainings(host, card):
+        named = filter(None, [line.variant, line.tuning.get("product")])
+        idea = "the same" if line.variant in seen else mlp.RUNGS[line.variant]
+        seen.add(line.variant)
+        found.append(rung(", ".join([*map(code, named), rungs.words(line, rows)]), idea, line.variant, rows, machine))
+    return found
+
+
+def rung(name, idea, variant, rows, machine):
+    """A line of the ladder's table, with what the model predicts."""
+    predicted = None
+    if len(rows):
         first = rows.iloc[0]
         predicted = model.seconds(first, rates.of_study(machine.found, first), rates.threads_of(first))
-    name = f"{code(variant)}, {code(BY[variant])}" if variant in BY else code(variant)
     return ladder_table.Rung(name, idea.removeprefix("peer: "), rungs.RELIEVES.get(variant, ""), predicted, rows)
 
 

@@ -25,7 +25,7 @@ def of_the_earlier_study(host, card):
     return [
         *by_threads(host),
         *blas_leads(host),
-        shared_memory(card),
+        *shared_memory(card),
         transfers(host, card),
         share_of_products(host),
     ]
@@ -95,10 +95,20 @@ def blas_leads(host):
 
 
 def shared_memory(card):
-    now = of_lines(card.samples(query.SQUARE), rungs.ON_CARD, "cuda_naive", "cuda_shared")
-    text = "Shared memory halves the naive time"
-    cause = "both load twice a multiply-add"
-    return Claim("shared", text, then(earlier.HALVED), "both rungs", cause, decide(now, earlier.HALVED))
+    """What shared memory gains over the naive kernel, by the form of the product."""
+    naive, shared = (
+        {form: line_of(rungs.ON_CARD, name).rows(card.samples(query.SQUARE, form=form)) for form in query.FORMS}
+        for name in ("cuda_naive", "cuda_shared")
+    )
+    first, *others = query.FORMS
+    causes = {first: "both load twice a multiply-add"}
+    causes |= {
+        form: said(f"naive time over that of {code(first)}", ratios.of(naive[form], naive[first])) for form in others
+    }
+    for form, cause in causes.items():
+        key, text = "shared" if form == first else f"shared/{form}", f"Shared memory halves naive time, {code(form)}"
+        answer = decide(ratios.of(naive[form], shared[form]), earlier.HALVED)
+        yield Claim(key, text, then(earlier.HALVED), "both rungs", cause, answer)
 
 
 def transfers(host, card):
@@ -175,18 +185,20 @@ def in_a_graph(card):
 
 def against_peers(host):
     """The training on the host against what others would use, on as many threads: the most."""
-    frame = host.samples(query.PEERS)
-    own = rungs.Training("host", {"product": "tiled", "threads": rungs.MOST}).rows(frame)
     for peer in rungs.PEERS_ON_HOST:
-        rows = peer.rows(frame)
-        now = ratios.of(rows, own) if len(own) and len(rows) and alike(own, rows) else None
+        now, larger = (
+            over_peer(host.samples(query.PEERS, batch=batch), peer)
+            for batch in (query.NETWORK["batch"], query.LARGER_BATCH)
+        )
         text = f"Training by {code('tiled')} over {code(peer.variant)}"
-        yield Claim(f"peer/{peer.variant}", text, "", "both", "fused operations on the same threads", decide(now, 1))
+        cause = said(f"in batches of \\num{{{query.LARGER_BATCH}}}", larger)
+        yield Claim(f"peer/{peer.variant}", text, "", "both", cause, decide(now, 1))
 
 
-def alike(one, other):
-    """Whether two cases have as many threads."""
-    return study.values(one, "threads") == study.values(other, "threads")
+def over_peer(frame, peer):
+    """The time of a peer's training over ours, both on the most threads; None where these aren't as many."""
+    own, rows = rungs.BESIDE_PEERS.rows(frame), peer.rows(frame)
+    return ratios.of(rows, own) if study.values(own, "threads") == study.values(rows, "threads") else None
 
 
 def against_pytorch(card):
