@@ -181,6 +181,11 @@ def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_g
     assert mlp_tables.ladder(*query.chosen(fewer)).count("12 threads") == 1
 
 
+def test_what_steps_are_worth_is_told_for_the_synthesis(values):
+    assert values["mlp/host/tiled/over/interchanged"].startswith(r"\num{6.")
+    assert values["mlp/verdicts/graph/now"].startswith(r"\num{3.3}")
+
+
 def test_few_rows_of_a_product_are_told_beside_many(values):
     assert values["mlp/card/rows/few"] == r"\qty{4.7}{\tera\flops}"
     assert values["mlp/card/rows/many"] == r"\qty{47}{\tera\flops}"
