@@ -18,7 +18,13 @@ LOOPS = {"before": 40.0, "loop_order": 4.0, "temporaries": 3.2, "fusion": 2.5, "
 FLAGS = {"O2": 1.0, "O3": 1.0, "unroll": 1.0, "fast": 1.0, "native": 2.0, "all": 4.0, "bounds": 1.0}
 GAINS = {"before": 0.0, "loop_order": 0.5, "temporaries": 1.0, "fusion": 0.5, "associativity": 0.25}
 # Seconds of an epoch on one thread, and of the card's forms.
-ON_THREADS = {"blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5}
+ON_THREADS = [
+    ("blas", {}, 0.5),
+    ("tuned", {}, 0.25),
+    ("numpy_loop", {}, 0.625),
+    ("pytorch", rungs.PYTORCH, 0.5),
+    ("pytorch", rungs.PYTORCH_BY_HAND, 0.4),
+]
 CARD = [
     ("cuda_flat", {"index": "offsets", "block": 256}, 40e-3),
     ("cuda_kernels", varied.KERNELS.base, 10e-3),
@@ -78,9 +84,9 @@ def cases():
                 case,
                 flagged("associativity", "all") / threads * CHANGES.get(("update", update), 1),
             )
-        for name, seconds in ON_THREADS.items():
-            tuning = {"threads": threads} | (rungs.PYTORCH if name == "pytorch" else {})
-            yield "backprop_ladder", Case("backprop", name, backprop(), tuning), seconds / threads
+        for name, tuning, seconds in ON_THREADS:
+            case = Case("backprop", name, backprop(), {"threads": threads} | tuning)
+            yield "backprop_ladder", case, seconds / threads
     images = complete("pattern_input", {"images": 60000, "source": "mnist"})
     yield "backprop_reading", Case("pattern_input", "serial", images, {}), 0.04
     for threads in THREADS:

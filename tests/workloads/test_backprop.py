@@ -2,11 +2,13 @@
 
 import functools
 import shutil
+import subprocess
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from ladder.build import libraries
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
@@ -140,6 +142,15 @@ def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, im
 )
 def test_flags_keep_the_trajectory(digits, exact, variant, flags):
     assert trained(complete(), digits, exact, variant, flags=flags) == []
+
+
+@NEEDS_GCC
+@pytest.mark.parametrize("variant", IN_C)
+def test_bounds_checks_have_nothing_to_check(variant):
+    """The paper says so: no check is made, since of a pointer no bounds are known."""
+    flags = [one for one in libraries.options("dtype=float32,flags=bounds") if not one.endswith("-trap-on-error")]
+    told = ["gcc", *flags, "-S", "-o", "-", libraries.source_of("backprop", variant)]
+    assert "__ubsan" not in subprocess.run(told, capture_output=True, text=True, check=True).stdout
 
 
 @NEEDS_GCC

@@ -9,6 +9,7 @@ import made_up
 import made_up_backprop
 from drawings import draw, planned, tables, words
 from ladder.report import study as queries
+from ladder.report.latex import code
 from ladder.report.phrases import Missing
 from ladder.report.rungs import measured
 from ladder.report.study import Study
@@ -79,6 +80,9 @@ def test_rungs_are_compared_on_equally_many_threads(values):
     assert values["backprop/ladder/before/time"] == r"\qty{40}{\second}"
     assert values["backprop/ladder/loop_order/against/before"].startswith(r"is \num{10}\,$\times$ as fast as")
     assert values["backprop/ladder/tuned/one/against/before"].startswith(r"is \num{160}\,$\times$ as fast as")
+    assert values["backprop/ladder/tuned/one/against/pytorch/one"].startswith(r"is \num{2.0}\,$\times$ as fast as")
+    assert values["backprop/ladder/tuned/one/against/pytorch/by_hand/one"].startswith(r"is \num{1.6}\,$\times$ as fast")
+    assert values["backprop/steps/tiles"].startswith(r"\num{5.7}")
     assert values["backprop/ladder/tuned/against/numpy_loop"].startswith(r"is \num{2.5}\,$\times$ as fast as")
     assert values["backprop/ladder/cuda_fused/against/pytorch_cuda"].startswith(r"is \num{1.5}\,$\times$ as fast as")
     assert values["backprop/threads/openmp/efficiency"] == r"\qty{100}{\percent}"
@@ -93,6 +97,10 @@ def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(found, valu
     (share,) = re.findall(r"\d+", values["backprop/ladder/cuda_fused/share"])
     assert int(share) == pytest.approx(100 * least / 0.4e-3, abs=1)
     assert model.floor(row, model.Rates(50e12)) is None
+    assert (values["backprop/ladder/floor"], values["backprop/ladder/floor/tf32"]) == (
+        r"\qty{310}{\micro\second}",
+        r"\qty{110}{\micro\second}",
+    )
 
 
 def test_shares_of_blocks_are_those_of_the_phases(values):
@@ -145,7 +153,10 @@ def test_the_claims_are_decided_as_the_times_say(found):
         "technique/fusion": "refuted",
         "technique/associativity": "refuted",
         "flags-alone": "refuted",
-        "bounds": "refuted",
+        "bounds/loop_order": "refuted",
+        "bounds/temporaries": "refuted",
+        "bounds/fusion": "refuted",
+        "bounds/associativity": "refuted",
         "atomic-update": "confirmed",
         "atomic-error": "refuted",
         "schedule": "refuted",
@@ -169,7 +180,8 @@ def test_the_claims_are_decided_as_the_times_say(found):
     [
         ("loop-order", "weaker", lambda case: 0.2 if case.variant == "before" else 1.0),
         ("whole", "refuted", lambda case: 0.01 if case.variant == "before" else 1.0),
-        ("bounds", "confirmed", lambda case: 2.0 if case.tuning.get("flags") == "bounds" else 1.0),
+        ("bounds/fusion", "confirmed", lambda case: 2.0 if case.tuning.get("flags") == "bounds" else 1.0),
+        ("peer/pytorch", "refuted", lambda case: 0.6 if case.tuning.get("gradients") == "by_hand" else 1.0),
         ("flags-alone", "confirmed", lambda case: 0.5 if case.tuning.get("flags") == "all" else 1.0),
         ("schedule", "confirmed", lambda case: 0.5 if case.tuning.get("schedule") == "dynamic" else 1.0),
         ("texture", "confirmed", lambda case: 2.0 if case.tuning.get("tables") == "global" else 1.0),
@@ -180,6 +192,18 @@ def test_the_claims_are_decided_as_the_times_say(found):
 )
 def test_other_times_decide_otherwise(key, verdict, factor):
     assert claims(changed(factor=factor))[key].answer.verdict == verdict
+
+
+def test_causes_name_all_that_a_ratio_rests_on(found):
+    """A gain of 160 is that of loops and flags times that of tiles; the peer's usual form stands beside its best."""
+    causes = {key: one.cause for key, one in claims(found).items()}
+    assert causes["hundredfold"] == r"loops, flags: \num{28}\,$\times$, tiles: \num{5.7}\,$\times$"
+    assert causes["peer/pytorch"] == r"by autograd: \num{2.0}\,$\times$"
+
+
+def test_the_flag_for_bounds_checks_is_told_of_every_rung_that_has_it(values):
+    told = values["backprop/flags/bounds"]
+    assert [told.count(f"by {code(name)}") for name in verdicts.STEPS] == [1] * len(verdicts.STEPS)
 
 
 def test_without_a_case_its_claims_are_not_tested():
@@ -238,13 +262,17 @@ def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(foun
     labels = [one.label(rows) for one, rows in shown]
     assert labels[0] == "before"
     assert {"associativity, all flags", "openmp, 4 threads", "cuda_fused, TF32"} <= set(labels)
-    assert [one.variant for one, _ in shown if one.is_peer] == ["numpy_loop", "pytorch", *["pytorch_cuda"] * 2]
+    peers = [label for (one, _), label in zip(shown, labels, strict=True) if one.is_peer]
+    assert peers[:3] == ["numpy_loop, 4 threads", "pytorch, 4 threads", "pytorch, 4 threads, by hand"]
+    assert peers[3:] == ["pytorch_cuda", "pytorch_cuda, TF32"]
 
 
 def test_the_tables_hold_every_rung_claim_loop_and_kernel(found):
     made = backprop_tables.tables(found)
     for name in RUNGS:
         assert re.search(rf"texttt\{{{name}\}}".replace("_", r"\\_\\allowbreak{}"), made["ladder"])
+    for idea in rungs.IDEAS.values():
+        assert made["ladder"].count(idea) == (2 if "TF32" in idea else 1)
     assert made["verdicts"].count(" \\\\\n") == 1 + len(claims(found))
     assert made["flags"].count(" \\\\\n") == 1 + len(made_up_backprop.LOOPS)
     assert made["kernels"].count(" \\\\\n") == 1 + 11
@@ -266,7 +294,7 @@ def test_the_waterfall_has_every_rung_and_the_shares_of_its_blocks():
 def test_the_figure_of_the_host_has_a_mark_for_all_flags_and_a_line_for_every_update():
     shown = words(draw("backprop_host", tables("backprop_host")))
     assert {"O2", "O3, native", "all of them", "best product"} <= set(shown)
-    assert {"openmp, sums", "openmp, owners", "openmp, atomic", "tuned", "pytorch"} <= set(shown)
+    assert {"openmp, sums", "openmp, owners", "openmp, atomic", "tuned", "pytorch", "pytorch, by hand"} <= set(shown)
 
 
 def test_variations_stand_in_a_panel_of_the_host_and_one_of_the_card():

@@ -38,6 +38,7 @@ LINES = {
     "tuned": looks.Look("tuned", looks.COLOURS["green"], "o"),
     "numpy_loop": looks.Look("numpy_loop", looks.COLOURS["pink"], "o", (4, 1.5)),
     "pytorch": looks.Look("pytorch", looks.COLOURS["sky"], "o", (4, 1.5)),
+    "pytorch by_hand": looks.Look("pytorch, by hand", looks.COLOURS["sky"], "o", (1, 1)),
 }
 
 
@@ -94,8 +95,8 @@ def line_of(row):
     if row["variant"] == "openmp":
         is_base = (row["schedule"], row["error"], row["simd"]) == ("static", "reduction", 1)
         return f"openmp {row['update']}" if is_base else None
-    is_other = row["variant"] == "pytorch" and row["gradients"] != rungs.PYTORCH["gradients"]
-    return None if is_other else row["variant"]
+    is_by_hand = row.get("gradients") == rungs.PYTORCH_BY_HAND["gradients"]
+    return "pytorch by_hand" if is_by_hand else row["variant"]
 
 
 def fill_flags(axes, found):

@@ -1,11 +1,13 @@
 """The numbers of the chapter, about the machine or the two that it speaks of."""
 
+from dataclasses import replace
+
 from ladder.report import machines_table, ratios, study, verdict_table
-from ladder.report.latex import code, number, percent, seconds
+from ladder.report.latex import code, listed, number, percent, seconds
 from ladder.report.phrases import Missing
 from ladder.report.rungs import MOST
 from ladder.workloads.backprop import cost
-from ladder.workloads.backprop.paper import earlier, learning, model, query, rates, rungs, scaling, varied, verdicts
+from ladder.workloads.backprop.paper import earlier, learning, model, query, rungs, scaling, varied, verdicts
 
 SIZES = {"rate": 1.0, "momentum": 0.8, **query.SIZE}
 
@@ -19,6 +21,7 @@ def numbers(found):
         "earlier": of_the_earlier_study(),
         "model": of_the_model(),
         "ladder": ladder(host) | ladder_of_the_card(card),
+        "steps": {"tiles": ratios.prose(verdicts.tiles(host))},
         "blocks": blocks(host),
         "flags": flags(host),
         "threads": scaling.threads(host),
@@ -85,9 +88,11 @@ AGAINST = (
     ("tuned/one", "blas/one"),
     ("tuned/one", "numpy_loop/one"),
     ("tuned/one", "pytorch/one"),
+    ("tuned/one", "pytorch/by_hand/one"),
     ("openmp", "associativity/all"),
     ("tuned", "numpy_loop"),
     ("tuned", "pytorch"),
+    ("tuned", "pytorch/by_hand"),
     ("tuned", "openmp"),
 )
 ON_CARD = (
@@ -99,7 +104,9 @@ ON_CARD = (
     ("cuda_fused/tf32", "pytorch_cuda/tf32"),
 )
 NAMES = {
-    "associativity/all": "its code with all flags",
+    "associativity/all": f"{code('associativity')} with all flags",
+    "pytorch": f"{code('pytorch')} by autograd",
+    "pytorch/by_hand": f"{code('pytorch')} by hand, its strongest form",
     "pytorch_cuda": "PyTorch, compiled and in a graph",
     "pytorch_cuda/tf32": "PyTorch in TF32, compiled and in a graph",
     "cuda_fused": f"{code('cuda_fused')} in float32",
@@ -111,8 +118,11 @@ def keyed():
     """The lines of the ladder by the keys of their numbers: host and card."""
     host = {one.variant: rungs.line(one.variant) for one in rungs.LINES}
     card = {name: host.pop(name) for name in list(host) if "cu" in name}
-    host |= {"associativity/all": rungs.line("associativity", flags="all")}
-    host |= {f"{name}/one": rungs.Line(name, host[name].tuning | {"threads": 1}) for name in ON_ONE}
+    host |= {
+        "associativity/all": rungs.line("associativity", flags="all"),
+        "pytorch/by_hand": rungs.line("pytorch", **rungs.PYTORCH_BY_HAND),
+    }
+    host |= {f"{name}/one": replace(host[name], tuning=host[name].tuning | {"threads": 1}) for name in ON_ONE}
     card |= {
         "cuda_fused/tf32": rungs.line("cuda_fused", math="tf32"),
         "pytorch_cuda/tf32": rungs.line("pytorch_cuda", math="tf32"),
@@ -120,7 +130,7 @@ def keyed():
     return host, card
 
 
-ON_ONE = ("tuned", "blas", "numpy_loop", "pytorch")
+ON_ONE = ("tuned", "blas", "numpy_loop", "pytorch", "pytorch/by_hand")
 
 
 def of_cases(found, lines, against):
@@ -129,7 +139,8 @@ def of_cases(found, lines, against):
     cases = {key: one.rows(frame) for key, one in lines.items()}
     values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
     for one, other in against:
-        name = NAMES.get(other, code(other.removesuffix("/one")))
+        key = other.removesuffix("/one")
+        name = NAMES.get(key, code(key))
         values[f"{one}/against/{other}"] = ratios.compared(ratios.of(*varied.paired(cases[other], cases[one])), name)
     return values, cases
 
@@ -142,14 +153,15 @@ def ladder(found):
 
 
 def ladder_of_the_card(found):
-    """The lines of the card, and what the best is of the floor."""
+    """The lines of the card, the floor of each precision, and what the best are of it."""
     values, cases = of_cases(found, keyed()[1], ON_CARD)
     for key in ("cuda", "cuda_fused", "cuda_fused/tf32"):
         over = verdicts.over_floor(found, cases[key])
         values[f"{key}/share"] = percent(1 / over.value, 2) if over else None
-    rows = cases["cuda_fused"]
-    least = model.floor(rows.iloc[0], rates.of_study(found.found, rows.iloc[0])) if len(rows) else None
-    return values | {"floor": seconds(least, 2) if least else None}
+    for key, name in (("floor", "cuda_fused"), ("floor/tf32", "cuda_fused/tf32")):
+        least = verdicts.least(found, cases[name])
+        values[key] = seconds(least, 2) if least else None
+    return values
 
 
 def blocks(found):
@@ -173,10 +185,9 @@ def flags(found):
         values[f"{name}/techniques"] = ratios.prose(verdicts.by_flags(found, ("before", "O2"), (name, "O2")))
     together = verdicts.by_flags(found, ("before", "all"), ("associativity", "O2"))
     values["before/all/against/techniques"] = against_techniques(together)
-    values["bounds"] = ratios.compared(
-        verdicts.by_flags(found, ("temporaries", "O2"), ("temporaries", "bounds")), "the same without checks"
-    )
-    return values
+    checked = {name: verdicts.by_flags(found, (name, "bounds"), (name, "O2")) for name in verdicts.STEPS}
+    told = [f"{ratios.prose(ratio)} by {code(name)}" for name, ratio in checked.items() if ratio]
+    return values | {"bounds": listed(told) or None}
 
 
 def against_techniques(ratio):
@@ -190,7 +201,7 @@ def reading(found):
     """The time to read all images, and what tasks gain."""
     return {
         "time": timed(study.where(found.reading, variant="serial")),
-        "tasks": ratios.compared(verdicts.reading(found, MOST), "one piece after the other"),
+        "tasks": ratios.compared(verdicts.reading(found, MOST), "reading in sequence"),
     }
 
 

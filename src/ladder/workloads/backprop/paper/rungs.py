@@ -5,8 +5,9 @@ from functools import partial
 from ladder.report import rungs
 from ladder.report.rungs import MOST
 
-# What others would write.
+# What others would write, and on the CPU its strongest form.
 PYTORCH = {"gradients": "autograd"}
+PYTORCH_BY_HAND = {"gradients": "by_hand"}
 PYTORCH_CUDA = {"graph": "on", "compiled": "on", "math": "default"}
 RELIEVES = {
     "before": "",
@@ -22,9 +23,24 @@ RELIEVES = {
     "cuda": "instructions, launches",
     "cuda_fused": "memory, launches",
 }
+# The idea of a further line of a variant, by its words.
+IDEAS = {
+    "all flags": "the same with all flags",
+    "TF32": "the same in TF32 on tensor cores",
+    "by hand": "the same, gradients by hand: its strongest form",
+}
 
 
-Line = partial(rungs.Line, "backprop")
+class Line(rungs.Line):
+    """A line whose label has words beside the threads."""
+
+    def label(self, rows):
+        """What the figure calls it."""
+        label = super().label(rows)
+        return label if self.words in label else f"{label}, {self.words}"
+
+
+Line = partial(Line, "backprop")
 LINES = (
     *(Line(name, {"flags": "O2"}) for name in ("before", "loop_order", "temporaries", "fusion", "associativity")),
     Line("associativity", {"flags": "all"}, "all flags"),
@@ -38,6 +54,7 @@ LINES = (
     Line("cuda_fused", {"math": "tf32"}, "TF32"),
     Line("numpy_loop", {"threads": MOST}),
     Line("pytorch", {"threads": MOST} | PYTORCH),
+    Line("pytorch", {"threads": MOST} | PYTORCH_BY_HAND, "by hand"),
     Line("pytorch_cuda", PYTORCH_CUDA),
     Line("pytorch_cuda", PYTORCH_CUDA | {"math": "tf32"}, "TF32"),
 )

@@ -19,18 +19,19 @@ def tables(found):
 
 
 def ladder(host, card):
-    """Every rung with its idea, and an epoch at the ladder's size."""
+    """Every line of the ladder with its idea, and an epoch at the ladder's size; rungs also without one."""
     shown = []
-    for name, idea in RUNGS.items():
-        found, one = card if "cu" in name else host, rungs.line(name)
+    for one in rungs.LINES:
+        found = card if "cu" in one.variant else host
         rows = one.rows(found.ladder)
-        if name in rungs.RELIEVES or len(rows):
-            shown.append(rung(found.found, one, rows, idea.removeprefix("peer: ")))
+        if len(rows) or not (one.words or one.is_peer):
+            shown.append(rung(found.found, one, rows))
     return ladder_table.table(shown, "Epoch")
 
 
-def rung(found, line, rows, idea):
+def rung(found, line, rows):
     """A line of the ladder's table."""
+    idea = rungs.IDEAS.get(line.words) or RUNGS[line.variant].removeprefix("peer: ")
     predicted = None
     if len(rows):
         first = rows.iloc[0]

@@ -25,7 +25,7 @@ def of_the_earlier_study(host, card):
         whole(host),
         *(technique(host, name) for name in STEPS[1:]),
         flags_alone(host),
-        bounds(host),
+        *(bounds(host, name) for name in STEPS),
         *on_threads(host),
         *on_the_card(card),
     ]
@@ -106,10 +106,11 @@ def flags_alone(found):
     return Claim("flags-alone", text, "", needs, cause, decide(now, 1))
 
 
-def bounds(found):
-    now = by_flags(found, ("temporaries", "bounds"), ("temporaries", "O2"))
-    cause = "no pointer's bounds are known"
-    return Claim("bounds", "Bounds checks cost time", "", "a rung by flags", cause, decide(now, 1))
+def bounds(found, name):
+    """Whether the flag for bounds checks costs time, which can't be a check: the compiler knows no pointer's bounds."""
+    now = by_flags(found, (name, "bounds"), (name, "O2"))
+    text = f"Checks asked for slow {code(name)}"
+    return Claim(f"bounds/{name}", text, "", "a rung by flags", "none is made: other code", decide(now, 1))
 
 
 def change(found, form, name, slower, faster):
@@ -165,18 +166,33 @@ def on_the_card(found):
 
 def hundredfold(found):
     now = of_lines(found, ("before", {"flags": "O2"}), ("tuned", {"threads": 1}))
+    loops = of_lines(found, ("before", {"flags": "O2"}), ("associativity", {"flags": "all"}))
+    parts = said("loops, flags", loops), said("tiles", tiles(found))
     text = f"{code('tuned')} over {code('before')}, one thread"
-    return Claim("hundredfold", text, then(100), "both rungs", "tiles of registers", decide(now, 100))
+    return Claim("hundredfold", text, then(100), "both rungs", ", ".join(filter(None, parts)), decide(now, 100))
+
+
+def tiles(found):
+    """The time of an epoch by the loops with all flags over that by tiles in registers and caches, on one thread."""
+    return of_lines(found, ("associativity", {"flags": "all"}), ("tuned", {"threads": 1}))
 
 
 def against_peers(found):
     """The best on the host against what others would use, on as many threads: the most."""
-    told = (("numpy_loop", {}, 1.5), ("pytorch", rungs.PYTORCH, 1.3))
-    for name, tuning, claimed in told:
-        both = (rungs.Line(*one).rows(found.ladder) for one in ((name, tuning), ("tuned", {})))
-        now = ratios.of(*varied.paired(*both))
-        text = f"{code('tuned')} over {code(name)}"
-        yield Claim(f"peer/{name}", text, then(claimed), "both", "a block stays in the cache", decide(now, claimed))
+    autograd = said("by autograd", over_tuned(found, "pytorch", rungs.PYTORCH))
+    told = (
+        ("numpy_loop", {}, "", 1.5, "a block stays in the cache"),
+        ("pytorch", rungs.PYTORCH_BY_HAND, " by hand", 1.3, autograd),
+    )
+    for name, tuning, words, claimed, cause in told:
+        answer = decide(over_tuned(found, name, tuning), claimed)
+        yield Claim(f"peer/{name}", f"{code('tuned')} over {code(name)}{words}", then(claimed), "both", cause, answer)
+
+
+def over_tuned(found, name, tuning):
+    """The time of an epoch by a peer over that by `tuned`, on the most threads that both have."""
+    both = (rungs.Line(*one).rows(found.ladder) for one in ((name, tuning), ("tuned", {})))
+    return ratios.of(*varied.paired(*both))
 
 
 def fused(found):
@@ -195,5 +211,9 @@ def floor(found):
 
 def over_floor(found, rows):
     """The time of a case over its floor, which is known exactly; None without one."""
-    least = model.floor(rows.iloc[0], rates.of_study(found.found, rows.iloc[0])) if len(rows) else None
-    return ratios.over(rows, least)
+    return ratios.over(rows, least(found, rows))
+
+
+def least(found, rows):
+    """The floor of a case in seconds, or None."""
+    return model.floor(rows.iloc[0], rates.of_study(found.found, rows.iloc[0])) if len(rows) else None

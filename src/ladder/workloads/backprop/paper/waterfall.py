@@ -9,9 +9,9 @@ TITLE = "What each rung of back-propagation gains"
 CATEGORY = "Backprop"
 CAPTION = """\
 The time of an epoch, rung by rung, peers below; the first five at `O2`. A dot is the median of a process, a tick the
-prediction of the model, the wide line the products at the best rate and two readings of the images. Beside: the median
-of the dots, how many times as fast a rung is as the one above, with its 99 % interval, and the shares of the macro
-blocks where these were timed apart.
+prediction of the model, the wide line the products at the best rate of any precision and two readings of the images.
+Beside: the median of the dots, how many times as fast a rung is as the one above, with its 99 % interval, and the
+shares of the macro blocks where these were timed apart.
 """
 EXPERIMENTS = ("backprop_before", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True
