@@ -203,7 +203,7 @@ def test_causes_name_all_that_a_ratio_rests_on(found):
 
 def test_the_flag_for_bounds_checks_is_told_of_every_rung_that_has_it(values):
     told = values["backprop/flags/bounds"]
-    assert [told.count(f"by {code(name)}") for name in verdicts.STEPS] == [1] * len(verdicts.STEPS)
+    assert [told.count(f"for {code(name)}") for name in verdicts.STEPS] == [1] * len(verdicts.STEPS)
 
 
 def test_without_a_case_its_claims_are_not_tested():

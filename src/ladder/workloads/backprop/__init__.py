@@ -26,8 +26,8 @@ from ladder.workloads.backprop import reference
 
 RUNGS = {
     "before": "a loop over patterns inside of every other loop, as the program was before it was tuned",
-    "loop_order": "the loop over patterns outside, contiguous inner loops",
-    "temporaries": "the same, with what doesn't change in a loop in variables of its own",
+    "loop_order": "loop over patterns outside, contiguous inner loops",
+    "temporaries": "the same, loops' invariants in variables of their own",
     "fusion": "one loop over patterns up to the deltas",
     "associativity": "fewer operations: factors out of sums, derivatives from values",
     "openmp": "patterns shared among OpenMP threads, sums over patterns by atomics or otherwise",
@@ -36,7 +36,7 @@ RUNGS = {
     "cuda_flat": "on the card, a thread a unit and pattern, the ragged data of all layers in one flat array",
     "cuda_kernels": "the eleven kernels of the earlier study, by the memory that each of them uses",
     "cuda": "products by a CUDA variant of gemm, everything else fused, an epoch as a graph",
-    "cuda_fused": "three kernels, activations and deltas in shared memory",
+    "cuda_fused": "three kernels, units and deltas in shared memory",
     "numpy_loop": "peer: written by hand in NumPy",
     "pytorch": "peer: PyTorch on the CPU",
     "pytorch_cuda": "peer: PyTorch on a GPU, eager, as a graph, compiled",

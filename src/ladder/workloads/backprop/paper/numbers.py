@@ -186,7 +186,7 @@ def flags(found):
     together = verdicts.by_flags(found, ("before", "all"), ("associativity", "O2"))
     values["before/all/against/techniques"] = against_techniques(together)
     checked = {name: verdicts.by_flags(found, (name, "bounds"), (name, "O2")) for name in verdicts.STEPS}
-    told = [f"{ratios.prose(ratio)} by {code(name)}" for name, ratio in checked.items() if ratio]
+    told = [f"{ratios.prose(ratio)} for {code(name)}" for name, ratio in checked.items() if ratio]
     return values | {"bounds": listed(told) or None}
 
 

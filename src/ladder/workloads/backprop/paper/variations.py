@@ -10,9 +10,9 @@ TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
 CAPTION = """\
 How many times as long an epoch takes with one tuning changed. The base of `openmp` has a static schedule, a reduction
-of the error, sums of each thread and vectors asked for; that of `cuda_kernels` shared memory for operands, constants
-for scalars, textures for tables, a block's sum of the error and 256 threads in a block; that of `cuda_flat` looks
-offsets up. Ratios with 99 % intervals, hollow if not converged.
+of the error, sums of each thread and vectors asked for; of `cuda_kernels` operands in shared memory, scalars in
+constants, tables in textures, a block's sum of the error and 256 threads a block; of `cuda_flat` offsets. Ratios with
+99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels")
 INCHES = 0.13  # height of a change
