@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import made_up
@@ -70,6 +71,7 @@ def test_an_iteration_is_a_solve_over_the_steps_that_it_took(values):
     assert values["descent/small/cuda_version1/time"] == r"\qty{80}{\micro\second}"
     # Of 50 steps of 107 GB each at 4.4 TB/s, the largest system takes 1.02 times that.
     assert values["descent/largest/cuda_fused/over-reading"] == r"\num{1.0}"
+    assert values["descent/ladder/steps"] == r"\num{100}"
     assert values["descent/largest/memory"] == r"\qty{100}{\gibi\byte}"
 
 
@@ -79,6 +81,7 @@ def test_the_large_matrix_is_held_against_reading(found, values):
     best = (reading["bytes"] / reading["seconds"]).max()
     assert values["descent/large/cuda_fused/share"] == rf"\qty{{{100 * rate / best:.0f}}}{{\percent}}"
     assert values["descent/large/cuda_symmetric/against/symv"].startswith(r"is \num{1.9}\,$\times$ as fast as")
+    assert values["descent/large/one-launch"].startswith("is equal to the graph within")
 
 
 def test_the_chapter_speaks_of_one_machine_of_full_size_and_with_a_card():
@@ -163,6 +166,11 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
     assert [key for key, value in said.items() if value is None or isinstance(value, Missing)] == []
 
 
+def test_one_of_each_kernel_is_without_the_first(values):
+    """Of 2 us a launch and 4 ps an element of a matrix, of which product and reduction have 512 x 512."""
+    assert values["descent/kernels/sum"] == r"\qty{14}{\micro\second}"
+
+
 def test_the_earlier_kernels_add_up_to_what_was_said_of_them():
     assert earlier.iteration(1) == pytest.approx(0.50e-3, rel=0.01)
     assert earlier.iteration(2) == pytest.approx(0.81e-3, rel=0.01)
@@ -214,6 +222,37 @@ def test_where_cholesky_is_overtaken_is_interpolated(values):
     assert values["descent/solution/cuda/largest"] == r"\num{16384}"
 
 
+def test_solves_are_told_with_their_conditions_and_by_both_variants(values):
+    """At n = 16384 Cholesky takes 0.44 s, CG 11 ms and by half of A 21 ms."""
+    assert values["descent/solution/kappa"] == r"\num{100}"
+    assert values["descent/solution/tolerance"] == r"\num{1e-4}"
+    assert values["descent/solution/cuda/cg/against/direct"].startswith(r"is \num{41}\,$\times$ as fast as Cholesky")
+    half = values["descent/solution/cuda/cuda_symmetric/against/direct"]
+    assert half.startswith(r"is \num{20}\,$\times$ as fast as Cholesky")
+
+
+def test_a_harder_system_takes_as_many_times_longer_as_it_takes_steps(values):
+    """At n = 4096 CG takes 0.67 ms; to 1e-4 it takes 46 steps at kappa = 100 and 150 at 1000, every tenth known."""
+    told = {key.split("/")[-1]: value for key, value in values.items() if "/harder/" in key}
+    assert told["n"] == r"\num{4096}"
+    assert told["kappa"] == r"\num{1000}"
+    assert told["steps"] == r"\num{3.3}"
+    assert told["time"] == r"\qty{2.2}{\milli\second}"
+    assert told["direct"] == r"\qty{6.9}{\milli\second}"
+    for lacking in ("descent_convergence", "descent_direct"):
+        less = made_up_descent.study(chosen=[one for one in made_up_descent.cases() if one[0] != lacking])
+        assert {value for key, value in numbers.numbers(less).items() if "/harder/" in key} == {None}
+
+
+def test_solves_of_two_tolerances_have_none_and_no_steps(found):
+    frame = found.tables["descent_solution"]["samples"]
+    mixed = {"samples": frame.assign(tolerance=frame["tolerance"].where(frame["n"] > 512, 1e-3))}
+    told = numbers.numbers(replace(found, tables=found.tables | {"descent_solution": mixed}))
+    assert told["descent/solution/tolerance"] is None
+    assert told["descent/convergence/10/cg/steps"] is None
+    assert told["descent/solution/harder/time"] is None
+
+
 def test_the_rate_is_that_of_the_theory(values):
     for kappa in ("10", "100", "1000"):
         assert values[f"descent/convergence/{kappa}/rate"] == values[f"descent/theory/{kappa}"]
@@ -225,9 +264,18 @@ def test_the_true_residual_is_at_most_the_reported_one_and_its_distance(values):
     assert values["descent/convergence/end/steepest/carried/true"] == r"\num{1.0e-6}"
     assert values["descent/convergence/end/steepest/recomputed/reported"] == r"\num{1.0e-6}"
     assert values["descent/convergence/end/steepest/recomputed/true"] == r"\num{1.1e-6}"
-    assert values["descent/convergence/end/cg/effect"] == "makes little difference"
-    assert numbers_convergence.effect(1e-6, 1e-4) == "does harm"
-    assert numbers_convergence.effect(1e-4, 1e-6) == "helps"
+    assert values["descent/convergence/end/cg/effect"] == "leaves the true one within a factor of two"
+    assert numbers_convergence.effect(1e-6, 1e-4) == "raises the true one"
+    assert numbers_convergence.effect(1e-4, 1e-6) == "lowers the true one"
+
+
+def test_a_recomputed_residual_falls_again_after_its_jump_but_that_of_cg(values):
+    """Of steepest descent 1e-6 (9 / 11)^40, 40 steps after the jump; before it, 50 steps from the start, 4e-5."""
+    assert values["descent/convergence/end/steepest/recomputed/least"] == r"\num{3.3e-10}"
+    assert values["descent/convergence/end/cg/recomputed/least"] == r"\num{1.0e-6}"
+    curve = pd.DataFrame({"step": [2, 0, 1, 3], "relative": [0.1, 1.0, 0.19, 0.15]})
+    assert numbers_convergence.least(curve) is None  # which rises, but by less than a factor of two
+    assert numbers_convergence.least(curve.assign(relative=[0.1, 1.0, 0.04, 0.09])) == r"\num{0.090}"
 
 
 def test_theory():
@@ -259,6 +307,28 @@ def test_solutions_are_lines_named_where_they_end():
     host, card = figure.axes
     assert {"blas", "scipy_cg", "scipy_cholesky"} <= {text.get_text() for text in host.texts}
     assert {"cuda_persistent", "cusolver", "cupy_cg"} <= {text.get_text() for text in card.texts}
+    assert host.get_xlabel() == card.get_xlabel() == "n, κ = 100, tolerance 1e-4"
+
+
+def test_a_line_that_ends_early_is_named_at_its_end():
+    """In the made-up study lines of the host end together: here `blas` ends at n = 4096."""
+    asked = tables("descent_solution")
+    frame = asked["descent_threads"]["samples"]
+    short = {"samples": frame[frame["n"] <= 4096]}
+    host, _ = draw("descent_solution", asked | {"descent_threads": asked["descent_threads"] | short}).axes
+    named = {text.get_text(): text.xy[0] for text in host.texts}
+    assert named["blas"] == 4096
+    assert named["scipy_cholesky"] == 1  # of the panel's width
+
+
+def test_a_vertical_line_is_explained_only_where_there_is_one(found):
+    """By the rule Cholesky is overtaken on the host at n = 1000."""
+    asked = {name: found.tables[name] for name in query.SOLUTIONS}
+    told = "less than Cholesky from here on"
+    assert {told, "1000"} <= set(words(draw("descent_solution", asked)))
+    frame = asked["descent_direct"]["samples"]
+    slower = frame.assign(seconds=frame["seconds"] * 1e6)
+    assert told not in words(draw("descent_solution", asked | {"descent_direct": {"samples": slower}}))
 
 
 def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():

@@ -3,10 +3,12 @@
 from ladder.report import ratios, roofs, study, verdict_table
 from ladder.report.latex import code, escape, joules, memory, number, percent, rate, seconds
 from ladder.report.phrases import LEVEL, Missing
-from ladder.workloads.descent.paper import algorithms, earlier, model, query, rungs, verdicts
+from ladder.workloads.descent.paper import earlier, model, query, rungs, verdicts
 from ladder.workloads.descent.paper.numbers_convergence import convergence, rates
+from ladder.workloads.descent.paper.numbers_solution import solution
 
 LARGE = ("cublas", "cuda_fused", "cuda_persistent", "cuda_symmetric", "cupy_loop")
+# An iteration has no init.
 SUMMED = ("product", "reduction", "vecdif", "scale", "vecsum", "transpose")
 
 
@@ -82,6 +84,7 @@ def ladder(found):
     frame = query.ladder(found)
     cases = {key: one.rows(frame) for key, one in keyed().items()}
     values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
+    values["steps"] = query.steps(cases["cuda_persistent"])
     values["threads"] = f"\\num{{{int(cases['openmp']['threads'].iloc[0])}}}" if len(cases["openmp"]) else None
     for one, other in AGAINST:
         values[f"{one}/against/{other}"] = against(cases, one, other)
@@ -154,7 +157,8 @@ def large(found):
         values[f"{name}/share"] = percent(reached / reading, 2) if reached and reading else None
     for one, other in (("cuda_fused", "cublas"), ("cuda_symmetric", "cuda_fused"), ("cuda_symmetric", "symv")):
         values[f"{one}/against/{other}"] = against(cases, one, other)
-    return values
+    one_launch = ratios.of(cases["cuda_fused"], cases["cuda_persistent"])
+    return values | {"one-launch": ratios.compared(one_launch, "the graph")}
 
 
 def largest(found):
@@ -166,7 +170,7 @@ def largest(found):
         own = study.where(rows, variant=name)
         own = study.where(own, n=max(study.values(own, "n"), default=None))
         values[f"{name}/time"] = timed(own)
-        values[f"{name}/steps"] = f"\\num{{{int(own['steps'].median())}}}" if len(own) else None
+        values[f"{name}/steps"] = query.steps(own)
         once = query.rate(query.of_iterations(own))
         values[f"{name}/over-reading"] = number(reading / once, 2) if once and reading else None
     first = rows.iloc[0] if len(rows) else None
@@ -176,7 +180,7 @@ def largest(found):
 
 
 def kernels(found):
-    """The elementary kernels: how far their rates rise, and one of each at the earlier study's largest N."""
+    """The elementary kernels: how far their rates rise, and one of each but init at the earlier study's largest N."""
     block, n = earlier.LARGEST
     every = query.of_kernel(found, "product", block)
     rows = {size: query.kernel(found, "product", block, size) for size in study.values(every, "n")}
@@ -204,25 +208,6 @@ def levelling(rates):
     if least == max(rates):
         return f"still rise at $N = \\num{{{least}}}$, the largest"
     return f"rise up to $N = \\num{{{least}}}$ and are level from there on"
-
-
-def solution(found):
-    """Where algorithms cross, and their times at the smallest and the largest size."""
-    frame, values = algorithms.alike(query.solves(found)), {}
-    for device in algorithms.CHOSEN:
-        own = study.where(frame, device=device)
-        for one, other in (("steepest", "direct"), ("cg", "direct"), ("cg", "steepest")):
-            some = algorithms.points(own, device, one, other)
-            values[f"{device}/{one}/below/{other}"] = algorithms.sentence(some)
-            last = some[-1][1].inverse() if some else None
-            values[f"{device}/{one}/against/{other}"] = ratios.compared(last, algorithms.NAMES[other])
-        sizes = algorithms.common(own, device)
-        values[f"{device}/largest"] = f"\\num{{{sizes[-1]}}}" if sizes else None
-        for name in algorithms.NAMES:
-            rows = algorithms.rows_of(own, device, name, sizes[-1]) if sizes else study.NO_ROWS
-            values[f"{device}/{name}/time"] = timed(rows)
-            values[f"{device}/{name}/steps"] = f"\\num{{{int(rows['steps'].median())}}}" if len(rows) else None
-    return values
 
 
 def energy(found):

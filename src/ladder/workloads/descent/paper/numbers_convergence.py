@@ -10,8 +10,9 @@ from ladder.workloads.descent.paper.convergence import STARTS, chosen
 
 KAPPAS = (10, 100, 1000)
 FORMS = {"carried": "", "recomputed": " recomputed"}
-# The conditions at which rounding ends both well within the iterations.
-ENDS = {"steepest": 10, "cg": 100}
+# The conditions at which rounding ends both well within the iterations, and one at which it ends CG with them.
+EARLY = {"steepest": ("steepest", 10), "cg": ("cg", 100)}
+ENDS = EARLY | {"cg-late": ("cg", 1000)}
 FAR = 2.0  # times as large, of residuals that differ
 
 
@@ -19,12 +20,14 @@ def convergence(found):
     """Of every condition, and of both algorithms where rounding ends the solve."""
     curves = chosen(found.rows("curves", query.CONVERGENCE))
     checks = found.rows("checks", query.CONVERGENCE, check="true residual")
-    values = {"every": every(curves)}
+    values, tolerance = {"every": every(curves)}, query.condition(found, "tolerance")
     for kappa in KAPPAS:
-        values |= with_prefix(str(kappa), of_condition(study.where(curves, kappa=kappa)))
-    for algorithm, kappa in ENDS.items():
+        values |= with_prefix(str(kappa), of_condition(study.where(curves, kappa=kappa), tolerance))
+    for key, (algorithm, kappa) in ENDS.items():
         own = {name: study.where(curves, kappa=kappa, method=algorithm + form) for name, form in FORMS.items()}
-        values |= with_prefix(f"end/{algorithm}", ends(own, checks))
+        values |= with_prefix(f"end/{key}", ends(own, checks))
+        if key in EARLY:
+            values[f"end/{key}/recomputed/least"] = least(own["recomputed"])
     return values
 
 
@@ -39,21 +42,21 @@ def rates():
     return {str(kappa): f"\\num{{{digits(theory.factor(kappa), 4)}}}" for kappa in KAPPAS}
 
 
-def of_condition(curves):
-    """What the curves of a condition show."""
+def of_condition(curves, tolerance):
+    """What the curves of a condition show, and their steps to a tolerance."""
     steepest, conjugate = (study.where(curves, method=name) for name in STARTS)
     found = theory.rate(steepest)
     values = {"rate": f"\\num{{{digits(found, 4)}}}" if found else None}
     for name, curve in (("steepest", steepest), ("cg", conjugate)):
-        values[f"{name}/steps"] = steps_of(curve)
+        values[f"{name}/steps"] = steps_of(curve, tolerance)
     return values
 
 
-def steps_of(curve):
-    """The steps that a curve takes to a small residual."""
-    if curve.empty:
+def steps_of(curve, tolerance):
+    """The steps that a curve takes to a tolerance."""
+    if curve.empty or tolerance is None:
         return None
-    steps = theory.steps_to(curve)
+    steps = theory.steps_to(curve, tolerance)
     return f"\\num{{{steps}}}" if steps else f"more than \\num{{{curve['step'].max()}}}"
 
 
@@ -69,13 +72,22 @@ def ends(curves, checks):
     return values | {"effect": effect(*true.values())}
 
 
+def least(curve):
+    """The least residual that is reported after one that is FAR above an earlier one; None where none is."""
+    if curve.empty:
+        return None
+    values = curve.sort_values("step")["relative"]
+    jumped = values[(values > FAR * values.cummin()).cummax()]
+    return number(jumped.min(), 2) if len(jumped) else None
+
+
 def effect(carried, recomputed):
     """What recomputing does to the true residual, as the predicate of a sentence."""
     if carried is None or recomputed is None:
         return Missing("has no measurement")
     if recomputed > FAR * carried:
-        return "does harm"
-    return "helps" if carried > FAR * recomputed else "makes little difference"
+        return "raises the true one"
+    return "lowers the true one" if carried > FAR * recomputed else "leaves the true one within a factor of two"
 
 
 def gap(curve, checks):

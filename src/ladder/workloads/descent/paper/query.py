@@ -55,6 +55,18 @@ def solves(found):
     return collect.concatenated([found.samples(one) for one in SOLUTIONS])
 
 
+def condition(found, column):
+    """What kappa or tolerance all solves to a tolerance have; None where they differ, or without any."""
+    rows = solves(found)
+    known = study.values(rows[rows["algorithm"] != "direct"], column) if len(rows) else []
+    return known[0] if len(known) == 1 else None
+
+
+def steps(rows):
+    """The iterations of a case, or None."""
+    return f"\\num{{{int(rows['steps'].median())}}}" if len(rows) else None
+
+
 def rate(rows):
     """Bytes of A a second at that median, of rows whose seconds are an iteration's; None without any."""
     return size_of(rows.iloc[0]) / study.middle(rows) if len(rows) else None

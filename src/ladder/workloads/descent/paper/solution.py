@@ -1,10 +1,11 @@
 """Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
 
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
-from ladder.report.figures.theme import SMALL
+from ladder.report.figures.theme import DARK, SMALL
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms
@@ -12,10 +13,9 @@ from ladder.workloads.descent.paper import algorithms
 TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
-Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions. Each
-line is a variant with one algorithm. A vertical line, where times cross, is that from which on an algorithm takes less
-than Cholesky: `blas` than `scipy_cholesky`, `cuda_persistent` than `cusolver`. Medians with 95 % intervals, hollow if
-not converged.
+Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions, by size,
+at the condition of A and the tolerance that stand below. Each line is a variant with one algorithm. Medians with 95 %
+intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
@@ -25,6 +25,7 @@ COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(algorithms.NAMES,
 # Two variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
 ITERATIVE = ("cg", "steepest")
+CROSSED = {"color": DARK, "linewidth": 0.8}
 
 
 def draw(tables):
@@ -42,10 +43,14 @@ def draw(tables):
     counts = {name: len(panels) for name, panels in found.items()}
     figure = layout.new(0.45 + HEIGHT * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    every = [fill(axes, *one) for name in found for axes, one in zip(bands[name], found[name].items(), strict=True)]
+    shown = [(axes, *one) for name in found for axes, one in zip(bands[name], found[name].items(), strict=True)]
+    every = [fill(*one) for one in shown]
     for axes in bands.values():
         axes[0].set_ylabel("time of a solve")
     entries = [layout.entry(looks.Look(algorithms.NAMES[name], colour, "o")) for name, colour in COLOURS.items()]
+    crossed = [cross(*one) for one in shown]
+    if any(crossed):
+        entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(every))
     return figure
 
@@ -65,15 +70,33 @@ def fill(axes, device, rows):
     marks.points(axes, found, "n", "median", kinds=kinds, size=9)
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
-    last = found.sort_values("n").groupby("method").tail(1)
-    shown = zip(last["median"], last["variant"], last["algorithm"].map(COLOURS), strict=True)
-    ends.label(axes, list(shown), PANEL)
+    name_lines(axes, found)
     threads = formats.threads(int(rows["threads"].max()))
     axes.set_title(f"host, {threads}" if device == "host" else "card")
-    cross(axes, device, rows)
-    axes.set_xlabel("n")
+    axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
     return found["converged"].all()
+
+
+def conditions(rows):
+    """The condition and the tolerance of the solves by iteration, behind the name of an axis."""
+    rows = rows[rows["algorithm"] != "direct"]
+    kappas = (f"κ = {kappa:g}" for kappa in study.values(rows, "kappa"))
+    tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in study.values(rows, "tolerance"))
+    return "".join(f", {text}" for text in (*kappas, *tolerances))
+
+
+def name_lines(axes, found):
+    """The names of the lines: beside the panel, or where one ends earlier below or above those that go on."""
+    last = found.sort_values("n").groupby("method").tail(1)
+    last = last.assign(colour=last["algorithm"].map(COLOURS))
+    is_long = last["n"] == found["n"].max()
+    ends.label(axes, list(last.loc[is_long, ["median", "variant", "colour"]].itertuples(index=False)), PANEL)
+    for row in last[~is_long].itertuples():
+        others = found.loc[(found["n"] == row.n) & found["method"].isin(last.loc[is_long, "method"]), "median"]
+        above = row.median > others.max()
+        place = {"textcoords": "offset points", "va": "bottom" if above else "top", "fontsize": SMALL}
+        axes.annotate(row.variant, (row.n, row.median), (4, 0), color=row.colour, **place)
 
 
 def looks_of(found):
@@ -86,11 +109,11 @@ def looks_of(found):
 
 
 def cross(axes, device, rows):
-    """Lines where the algorithms overtake Cholesky, with the size."""
-    for name in ITERATIVE:
-        found = crossings.break_even(algorithms.points(rows, device, name, "direct"))
-        if isinstance(found, tuple):
-            axes.axvline(found[0], color=COLOURS[name], linewidth=0.8)
-            place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
-            text = digits(found[0], 2)
-            axes.annotate(text, (found[0], 1), (-2, 0), **place, ha="right", color=COLOURS[name], fontsize=SMALL)
+    """Lines where the variants that stand for algorithms overtake Cholesky, with the size; whether there is any."""
+    points = {name: crossings.break_even(algorithms.points(rows, device, name, "direct")) for name in ITERATIVE}
+    found = {name: one[0] for name, one in points.items() if isinstance(one, tuple)}
+    for name, size in found.items():
+        axes.axvline(size, **CROSSED | {"color": COLOURS[name]})
+        place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+        axes.annotate(digits(size, 2), (size, 1), (-2, 0), **place, ha="right", color=COLOURS[name], fontsize=SMALL)
+    return bool(found)
