@@ -16,6 +16,7 @@ THREADS = (1, 2)
 PICTURE = {
     "loops": 100e-3,
     "parity": 20e-3,
+    "parity-threads": 20e-3,
     "blas": 8e-3,
     "tuned": 4e-3,
     "mixed": 3e-3,
@@ -73,6 +74,8 @@ def cases():
         experiment, on_host = EXPERIMENTS.get(line.variant, query.CARD), line.variant in ("host", "pytorch")
         images = 64 if on_host else query.IMAGES
         for threads in THREADS if line.tuning.get("threads") == rungs.MOST else (None,):
+            if (key, threads) == ("parity-threads", 1):
+                continue  # which is `parity`
             own = {"threads": threads} if threads else {}
             yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
     for batch in (1, 16, 100, 256):

@@ -10,6 +10,7 @@ from ladder.records.case import Case
 from ladder.report import study as study_of
 from ladder.report.phrases import Missing
 from ladder.report.study import Study
+from ladder.statistics.claims import Ratio
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import numbers, query, rungs, splits, tables, timeline, verdicts, waterfall
 from ladder.workloads.tconv import cost
@@ -53,6 +54,8 @@ def test_a_picture_takes_what_was_measured(values):
     assert values["dcgan/ladder/mixed/rate"] == r"\num{670}"
     assert values["dcgan/ladder/parity/against/loops"] == r"is \num{5.0}\,$\times$ as fast as with the branch"
     assert values["dcgan/ladder/home/against/peer-home"].startswith(r"is \num{2.0}\,$\times$ as fast as PyTorch")
+    assert values["dcgan/ladder/window/batch"] == r"\num{1280}"
+    assert values["dcgan/ladder/home/batch"] == r"\num{512}"
     assert values["dcgan/problem/flops"] == r"\qty{274}{MFLOP}"
     assert values["dcgan/shares/window/layer-1"].startswith(r"\qty{3")
 
@@ -134,6 +137,8 @@ def test_cards_that_never_pay_are_said_to():
     values = numbers.numbers(found)
     assert values["dcgan/cards/pays/call"] == values["dcgan/cards/pays/start"]
     assert values["dcgan/cards/pays/call"].startswith("pay at no number")
+    undecided = [(10, Ratio(1.1, 0.9, 1.3)), (5248, Ratio(0.95, 0.8, 1.1))]
+    assert numbers.paying(undecided).startswith(r"are not shown to be faster at any number from \num{10}")
     alone = numbers.numbers(changed(drop=lambda case: case.tuning.get("gpus") == 2))
     assert alone["dcgan/cards/pays/call"] is None
 
@@ -279,7 +284,11 @@ def test_the_figure_has_every_rung(found):
     asked = {name: found.tables[name] for name in waterfall.EXPERIMENTS}
     shown = " ".join(words(draw("dcgan_waterfall", asked)))
     for text in (
-        "host, loops",
+        "host, loops, 1 thread",
+        "host, parity, 1 thread",
+        "host, parity, 2 threads",
+        "host, BLAS, 2 threads",
+        "pytorch, 2 threads",
         "cuda, 2 + 2",
         "cuda, half",
         "home, TF32",
@@ -288,3 +297,11 @@ def test_the_figure_has_every_rung(found):
         "512 channels",
     ):
         assert text in shown, text
+
+
+def test_a_rung_on_all_threads_is_drawn_once_where_there_is_one_thread():
+    one = changed(drop=lambda case: case.tuning.get("threads") == 2)
+    asked = {name: one.tables[name] for name in waterfall.EXPERIMENTS}
+    shown = words(draw("dcgan_waterfall", asked))
+    assert shown.count("host, parity, 1 thread") == 1
+    assert "host, BLAS, 1 thread" in shown

@@ -37,7 +37,7 @@ NAMES = {
     "four": "with tiles for all four layers",
     "window": "in float32",
     "tf32": "in TF32",
-    "float16": "with tiles that are copied for each place",
+    "float16": "without",
     "home-tf32": "two streams with the other tiles",
     "home-float16": "two streams with the other tiles",
     "peer": "PyTorch by cuDNN, tuned and compiled",
@@ -135,6 +135,8 @@ def ladder(host, card):
         middle = study.middle(rows)
         values[f"{key}/rate"] = number(1 / middle, 2) if middle else None
         values[f"{key}/call"] = seconds(middle * int(rows["images"].iloc[0]), 3) if middle else None
+    for key in ("window", "home"):
+        values[f"{key}/batch"] = f"\\num{{{int(cases[key]['batch'].iloc[0])}}}" if len(cases[key]) else None
     for one, other in AGAINST:
         name = NAMES.get(other, "PyTorch")
         values[f"{one}/against/{other}"] = ratios.compared(ratios.of(cases[other], cases[one]), name)
@@ -269,7 +271,7 @@ def paying(points):
     words = {
         crossings.EVERYWHERE: f"pay at every number {span}",
         crossings.NOWHERE: f"pay at no number {span}",
-        UNDECIDED: f"can't be told to pay at any number {span}",
+        UNDECIDED: f"are not shown to be faster at any number {span}",
     }
     return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
 

@@ -54,6 +54,10 @@ LINES = {
         Line("host", {"threads": 1, "first": "parity", "last": "parity"}, "parity"),
         "loops at the right parity, vectors of channels",
     ),
+    "parity-threads": (
+        Line("host", {"threads": MOST, "first": "parity", "last": "parity"}, "parity"),
+        "the same on all threads",
+    ),
     "blas": (
         Line("host", {"threads": MOST, "first": "blas", "last": "parity"}, "BLAS"),
         "products of all rows of the filter, added up",

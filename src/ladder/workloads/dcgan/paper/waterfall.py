@@ -1,8 +1,8 @@
 """What each rung gains: the time of a picture, from loops on the CPU to tensor cores with the copies home hidden."""
 
 from ladder.report import study
-from ladder.report.figures import layout, looks, medians, peaks, theme, waterfall
-from ladder.workloads.dcgan.paper import model, query, rungs
+from ladder.report.figures import formats, layout, looks, medians, peaks, theme, waterfall
+from ladder.workloads.dcgan.paper import model, query, rungs, tables
 
 TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
@@ -43,17 +43,13 @@ def of_one_size(rows):
 def panel(rows, phases, ceilings):
     """A machine's problem, rungs and ceiling."""
     lines, floors = [], []
-    for one, _ in rungs.LINES.values():
-        own = one.rows(rows) if len(rows) else rows
-        if own.empty:
-            continue
-        own = study.where(own, case=min(own["case"]))
+    for one, own in measured(rungs.LINES.values(), rows):
         first = own.iloc[0]
         rate = model.rate_of_ceilings(ceilings, first)
         floors.append(model.floor(first, rate))
         lines.append(
             waterfall.Rung(
-                one.label(own) if not one.words else f"{one.variant}, {one.words}",
+                label(one, first),
                 one.variant,
                 study.processes(own),
                 model.seconds(first, rate),
@@ -65,3 +61,19 @@ def panel(rows, phases, ceilings):
         )
     problem = f"{rows.iloc[0]['channels']} channels" if len(rows) else ""
     return problem, lines, min(filter(None, floors), default=None)
+
+
+def measured(lines, rows):
+    """[(line, its rows of one case)] of those that were measured, each case once."""
+    found = {}
+    for line, _ in lines:
+        own = tables.one_case(line.rows(rows)) if len(rows) else rows
+        if len(own):
+            found.setdefault((line.variant, own["case"].iloc[0]), (line, own))
+    return list(found.values())
+
+
+def label(line, row):
+    """What the figure calls a rung: its variant, the line's words and, on the host, the threads of a case."""
+    threads = formats.threads(int(row["threads"])) if "threads" in line.tuning else ""
+    return ", ".join(filter(None, (line.variant, line.words, threads)))
