@@ -79,7 +79,7 @@ def test_the_ladder_shows_the_median_of_the_processes_medians():
 
 
 def claim(found, least=2.0):
-    return verdict_table.Claim("key", "It is so", "", "a measurement", "a cause", decide(found, least))
+    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(found, least))
 
 
 def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
@@ -89,9 +89,24 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     assert confirmed[-2:] == ["confirmed", "a cause"]
     assert undecided[-2] == "undecided"
     assert "a change shows from" in undecided[-1]
-    assert untested[1:] == ["--", "--", "not tested", "needs a measurement"]
+    assert untested[2:] == ["--", "not tested", "needs a measurement"]
     one = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert one[-1] == "too few processes to see any change"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ((1,), r"$>$\,\num{1}"),
+        ((2.0,), r"$\geq$\,\num{2}"),
+        ((7.3333,), r"$\geq$\,\num{7.33}"),
+        ((1, 1), r"$=$\,\num{1}"),
+        ((1, 1.1), r"$\leq$\,\num{1.1}"),
+        ((1 / 1.02, 1.02), r"$\leq$\,\num{1.02}"),
+    ],
+)
+def test_what_is_claimed_is_the_bound_that_decides(bounds, text):
+    assert verdict_table.claimed(decide(None, *bounds)) == text + r"\,$\times$"
 
 
 def test_the_numbers_of_a_claim_are_there_whether_it_was_tested_or_not():

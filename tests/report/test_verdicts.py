@@ -33,7 +33,7 @@ def test_every_claim_is_a_row_with_its_cases(found):
 
 def test_data_hold_no_latex(found):
     frame = verdicts.rows(made_up_backprop.study())
-    for column in ("text", "then", "cause"):
+    for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
     assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
 

@@ -1,5 +1,6 @@
-"""The table of verdicts: the claim, its number then, the number now with its interval, the verdict, the cause."""
+"""The table of verdicts: the claim, the ratio claimed and that found with its interval, the verdict, the cause."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -11,11 +12,10 @@ from ladder.statistics import claims
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its answer, all in LaTeX: the claim, its number then, what testing it needs, the cause found."""
+    """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found."""
 
     key: str
     text: str
-    then: str
     needs: str
     cause: str | None
     answer: claims.Answer
@@ -25,13 +25,24 @@ def table(*groups):
     """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
     claim, now, why = (rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.3, 0.2, 0.27))
     rows = [row for group in groups for row in (None, *map(cells, group))]
-    return latex.table(f"{claim}r{now}l{why}", ["Claim", "Then", "Now", "Verdict", "Cause"], rows[1:])
+    return latex.table(f"{claim}r{now}l{why}", ["Claim", "Claimed", "Found", "Verdict", "Cause"], rows[1:])
 
 
 def cells(one):
     """The cells of a claim."""
     now = ratios.latex(one.answer.found) if one.answer.found else NONE
-    return [one.text, one.then or NONE, now, one.answer.verdict, cause(one)]
+    return [one.text, claimed(one.answer), now, one.answer.verdict, cause(one)]
+
+
+def claimed(answer):
+    """The ratio that is claimed: at least or at most so much, equality, or any gain."""
+    if answer.least == answer.most:
+        sign, value = "=", answer.least
+    elif answer.most == math.inf:
+        sign, value = (r"\geq", answer.least) if answer.least > 1 else (">", 1)
+    else:
+        sign, value = r"\leq", answer.most
+    return f"${sign}$\\,{ratios.times(f'{value:.3g}')}"
 
 
 def cause(one):

@@ -1,5 +1,6 @@
 """The verdicts of all chapters as data: a row for each claim, of which `verdicts.csv`, a table and numbers are made."""
 
+import math
 import re
 from collections import Counter
 
@@ -12,7 +13,7 @@ from ladder.report.phrases import span
 from ladder.statistics import claims
 
 GROUPS = {"earlier": "claims of the study", "rungs": "claims behind our rungs"}
-COLUMNS = ("chapter", "group", "claim", "text", "then", "now", "low", "high", "verdict", "detectable", "cause")
+COLUMNS = ("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause")
 COLUMNS = (*COLUMNS, "machines", "cases")
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
 PLAIN = (
@@ -29,9 +30,10 @@ PLAIN = (
 def rows(found):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
-    `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. `now`, `low` and `high`
-    are a ratio and its interval, empty where nothing was measured; `detectable` is the smallest change that could have
-    been seen; `machines` and `cases` are what the ratio rests on, a space between.
+    `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. The claim is of a ratio
+    from `least` to `most`, which is empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
+    interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
+    `machines` and `cases` are what the ratio rests on, a space between.
     """
     return pd.DataFrame([row(*one) for one in chapters.verdicts(found)], columns=list(COLUMNS))
 
@@ -45,7 +47,8 @@ def row(chapter, group, claim):
         "group": group,
         "claim": claim.key,
         "text": plain(claim.text),
-        "then": plain(claim.then),
+        "least": claim.answer.least,
+        "most": claim.answer.most if claim.answer.most < math.inf else None,
         "now": ratio.value if ratio else None,
         "low": ratio.low if ratio else None,
         "high": ratio.high if ratio else None,

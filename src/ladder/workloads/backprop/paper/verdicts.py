@@ -46,11 +46,6 @@ def of_lines(found, one, other):
     return ratios.of(*(rungs.Line(variant, tuning).rows(found.ladder) for variant, tuning in (one, other)))
 
 
-def then(value):
-    """A ratio of the earlier study."""
-    return ratios.times(digits(value, 2))
-
-
 def said(what, ratio):
     """An ablation as a cause, or None where it wasn't measured."""
     return f"{what}: {ratios.times(digits(ratio.value, 2))}" if ratio else None
@@ -63,7 +58,7 @@ def heaviest_block(found):
     claimed = earlier.WEIGHT_CHANGE / (earlier.BEFORE - earlier.WEIGHT_CHANGE)
     cause = said("the products", query.over_the_rest(rows, parts, "products"))
     text = "The weight change outweighs the rest"
-    return Claim("weight-change", text, then(claimed), f"{code('before')} by block", cause, decide(now, claimed))
+    return Claim("weight-change", text, f"{code('before')} by block", cause, decide(now, claimed))
 
 
 def loop_order(found):
@@ -73,7 +68,7 @@ def loop_order(found):
     )
     claimed = earlier.BEFORE / (earlier.BEFORE - earlier.LOOP_ORDER_SAVED)
     text = "The order of loops gains most"
-    return Claim("loop-order", text, then(claimed), "both rungs", said("with all flags", flags), decide(now, claimed))
+    return Claim("loop-order", text, "both rungs", said("with all flags", flags), decide(now, claimed))
 
 
 def whole(found):
@@ -83,7 +78,7 @@ def whole(found):
     text = "All steps and flags, one thread"
     claimed = earlier.BEFORE / earlier.AFTER
     cause = said("without flags", techniques)
-    return Claim("whole", text, then(claimed), "both rungs", cause, decide(now, claimed))
+    return Claim("whole", text, "both rungs", cause, decide(now, claimed))
 
 
 def by_flags(found, one, other):
@@ -96,21 +91,21 @@ def technique(found, name):
     above = STEPS[STEPS.index(name) - 1]
     now, plain = (by_flags(found, (above, flags), (name, flags)) for flags in ("all", "O2"))
     text = f"{code(name)} adds to all flags"
-    return Claim(f"technique/{name}", text, "", "both rungs by flags", said(f"at {code('O2')}", plain), decide(now, 1))
+    return Claim(f"technique/{name}", text, "both rungs by flags", said(f"at {code('O2')}", plain), decide(now, 1))
 
 
 def flags_alone(found):
     now, techniques = (by_flags(found, ("before", "O2"), one) for one in (("before", "all"), ("associativity", "O2")))
     text = f"Flags alone help {code('before')}"
     needs, cause = f"{code('before')} by flags", said("techniques alone", techniques)
-    return Claim("flags-alone", text, "", needs, cause, decide(now, 1))
+    return Claim("flags-alone", text, needs, cause, decide(now, 1))
 
 
 def bounds(found, name):
     """Whether the flag for bounds checks costs time, which can't be a check: the compiler knows no pointer's bounds."""
     now = by_flags(found, (name, "bounds"), (name, "O2"))
     text = f"Checks asked for slow {code(name)}"
-    return Claim(f"bounds/{name}", text, "", "a rung by flags", "none is made: other code", decide(now, 1))
+    return Claim(f"bounds/{name}", text, "a rung by flags", "none is made: other code", decide(now, 1))
 
 
 def change(found, form, name, slower, faster):
@@ -129,7 +124,7 @@ def on_threads(found):
         ("simd", "Asking for vectors helps", "simd", 0, 1, f"at {code('native')} flags"),
     )
     claims = [
-        Claim(key, text, "", "both tunings", cause, decide(change(found, varied.OPENMP, *values), 1))
+        Claim(key, text, "both tunings", cause, decide(change(found, varied.OPENMP, *values), 1))
         for key, text, *values, cause in told
     ]
     return [*claims, tasks(found)]
@@ -137,7 +132,7 @@ def on_threads(found):
 
 def tasks(found):
     now, alone = (reading(found, threads) for threads in (MOST, 1))
-    return Claim("tasks", "Tasks speed up the input", "", "both forms", said("on one thread", alone), decide(now, 1))
+    return Claim("tasks", "Tasks speed up the input", "both forms", said("on one thread", alone), decide(now, 1))
 
 
 def reading(found, threads):
@@ -159,8 +154,7 @@ def on_the_card(found):
         ("emulated", "Blocks' sums beat emulated atomics", kernels, "error", "emulated", "block", native),
     )
     return [
-        Claim(key, text, "", "both tunings", cause, decide(change(found, *values), 1))
-        for key, text, *values, cause in told
+        Claim(key, text, "both tunings", cause, decide(change(found, *values), 1)) for key, text, *values, cause in told
     ]
 
 
@@ -169,7 +163,7 @@ def hundredfold(found):
     loops = of_lines(found, ("before", {"flags": "O2"}), ("associativity", {"flags": "all"}))
     parts = said("loops, flags", loops), said("tiles", tiles(found))
     text = f"{code('tuned')} over {code('before')}, one thread"
-    return Claim("hundredfold", text, then(100), "both rungs", ", ".join(filter(None, parts)), decide(now, 100))
+    return Claim("hundredfold", text, "both rungs", ", ".join(filter(None, parts)), decide(now, 100))
 
 
 def tiles(found):
@@ -186,7 +180,7 @@ def against_peers(found):
     )
     for name, tuning, words, claimed, cause in told:
         answer = decide(over_tuned(found, name, tuning), claimed)
-        yield Claim(f"peer/{name}", f"{code('tuned')} over {code(name)}{words}", then(claimed), "both", cause, answer)
+        yield Claim(f"peer/{name}", f"{code('tuned')} over {code(name)}{words}", "both", cause, answer)
 
 
 def over_tuned(found, name, tuning):
@@ -198,7 +192,7 @@ def over_tuned(found, name, tuning):
 def fused(found):
     now = of_lines(found, ("pytorch_cuda", rungs.PYTORCH_CUDA), ("cuda_fused", {"math": "default"}))
     text = f"{code('cuda_fused')} over PyTorch"
-    return Claim("fused", text, then(1.3), "both", "fewer passes over memory", decide(now, 1.3))
+    return Claim("fused", text, "both", "fewer passes over memory", decide(now, 1.3))
 
 
 def floor(found):
@@ -206,7 +200,7 @@ def floor(found):
     now = over_floor(found, rows)
     cause = f"{percent(1 / now.value, 2)} of the floor" if now else None
     text = f"{code('cuda_fused')} near its floor"
-    return Claim("floor", text, then(2), "the rung and ceilings", cause, decide(now, 1, 2))
+    return Claim("floor", text, "the rung and ceilings", cause, decide(now, 1, 2))
 
 
 def over_floor(found, rows):

@@ -50,8 +50,8 @@ PRODUCTS = ("cuda_shared", "cuda_columns", "cuda_tiled")
 HOME = {"float32": "home", "tf32": "home-brought-tf32", "float16": "home-brought"}
 
 
-def then(value):
-    """A ratio without an interval, such as a claimed one."""
+def times(value):
+    """A ratio without its interval."""
     return ratios.times(digits(value, 2))
 
 
@@ -68,7 +68,7 @@ def of_lines(found, one, other):
 def card_parity(card):
     now = of_lines(card, "naive", "card-parity")
     text = "Loops at the right parity, card"
-    return Claim("parity", text, then(earlier.PARITY_GAIN), "both rungs", None, decide(now, earlier.PARITY_GAIN))
+    return Claim("parity", text, "both rungs", None, decide(now, earlier.PARITY_GAIN))
 
 
 def splits(card, one, other):
@@ -79,13 +79,13 @@ def splits(card, one, other):
 def three_layers(card):
     now, implicit = splits(card, 4, 3), of_lines(card, "four", "three")
     cause = f"implicit {ratios.latex(implicit)}" if implicit else None
-    return Claim("split", "A split of 3 + 1 over 4 + 0", "", "both splits", cause, decide(now, 1))
+    return Claim("split", "A split of 3 + 1 over 4 + 0", "both splits", cause, decide(now, 1))
 
 
 def two_layers(card):
     now = splits(card, 2, 3)
     cause = "a third product"
-    return Claim("two", "A split of 3 + 1 over 2 + 2", "", "both splits", cause, decide(now, 1))
+    return Claim("two", "A split of 3 + 1 over 2 + 2", "both splits", cause, decide(now, 1))
 
 
 def with_products(found):
@@ -99,13 +99,13 @@ def in_registers(found):
     both = ratios.of(shared, tiled)
     cause = f"{code('cuda_tiled')} {ratios.latex(both)}" if both else None
     text = "One operand in a register over none"
-    return Claim("registers", text, "", "both products", cause, decide(ratios.of(shared, columns), 1))
+    return Claim("registers", text, "both products", cause, decide(ratios.of(shared, columns), 1))
 
 
 def batching(card):
     one, many = (tables.one_case(rungs.batches(batch).rows(card.ladder)) for batch in (1, earlier.BATCH))
     text = f"Batches of {earlier.BATCH} images over one"
-    return Claim("batch", text, "", "both batches", "a product fills the card", decide(ratios.of(one, many), 1))
+    return Claim("batch", text, "both batches", "a product fills the card", decide(ratios.of(one, many), 1))
 
 
 def ways(card, one, other, math="float16"):
@@ -117,7 +117,7 @@ def hidden(card):
     now = ways(card, ("pinned", "after"), ("pinned", "hidden"))
     single = ways(card, ("pinned", "after"), ("pinned", "hidden"), "float32")
     cause = f"in float32 {ratios.latex(single)}" if single else None
-    return Claim("hidden", "Hidden copies, half precision", "", "both forms", cause, decide(now, 1))
+    return Claim("hidden", "Hidden copies, half precision", "both forms", cause, decide(now, 1))
 
 
 def pinned(card):
@@ -125,7 +125,7 @@ def pinned(card):
     staged = ways(card, ("staged", "hidden"), ("pinned", "hidden"))
     cause = f"staged {ratios.latex(staged)}" if staged else None
     text = "Pinned over pageable, half precision"
-    return Claim("pinned", text, "", "both memories", cause, decide(now, 1))
+    return Claim("pinned", text, "both memories", cause, decide(now, 1))
 
 
 def begun(several, one, other, images):
@@ -138,18 +138,18 @@ def begun(several, one, other, images):
 def one_card(several):
     now = begun(several, 2, 1, earlier.ONE_UP_TO)
     text = f"One card to {earlier.ONE_UP_TO} pictures, with start"
-    return Claim("one-card", text, "", "both, with their starts", "cards start in turn", decide(now, 1))
+    return Claim("one-card", text, "both, with their starts", "cards start in turn", decide(now, 1))
 
 
 def more_cards(several, count, images):
     """`count` cards over half as many; the earlier study had so many in each of two nodes."""
     now = begun(several, count // 2, count, images)
     calls = called(several, count // 2, count, images)
-    cause = f"call alone {ratios.latex(calls)}" if calls else None
     fewer, more = (earlier.CALLS[2 * each][images] for each in (count // 2, count))
+    cause = f"then {times(fewer / more)}, call alone {ratios.latex(calls)}" if calls else None
     word = {2: "Two", 4: "Four"}[count]
     text = f"{word} cards at {images}, with start"
-    return Claim(f"{word.lower()}-cards", text, then(fewer / more), "both, with their starts", cause, decide(now, 1))
+    return Claim(f"{word.lower()}-cards", text, "both, with their starts", cause, decide(now, 1))
 
 
 def called(several, one, other, images, line=rungs.on_cards):
@@ -161,7 +161,7 @@ def shared_out(several):
     now, half = called(several, 1, 2, query.IMAGES), called(several, 1, 2, query.IMAGES, rungs.half_on_cards)
     cause = f"half precision {ratios.latex(half)}" if half else None
     text = f"Two cards over one, {query.IMAGES} pictures"
-    return Claim("cards", text, then(1.8), "both numbers of cards", cause, decide(now, 1.8))
+    return Claim("cards", text, "both numbers of cards", cause, decide(now, 1.8))
 
 
 def by_ranks(several):
@@ -170,19 +170,19 @@ def by_ranks(several):
     two = called(several, 1, 2, query.IMAGES, rungs.on_ranks)
     cause = f"over one rank {ratios.latex(two)}" if two else None
     text = "Ranks over threads, two cards"
-    return Claim("ranks", text, then(1), "both on two cards", cause, decide(now, 1, 1, 0.05))
+    return Claim("ranks", text, "both on two cards", cause, decide(now, 1, 1, 0.05))
 
 
 def host_parity(host):
     now = of_lines(host, "loops", "parity")
     text = f"{code('parity')} over {code('loops')}, one thread"
-    return Claim("host-parity", text, then(3), "both rungs", "vectors, no branch", decide(now, 3))
+    return Claim("host-parity", text, "both rungs", "vectors, no branch", decide(now, 3))
 
 
 def host_peer(host):
     now = of_lines(host, "pytorch", "tuned")
     text = f"{code('tuned')} over PyTorch, all threads"
-    return Claim("host-peer", text, "", "both", "exact products", decide(now, 1))
+    return Claim("host-peer", text, "both", "exact products", decide(now, 1))
 
 
 def near_ceiling(card):
@@ -191,14 +191,14 @@ def near_ceiling(card):
     now = ratios.over(rows, least)
     text = "Near the ceiling, float32"
     cause = "projection and tanh too"
-    return Claim("ceiling", text, then(1 / 0.85), "the rung and ceilings", cause, decide(now, 1, 1 / 0.85))
+    return Claim("ceiling", text, "the rung and ceilings", cause, decide(now, 1, 1 / 0.85))
 
 
 def against_peers(card, one, other, words, claimed):
     now = of_lines(card, other, one)
     text = f"{code('home')} over PyTorch, {words}"
     cause = "exact and fused"
-    return Claim(f"peer/{one}", text, then(claimed), "both", cause, decide(now, claimed))
+    return Claim(f"peer/{one}", text, "both", cause, decide(now, claimed))
 
 
 def all_hidden(card, math, words):
@@ -208,6 +208,6 @@ def all_hidden(card, math, words):
     share = ratios.of(link, kernels)
     longer = max(link, kernels, key=study.middle) if share else link
     now = ratios.of(rows_of(card, HOME[math]), longer)
-    cause = f"link over kernels {then(share.value)}" if share else None
+    cause = f"link over kernels {times(share.value)}" if share else None
     text = f"{code('home')} over kernels or link, {words}"
-    return Claim(f"home/{math}", text, then(1), "the call, kernels and link", cause, decide(now, 1, 1, 0.05))
+    return Claim(f"home/{math}", text, "the call, kernels and link", cause, decide(now, 1, 1, 0.05))

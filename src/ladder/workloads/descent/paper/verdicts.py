@@ -64,16 +64,16 @@ def rates_rise(found):
     text = r"Rates rise with $N$ (product, block 128, $N = 64$ to 256)"
     cause = "small kernels wait for launches"
     needs = f"{code('product')} at both sizes"
-    return Claim("rates-rise", text, times(then), needs, cause, decide(now, then))
+    return Claim("rates-rise", text, needs, cause, decide(now, then))
 
 
 def only_init(found):
-    now, then = gained(found, "product", (512, 256), (512, 512))
+    now, _ = gained(found, "product", (512, 256), (512, 512))
     text = r"At block 512 they don't (product, $N = 256$ to 512)"
     init, was = gained(found, "init", (512, 256), (512, 512))
     cause = f"{code('init')}: then {times(was)}, now {ratios.latex(init)}" if init else None
     needs = f"{code('product')} at both sizes"
-    return Claim("only-init", text, times(then), needs, cause, decide(now, 1, 1))
+    return Claim("only-init", text, needs, cause, decide(now, 1, 1))
 
 
 def slower_in_large_blocks(found):
@@ -83,7 +83,7 @@ def slower_in_large_blocks(found):
     swapped = of_kernels(found, "reduction", one, other, "swapped")
     cause = f"grid and block swapped there; here so: {ratios.latex(swapped)}" if swapped else None
     text = r"Block 512 is slower than 128 (reduction, $N = 256$)"
-    return Claim("slower", text, times(then), f"{code('reduction')} in both blocks", cause, decide(now, then))
+    return Claim("slower", text, f"{code('reduction')} in both blocks", cause, decide(now, then))
 
 
 def grows_with_the_matrix(found):
@@ -93,7 +93,7 @@ def grows_with_the_matrix(found):
     square = of_kernels(found, "vecsum", one, other, "square")
     cause = f"$N$ threads here; with $N^2$: {ratios.latex(square)}" if square else None
     needs = f"{code('vecsum')} at both sizes"
-    return Claim("vecsum", text, times(then), needs, cause, decide(of_kernels(found, "vecsum", one, other), then))
+    return Claim("vecsum", text, needs, cause, decide(of_kernels(found, "vecsum", one, other), then))
 
 
 def lines(found, one, other):
@@ -106,21 +106,21 @@ def materialised(found):
     now = lines(found, ("cuda_version2", {}), ("cuda_fused", {"graph": "off"}))
     cause = "version 2 over fused"
     text = "Written products cost time"
-    return Claim("materialised", text, "", "both rungs", cause, decide(now, 1))
+    return Claim("materialised", text, "both rungs", cause, decide(now, 1))
 
 
 def launches(found):
     now = lines(found, ("cuda_fused", {"graph": "off"}), ("cuda_fused", {"graph": "on"}))
     cause = "fused without a graph and with one"
     text = "Launches take half of an iteration"
-    return Claim("launches", text, ratios.times(2), "both forms", cause, decide(now, 2))
+    return Claim("launches", text, "both forms", cause, decide(now, 2))
 
 
 def one_launch(found):
     now = lines(found, ("cuda_fused", {"graph": "on"}), ("cuda_persistent", {}))
     cause = "a barrier, and $A$ on the chip"
     text = "One launch a solve is faster"
-    return Claim("one-launch", text, "", "both rungs", cause, decide(now, 1))
+    return Claim("one-launch", text, "both rungs", cause, decide(now, 1))
 
 
 def half_of_the_matrix(found):
@@ -129,7 +129,7 @@ def half_of_the_matrix(found):
     now = ratios.of(*(one.rows(frame) for one in lines))
     text = r"Half of $A$ takes half the time"
     cause = "memory is the limit"
-    return Claim("half", text, ratios.times(2), "both rungs at that size", cause, decide(now, 2))
+    return Claim("half", text, "both rungs at that size", cause, decide(now, 2))
 
 
 def recomputed(found):
@@ -139,7 +139,7 @@ def recomputed(found):
     now = ratios.of(*(study.where(rows, recompute=every) for every in (EVERY, 0)))
     text = rf"A new $r$ in {EVERY} steps costs no more than a product in as many"
     claimed = 1 + 1 / EVERY
-    return Claim("recomputed", text, times(claimed), "both tunings", None, decide(now, 1 / claimed, claimed, 0.05))
+    return Claim("recomputed", text, "both tunings", None, decide(now, 1 / claimed, claimed, 0.05))
 
 
 def conjugate(found):
@@ -147,4 +147,4 @@ def conjugate(found):
     now = ratios.of(*(algorithms.rows_of(frame, "cuda", name, 4096) for name in ("steepest", "cg")))
     text = r"CG is faster ($\kappa = 100$, $n = 4096$)"
     cause = "fewer iterations"
-    return Claim("conjugate", text, "", "both algorithms", cause, decide(now, 1))
+    return Claim("conjugate", text, "both algorithms", cause, decide(now, 1))

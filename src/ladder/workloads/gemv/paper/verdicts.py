@@ -73,7 +73,7 @@ def between(machines, slower, faster):
 
 def over(key, text, machines, slower, faster):
     """The claim that one line is faster than another."""
-    return Claim(key, text, "", "both rungs", None, decide(between(machines, slower, faster), 1))
+    return Claim(key, text, "both rungs", None, decide(between(machines, slower, faster), 1))
 
 
 def bound(machines):
@@ -84,7 +84,7 @@ def bound(machines):
     close = rungs.changed("spread", host.threads, binding="close")
     cause = said("spread over close", ratios.of(close, rungs.LINES["spread"].line.rows(host.threads)))
     text = "Threads bound, rows first touched"
-    return Claim("bound", text, "", needs, cause, decide(now, 1))
+    return Claim("bound", text, needs, cause, decide(now, 1))
 
 
 def binding_alone(machines):
@@ -104,7 +104,7 @@ def longer(host):
     fewest = query.communication(of_ranks(host, "ship", ranks=2), host.phases)
     cause = said("on two ranks", fewest)
     text = "Communication far longer than computation"
-    return Claim("communication", text, times(FAR), "the phases", cause, decide(spent, FAR))
+    return Claim("communication", text, "the phases", cause, decide(spent, FAR))
 
 
 def travelling(host):
@@ -112,27 +112,27 @@ def travelling(host):
     spent = query.times(of_ranks(host, "ship"), host.phases)
     cause = f"{code('scatter')}: {percent(spent['scatter'] / sum(spent.values()), 2)}" if "scatter" in spent else None
     text = "Ranks lose where the matrix travels"
-    return Claim("travelling", text, "", "one rank and several", cause, decide(now, 1))
+    return Claim("travelling", text, "one rank and several", cause, decide(now, 1))
 
 
 def staying(host):
     now = ratios.of(of_ranks(host, "resident", ranks=1), of_ranks(host, "resident"))
     shared = ratios.of(rungs.changed("openmp", host.ranks), of_ranks(host, "resident"))
     text = "Ranks gain where the matrix stays"
-    return Claim("staying", text, "", "one rank and several", said("over all threads", shared), decide(now, 1))
+    return Claim("staying", text, "one rank and several", said("over all threads", shared), decide(now, 1))
 
 
 def hybrid(machines):
     cause = said("where the matrix stays", between(machines, "resident", "hybrid"))
     text = f"{code('mpi_openmp')} over {code('mpi')}, sent"
-    return Claim("hybrid", text, "", "both rungs", cause, decide(between(machines, "ship", "hybrid-ship"), 1))
+    return Claim("hybrid", text, "both rungs", cause, decide(between(machines, "ship", "hybrid-ship"), 1))
 
 
 def nodes(host):
     """Ranks of one node are no answer."""
     rows = host.ranks[host.ranks["nodes"] > 1] if "nodes" in host.ranks else study.NO_ROWS
     now = ratios.of(of_ranks(host, "resident", ranks=1), rungs.changed("resident", rows) if len(rows) else rows)
-    return Claim("nodes", "Ranks gain by several nodes", "", "several nodes", None, decide(now, 1))
+    return Claim("nodes", "Ranks gain by several nodes", "several nodes", None, decide(now, 1))
 
 
 def cards_over_ranks(machines):
@@ -142,7 +142,7 @@ def cards_over_ranks(machines):
         "by NCCL", ratios.of(of_ranks(machines.host, "ship"), rungs.changed("nccl-ship", machines.cards.cards))
     )
     text = "Several cards over ranks of the host, sent"
-    return Claim("cards-over-ranks", text, "", "both", cause, decide(now, 1))
+    return Claim("cards-over-ranks", text, "both", cause, decide(now, 1))
 
 
 def over_floor(rows, rates):
@@ -154,19 +154,19 @@ def over_floor(rows, rates):
 def near(key, text, machines, line):
     now = over_floor(rungs.rows(line, machines), model.of_study(rungs.of(line, machines).found))
     cause = f"{percent(1 / now.value, 2)} of it" if now else None
-    return Claim(key, text, times(NEAR), "the rung and ceilings", cause, decide(now, 1, NEAR, 0))
+    return Claim(key, text, "the rung and ceilings", cause, decide(now, 1, NEAR, 0))
 
 
 def equal(machines):
     text = f"{code('cuda_warp')} as fast as {code('cublas')}"
     now = between(machines, "cublas", "warp")
-    return Claim("equal", text, times(1), "both rungs", None, decide(now, 1, 1, EQUAL))
+    return Claim("equal", text, "both rungs", None, decide(now, 1, 1, EQUAL))
 
 
 def on_another(card, key, text, sizes):
     calls = card.calls(query.CARD, **sizes)
     now = ratios.of(*(rungs.changed(name, calls) for name in ("cublas", "warp")))
-    return Claim(key, text, "", "both rungs", None, decide(now, 1))
+    return Claim(key, text, "both rungs", None, decide(now, 1))
 
 
 def pieces(machine):
@@ -176,13 +176,13 @@ def pieces(machine):
     )
     text = "Sent in four pieces over one"
     cause = said("where it stays", kept)
-    return Claim("pieces", text, "", "both numbers of pieces", cause, decide(sent, 1))
+    return Claim("pieces", text, "both numbers of pieces", cause, decide(sent, 1))
 
 
 def graphs(machine):
     now = ratios.of(*(rungs.changed(key, machine.large) for key in ("nccl", "graph")))
     text = f"A graph over launches, {machine.most_cards} cards" if machine.most_cards else "A graph over launches"
-    return Claim("graph", text, "", "both", None, decide(now, 1))
+    return Claim("graph", text, "both", None, decide(now, 1))
 
 
 def several(machine, count, claimed):
@@ -192,4 +192,4 @@ def several(machine, count, claimed):
     )
     text = f"{NUMERALS[count]} cards over one, as a graph"
     cause = said("without a graph", eager)
-    return Claim(f"cards/{count}", text, times(claimed), f"{count} cards", cause, decide(now, claimed))
+    return Claim(f"cards/{count}", text, f"{count} cards", cause, decide(now, claimed))

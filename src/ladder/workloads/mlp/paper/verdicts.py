@@ -43,11 +43,6 @@ def of_the_rungs(host, card):
     ]
 
 
-def then(value):
-    """A claimed ratio."""
-    return ratios.times(digits(value, 2))
-
-
 def said(what, ratio):
     """An ablation as a cause, or None where it wasn't measured."""
     return f"{what}: {ratios.times(digits(ratio.value, 2))}" if ratio else None
@@ -79,7 +74,7 @@ def by_threads(host):
         forms = [{"threads": count} for count in counts]
         loops, blas = (trained(host.training, *((name, form) for form in forms)) for name in ("openmp", "blas"))
         cause, needs = said(f"{code('blas')} so", blas), f"{counts[0]} and {counts[1]} threads"
-        yield Claim(key, text, then(1) if len(claimed) > 1 else "", needs, cause, decide(loops, *claimed))
+        yield Claim(key, text, needs, cause, decide(loops, *claimed))
 
 
 def blas_leads(host):
@@ -91,7 +86,7 @@ def blas_leads(host):
         )
         cause = said(f"{code('interchanged')} alone", order)
         text = f"BLAS far ahead of plain loops, {words}"
-        yield Claim(key, text, then(earlier.FAR), "both products", cause, decide(whole, earlier.FAR))
+        yield Claim(key, text, "both products", cause, decide(whole, earlier.FAR))
 
 
 def shared_memory(card):
@@ -108,7 +103,7 @@ def shared_memory(card):
     for form, cause in causes.items():
         key, text = "shared" if form == first else f"shared/{form}", f"Shared memory halves naive time, {code(form)}"
         answer = decide(ratios.of(naive[form], shared[form]), earlier.HALVED)
-        yield Claim(key, text, then(earlier.HALVED), "both rungs", cause, answer)
+        yield Claim(key, text, "both rungs", cause, answer)
 
 
 def transfers(host, card):
@@ -119,7 +114,7 @@ def transfers(host, card):
     text = f"Copies bring cuBLAS and {earlier.BEST} threads of OpenBLAS together"
     cause = said("without copies", alone)
     answer = decide(now, 1, 1, margin=earlier.NEAR - 1)
-    return Claim("transfers", text, then(1), "both trainings", cause, answer)
+    return Claim("transfers", text, "both trainings", cause, answer)
 
 
 def share_of_products(host):
@@ -130,7 +125,7 @@ def share_of_products(host):
     cause = f"{percent(now.value / (1 + now.value))}" if now else None
     cause = f"{cause}; with {code('blas')} {percent(blas.value / (1 + blas.value), 2)}" if now and blas else cause
     text = f"Products are over {percent(earlier.SHARE, 2)} (over the rest)"
-    return Claim("share", text, then(claimed), "an epoch by operation", cause, decide(now, claimed))
+    return Claim("share", text, "an epoch by operation", cause, decide(now, claimed))
 
 
 def on_the_host(host):
@@ -138,17 +133,17 @@ def on_the_host(host):
     products, loops = host.samples(query.PRODUCTS, threads=1), host.samples(query.LOOPS, threads=1)
     vectors = of_lines(products, rungs.ON_HOST, "openmp", "interchanged")
     text, cause = f"{code('interchanged')} over {code('openmp')}", "vectors, and rows in order"
-    yield Claim("interchanged", text, then(VECTORS), "both rungs", cause, decide(vectors, VECTORS))
+    yield Claim("interchanged", text, "both rungs", cause, decide(vectors, VECTORS))
     one = {"threads": 1}
     text, tiled = (
         f"Training by {code('tiled')} as fast as by the BLAS",
         trained(host.training, ("tiled", one), ("blas", one)),
     )
     cause = "panels packed for the caches"
-    yield Claim("tiled", text, then(1), "both rungs", cause, decide(tiled, 1, 1, margin=SAME))
+    yield Claim("tiled", text, "both rungs", cause, decide(tiled, 1, 1, margin=SAME))
     compiled = of_lines(loops, rungs.ON_HOST, "c_openmp", "openmp")
     text, cause = f"{code('openmp')} as fast as in C ($512^3$)", "the same loops"
-    yield Claim("compiled", text, then(1), "both", cause, decide(compiled, 1, 1, margin=SAME))
+    yield Claim("compiled", text, "both", cause, decide(compiled, 1, 1, margin=SAME))
 
 
 def on_the_card(card):
@@ -161,10 +156,10 @@ def on_the_card(card):
     for key, slower, faster, claimed, cause in told:
         now = of_lines(frame, rungs.ON_CARD, slower, faster)
         text = f"{code(faster)} over {code(slower)}"
-        yield Claim(key, text, then(claimed[0]), "both rungs", cause, decide(now, *claimed))
+        yield Claim(key, text, "both rungs", cause, decide(now, *claimed))
     now = of_lines(frame, rungs.ON_CARD, "cuda_mma", "cublas")
     text = f"{code('cuda_mma')} as fast as {code('cublas')}"
-    yield Claim("mma", text, then(1), "both rungs", None, decide(now, 1, 1, margin=SAME))
+    yield Claim("mma", text, "both rungs", None, decide(now, 1, 1, margin=SAME))
 
 
 def in_tf32(card):
@@ -172,7 +167,7 @@ def in_tf32(card):
     frame = card.samples(query.SINGLE)
     now = ratios.of(*(rungs.IN_TF32[name].rows(frame) for name in ("cuda_mma", "cublas")))
     text = f"{code('cuda_mma')} as fast as {code('cublas')}, both TF32"
-    return Claim("tf32", text, then(1), "both", None, decide(now, 1, 1, margin=SAME))
+    return Claim("tf32", text, "both", None, decide(now, 1, 1, margin=SAME))
 
 
 def in_a_graph(card):
@@ -180,7 +175,7 @@ def in_a_graph(card):
     forms = {"graph": "off"}, {"graph": "on"}
     now, longer = (trained(card.card, *((name, form) for form in forms)) for name in ("cublas", "cuda_shared"))
     text = f"A graph halves an epoch by {code('cublas')}"
-    return Claim("graph", text, then(2), "both forms", said(f"by {code('cuda_shared')}", longer), decide(now, 2))
+    return Claim("graph", text, "both forms", said(f"by {code('cuda_shared')}", longer), decide(now, 2))
 
 
 def against_peers(host):
@@ -192,7 +187,7 @@ def against_peers(host):
         )
         text = f"Training by {code('tiled')} over {code(peer.variant)}"
         cause = said(f"in batches of \\num{{{query.LARGER_BATCH}}}", larger)
-        yield Claim(f"peer/{peer.variant}", text, "", "both", cause, decide(now, 1))
+        yield Claim(f"peer/{peer.variant}", text, "both", cause, decide(now, 1))
 
 
 def over_peer(frame, peer):
@@ -207,4 +202,4 @@ def against_pytorch(card):
     eager = ratios.of(study.where(card.card, variant="pytorch_cuda", graph="off"), own)
     text = f"Training by {code('cuda_mma')} over PyTorch's graph"
     cause = said("over PyTorch without one", eager)
-    return Claim("peer/pytorch_cuda", text, "", "both", cause, decide(ratios.of(rows, own), 1))
+    return Claim("peer/pytorch_cuda", text, "both", cause, decide(ratios.of(rows, own), 1))
