@@ -1,6 +1,8 @@
 """Configurations: laid over each other, checked in every place, defaults filled in."""
 
 import copy
+import datetime
+import math
 
 import pytest
 import yaml
@@ -66,15 +68,17 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         (with_one(workload="../gemm"), "experiments.one.workload"),
         (with_one(sizes=1), "experiments.one.sizes"),
         (with_one(sizes=[]), "experiments.one.sizes"),
-        (with_one(sizes={"m": []}), "experiments.one.sizes"),
-        (with_one(sizes={"m": None}), "experiments.one.sizes"),
-        (with_one(sizes={"m": True}), "experiments.one.sizes"),
+        (with_one(sizes={"m": []}), "experiments.one.sizes.m"),
+        (with_one(sizes={"m": None}), "experiments.one.sizes.m"),
+        (with_one(sizes={"m": math.inf}), "experiments.one.sizes.m"),
+        (with_one(sizes=[{"m": 1}, 1]), "experiments.one.sizes.1"),
+        (with_one(sizes=[{"m": 1}, {"m": [1, None]}]), "experiments.one.sizes.1.m.1"),
         (with_one(sizes={1: 1}), "experiments.one.sizes"),
         (with_one(cache="tepid"), "experiments.one.cache"),
         (with_one(cache=[]), "experiments.one.cache"),
         (with_one(variants={}), "experiments.one.variants"),
         (with_one(variants={"blas": 1}), "experiments.one.variants.blas"),
-        (with_one(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas"),
+        (with_one(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas.threads"),
         (with_one(variants={"../blas": {}}), "experiments.one.variants"),
         (with_one(variants={1: {}}), "experiments.one.variants"),
         ({"cores": 0, "experiments": {}}, "cores"),
@@ -90,10 +94,32 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         ({"protocol": {"processes": 3.0}, "experiments": {}}, "protocol.processes"),
         ({"protocol": {"cap": "long"}, "experiments": {}}, "protocol.cap"),
         ({"protocol": {"target": 0}, "experiments": {}}, "protocol.target"),
+        ({"protocol": {"target": math.nan}, "experiments": {}}, "protocol.target"),
+        ({"protocol": {"cap": math.inf}, "experiments": {}}, "protocol.cap"),
+        ({"ceiling_margin": math.nan, "experiments": {}}, "ceiling_margin"),
     ],
 )
 def test_wrong_values_are_refused_with_their_place(config, place):
     assert f"wrong at {place}: " in refused(config)
+
+
+@pytest.mark.parametrize("value", [True, datetime.date(2026, 11, 27)])
+def test_a_word_that_yaml_reads_as_something_else_is_to_be_put_in_quotes(value):
+    said = refused(with_one(variants={"blas": {"threads": value}}))
+    assert "wrong at experiments.one.variants.blas.threads: " in said
+    assert "put them in quotes" in said
+
+
+@pytest.mark.parametrize(
+    ("general", "own", "sentence"),
+    [
+        ({"processes": 3, "most_processes": 1}, {}, "protocol: processes is 3, more than most_processes, which is 1"),
+        ({"least": 20, "most": 10}, {}, "protocol: least is 20, more than most, which is 10"),
+        ({"most": 12}, {"samples": 13}, "experiments.one.protocol: samples is 13, more than most, which is 12"),
+    ],
+)
+def test_a_protocol_that_asks_for_more_than_it_allows_is_refused(general, own, sentence):
+    assert f"wrong at {sentence}. Raise most" in refused({"protocol": general} | with_one(protocol=own))
 
 
 @pytest.mark.parametrize(("word", "value"), [("false", False), ("true", True), (False, False)])
@@ -163,6 +189,7 @@ def test_what_is_dropped_was_there(load):
         ("a: [1", "isn't YAML in line "),
         ("a: b: c", "isn't YAML in line 1"),
         ("a: \x07", "isn't YAML"),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}", "isn't YAML in line 2: the key c is there twice"),
         ("- a", "must be a mapping"),
         ("", "must be a mapping"),
         ("layers: 1000-20-10", "can't be read: month must be in 1..12"),

@@ -118,6 +118,23 @@ def test_counts_that_make_no_sense_are_refused(arguments, capsys):
     assert f"'{arguments[-1]}' is no whole number of at least" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-1", "0", "x"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", f"gemm/blas/{SLUG}", f"gemm/blas/{SLUG}", "--detect"],
+        ["compare", f"gemm/blas/{SLUG}", f"gemm/blas/{SLUG}", "--cap"],
+        ["ceilings", "empty.json", "--out", "x.json", "--margin"],
+        ["numbers", "--machine", "here", "--out", "x.tex", "--margin"],
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(arguments, value, capsys):
+    with pytest.raises(SystemExit) as end:
+        commands.main([*arguments, value])
+    assert end.value.code == 2
+    assert f"'{value}' is no number " in capsys.readouterr().err
+
+
 def test_every_verb_is_tried():
     tried = {arguments[0] for arguments, _ in SENTENCES}
     (verbs,) = (action.choices for action in commands.parser()._actions if action.dest == "verb")

@@ -23,6 +23,8 @@ def stop(error):
 ON_CLUSTER = "on_cluster" in (workflow.resource_settings.default_resources or ())
 
 try:
+    for path in workflow.configfiles if workflow.is_main_process else ():
+        configuration.read(path)  # refuses what Snakemake has read without a word, a key that is there twice
     CONFIG = configuration.checked(config)
     workloads.look_in(CONFIG["variant_folders"])
     SITE = places.site() if ON_CLUSTER else None

@@ -1,8 +1,10 @@
 """The configuration: YAML files laid over each other, defaults filled in, unknown keys refused."""
 
 import copy
+import datetime
 import difflib
 import json
+import math
 from pathlib import Path
 
 import yaml
@@ -13,6 +15,20 @@ SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
 SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
+# Of a protocol's keys, those that mean at least and those that mean at most.
+LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
+
+
+class Loader(yaml.SafeLoader):
+    """YAML in which a key that is there twice is a mistake: of its two values the first would be lost."""
+
+    def compose_mapping_node(self, anchor):
+        node, seen = super().compose_mapping_node(anchor), set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value} is there twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return node
 
 
 def load(paths, changes=None):
@@ -26,7 +42,7 @@ def load(paths, changes=None):
 def read(path):
     """The mapping in a YAML file."""
     try:
-        found = yaml.safe_load(Path(path).read_text())
+        found = yaml.load(Path(path).read_text(), Loader)
     except OSError as error:
         raise LadderError(f"The configuration {path} can't be read: {error.strerror}.") from None
     except yaml.YAMLError as error:
@@ -66,7 +82,21 @@ def checked(config):
     require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
+    require_consistent(config)
     return config
+
+
+def require_consistent(config):
+    """Raises LadderError for a protocol, that of an experiment too, which asks for more than it allows."""
+    places = {f"experiments.{name}.protocol": one.get("protocol", {}) for name, one in config["experiments"].items()}
+    for place, changes in {"protocol": {}, **places}.items():
+        whole = config["protocol"] | changes
+        for least, most in LIMITS:
+            if whole[least] > whole[most]:
+                raise LadderError(
+                    f"The configuration is wrong at {place}: {least} is {whole[least]}, more than {most}, which is "
+                    f"{whole[most]}. Raise {most} or lower {least}."
+                )
 
 
 def refuse_misspelt(experiments):
@@ -109,12 +139,27 @@ def require_fit(values, schema, what, hint):
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON's 3.0 is a whole number; nobody can start 3.0 processes.
-    whole = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    errors = extend(Draft202012Validator, type_checker=whole)(schema).iter_errors(values)
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_finite})
+    errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(f"{what} is wrong at {place}: {error.message}. {hint}")
+        raise LadderError(f"{what} is wrong at {place}: {error.message}. {advice(error.instance)}{hint}")
+
+
+def is_whole(_, value):
+    """Whether a value is a whole number. JSON's 3.0 is one too; nobody can start 3.0 processes."""
+    return type(value) is int
+
+
+def is_finite(_, value):
+    """Whether a value is a number. NaN is none: it is neither below a limit nor above it. Nor is infinity."""
+    return type(value) in (int, float) and -math.inf < value < math.inf
+
+
+def advice(value):
+    """What to do about a wrong value that YAML has made of a word, as a sentence and a blank; else nothing."""
+    is_word = isinstance(value, bool | datetime.date)
+    return "YAML reads words like on, no and 2026-11-27 as something else: put them in quotes. " * is_word
 
 
 def fill_defaults(config, schema):

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 
 from ladder.errors import LadderError
 from ladder.records.files import read_json, write_atomically
@@ -22,6 +23,27 @@ def whole_number(text, least):
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
     return int(text)
+
+
+def no_less_than(least):
+    """Numbers of at least `least`, for argparse."""
+    return lambda text: number(text, lambda value: value >= least, f"of at least {least}")
+
+
+def above(limit):
+    """Numbers above `limit`, for argparse."""
+    return lambda text: number(text, lambda value: value > limit, f"above {limit}")
+
+
+def number(text, fits, which):
+    """A number that fits; NaN and infinity never do."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or not fits(found):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number {which}")
+    return found
 
 
 def parse_object(text, option):

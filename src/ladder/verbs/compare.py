@@ -1,7 +1,7 @@
 """Measure two cases side by side: is A faster or slower than B, equal to it within some per cent, or undecided?"""
 
 from ladder.harness import comparison
-from ladder.verbs.arguments import at_least_one, data_paths
+from ladder.verbs.arguments import above, at_least_one, data_paths
 
 
 def add_arguments(parser):
@@ -9,10 +9,10 @@ def add_arguments(parser):
     parser.add_argument("b", help="workload/variant/case")
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
-        "--detect", type=float, default=0.05, help="measure until such changes would show (default: 0.05)"
+        "--detect", type=above(0), default=0.05, help="measure until such changes would show (default: 0.05)"
     )
     parser.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
-    parser.add_argument("--cap", type=float, default=600, help="seconds at most (default: 600)")
+    parser.add_argument("--cap", type=above(0), default=600, help="seconds at most (default: 600)")
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--reference", help="the reference of both trainings")

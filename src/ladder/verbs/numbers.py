@@ -2,13 +2,13 @@
 
 from ladder.planning import configuration
 from ladder.report import latex, numbers, study
-from ladder.verbs.arguments import add_study, parse_object
+from ladder.verbs.arguments import add_study, no_less_than, parse_object
 
 
 def add_arguments(parser):
     add_study(parser)
     parser.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
-    parser.add_argument("--margin", type=float, required=True, help="by how much a sample may beat a ceiling")
+    parser.add_argument("--margin", type=no_less_than(1), required=True, help="by how much a sample may beat a ceiling")
 
 
 def run(options):

@@ -1,6 +1,5 @@
 """Train a network, and keep its weights to go on later: the same bits as without the break."""
 
-import argparse
 import os
 import sys
 from dataclasses import replace
@@ -9,7 +8,7 @@ from ladder.catalogue import workloads
 from ladder.harness import environment
 from ladder.harness.exclusive import leased
 from ladder.records.case import Case
-from ladder.verbs.arguments import data_paths
+from ladder.verbs.arguments import data_paths, no_less_than
 
 
 def add_arguments(parser):
@@ -17,21 +16,12 @@ def add_arguments(parser):
     parser.add_argument("variant")
     parser.add_argument("sizes", help="as in images=1000,epochs=20,rate=0.001; the others have defaults")
     parser.add_argument("--tuning", default="", help="as in threads=2,block=64")
-    parser.add_argument("--eps", type=error, default=0.0, help="stop when the error is at most this (default: never)")
+    parser.add_argument(
+        "--eps", type=no_less_than(0), default=0.0, help="stop when the error is at most this (default: never)"
+    )
     parser.add_argument("--save", help="file (.npz) for weights and steps, written after every epoch")
     parser.add_argument("--restart", help="file to go on from, of the same sizes but for `epochs`, the epochs in all")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
-
-
-def error(text):
-    """An error to stop at, for argparse."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1
-    if not 0 <= found < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least 0")
-    return found
 
 
 def run(options):
