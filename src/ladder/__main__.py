@@ -21,8 +21,12 @@ def main(arguments=None):
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except MemoryError as error:
+        print(f"ladder {options.verb}: The memory isn't enough: {error}. Lower the sizes.", file=sys.stderr)
+        sys.exit(1)
     except OSError as error:
-        print(f"ladder {options.verb}: {error.filename or 'A file'} can't be used: {error.strerror}.", file=sys.stderr)
+        what = f"{error.filename or 'A file'} can't be used: {error.strerror}" if error.strerror else error
+        print(f"ladder {options.verb}: {what}.", file=sys.stderr)
         sys.exit(1)
 
 

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from conftest import PROTOCOL, TESTS
@@ -19,7 +18,7 @@ from ladder.catalogue.sources import fingerprint
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
-from ladder.harness import measure, worker, workers
+from ladder.harness import demands, measure, worker, workers
 from ladder.harness.possible import require_possible
 from ladder.harness.workers import Worker
 from ladder.planning import configuration
@@ -148,7 +147,8 @@ def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
     case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1}, "warm")
     write_digits("digits")
-    np.savez("reference.npz", **reference.compute(case.sizes, dataset.load("digits")))
+    due = workloads.load("mlp").reference_sizes(case.sizes)
+    demands.write_reference("reference.npz", "mlp", due, reference.compute(due, dataset.load("digits")))
     given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     assert "is checked against a reference" in refused(case, data=given["data"])
     found = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **given)

@@ -100,6 +100,7 @@ def test_a_state_of_another_training_is_refused(state, asked, sentence):
         ("no epochs", "or is broken"),
         ("epochs of -1", "has -1 epochs"),
         ("no dw2", "has no dw2 of shape (14, 7)"),
+        ("one too many", "a state of backprop has no w9"),
         ("another shape", "has no w1 of shape (785, 13)"),
         ("not a number", "has no w3 of shape (8, 10) and finite float32 numbers"),
     ],
@@ -118,6 +119,7 @@ def test_a_broken_state_is_refused(state, fault, sentence):
         arrays |= {"training": json.dumps(about)}
         if fault == "no dw2":
             del arrays["dw2"]
+        arrays |= {"one too many": {"w9": arrays["w1"]}}.get(fault, {})
         arrays |= {"another shape": {"w1": arrays["w1"][1:]}}.get(fault, {})
         arrays |= {"not a number": {"w3": arrays["w3"] * np.nan}}.get(fault, {})
         np.savez(path, **arrays)

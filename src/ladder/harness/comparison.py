@@ -13,6 +13,7 @@ import numpy as np
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
+from ladder.harness.demands import require_met
 from ladder.harness.exclusive import leased, quiet
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
@@ -58,10 +59,7 @@ def side_by_side(
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
-        if reference is None and workloads.load(case.workload).reference_sizes(case.sizes):
-            raise LadderError(
-                f"{case.key} is checked against a reference: write it with the verb `reference` and name it."
-            )
+        require_met(case, reference)
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
     protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # the number of samples alone ends a worker
     times = {"a": [], "b": []}

@@ -13,6 +13,7 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.errors import LadderError
+from ladder.harness.demands import require_met
 from ladder.harness.exclusive import leased, quiet
 from ladder.harness.possible import require_possible
 from ladder.harness.precompile import precompile
@@ -77,9 +78,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             "or lower `cores` in the configuration so that the case is left out."
         )
     workloads.require_sound(case)
-    workload = workloads.load(case.workload)
-    if reference is None and workload.reference_sizes(case.sizes):
-        raise LadderError(f"{case.key} is checked against a reference: write it with the verb `reference` and name it.")
+    require_met(case, reference)
     sources = fingerprint(case)
     job = case, protocol, data, reference, launcher
     # Cards are leased once the workers are ready, so that they work for other jobs while these start.

@@ -8,8 +8,6 @@ up in an order of its own: on one thread, or where no atomics and no dynamic sch
 
 import io
 import json
-import zipfile
-import zlib
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy as np
 from ladder import devices
 from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
+from ladder.harness import archives
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.files import write_atomically
@@ -105,15 +104,13 @@ def save(path, case, kept):
 
 def load(path, case):
     """The state that `save` wrote for this case. Raises LadderError for another's, and for a broken file."""
+    what = "a training that `train --save` has written"
+    found = archives.read(path, what)
     try:
-        with np.load(path) as file:
-            found = {name: file[name] for name in file.files}
         about = json.loads(str(found.pop("training")))
         epochs = about.pop("epochs")
-    except OSError as error:
-        raise LadderError(f"{path} can't be read: {error.strerror or error}.") from None
-    except (ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise LadderError(f"{path} isn't a training that `train --save` has written, or is broken: {error}.") from None
+    except archives.BROKEN as error:
+        raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
     require_same(path, about, identity(case))
     require_arrays(path, found, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
@@ -132,6 +129,8 @@ def require_arrays(path, found, case):
     """Refuse arrays of other names, shapes or dtypes than the case has, or that aren't numbers."""
     workload = workloads.load(case.workload)
     inputs, _ = workload.arrays(case.sizes)
+    if extra := sorted(set(found) - set(workload.state(case.sizes))):
+        raise LadderError(f"{path} is broken: a state of {case.workload} has no {', '.join(extra)}.")
     for name in workload.state(case.sizes):
         shape, dtype = inputs[name]
         array = found.get(name)

@@ -1,11 +1,8 @@
 """Compute a reference that cases of several sizes or variants are checked against."""
 
-from pathlib import Path
-
-import numpy as np
-
 from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
+from ladder.harness.demands import write_reference
 from ladder.records.case import Case
 
 
@@ -28,8 +25,4 @@ def run(options):
     if workload.data_set(sizes) and not options.data:
         raise LadderError(f"The reference of {options.workload} is computed from data: name them with --data.")
     found = workload.reference.compute(sizes, datasets.load(workload, options.data) if options.data else None)
-    out = Path(options.out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_suffix(".part.npz")
-    np.savez(part, **found)
-    part.replace(out)
+    write_reference(options.out, options.workload, sizes, found)

@@ -3,6 +3,7 @@
 import os
 
 from ladder.devices import host
+from ladder.records.files import write_atomically
 from ladder.verbs.arguments import data_paths
 
 
@@ -32,4 +33,4 @@ def run(options):
         for case in cases
         for one in sensitivity.sensitivities(case, data)
     ]
-    pd.DataFrame(rows).to_csv(options.out, index=False)
+    write_atomically(options.out, pd.DataFrame(rows).to_csv(index=False))

@@ -1,0 +1,64 @@
+"""What a case needs before its workers start: its reference, sound and its own, and memory for its arrays."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import archives
+from ladder.records.case import Case
+
+
+def require_met(case, reference):
+    """Refuse a case on its own, and one whose reference, a path or None, isn't the one that it is checked against."""
+    require_reference(case, reference)
+    require_room(case)
+
+
+def require_reference(case, path):
+    """Refuse a case without its reference, a broken file, and the reference of other sizes."""
+    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
+    if path is None:
+        if sizes:
+            raise LadderError(
+                f"{case.key} is checked against a reference: write it with the verb `reference` and name it."
+            )
+        return
+    found = archives.read(path, "a reference that the verb `reference` has written")
+    # Until November 2026 only the path that the workflow gives a reference said what it belongs to.
+    owner = str(found.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
+    if sizes and owner != (due := identity(case.workload, sizes)):
+        raise LadderError(f"{path} isn't the reference that is needed, of {due}: write it with the verb `reference`.")
+
+
+def identity(workload, sizes):
+    """What a reference belongs to, as a text: the workload and the sizes that it depends on."""
+    return f"{workload}/{Case(workload, 'reference', sizes, {}).slug.removesuffix(',cache=cold')}"
+
+
+def write_reference(path, workload, sizes, arrays):
+    """Write a reference, whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.npz")
+    np.savez(part, of=identity(workload, sizes), **arrays)
+    part.replace(path)
+
+
+def require_room(case):
+    """Refuse a case whose arrays are larger than this machine's memory."""
+    import psutil
+
+    workload = workloads.load(case.workload)
+    inputs, outputs = workload.arrays(case.sizes)
+    on_cards = getattr(workload, "GENERATED", ()) if workloads.cards(case) else ()
+    kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_cards]
+    due = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
+    there = psutil.virtual_memory().total
+    if due > there:
+        raise LadderError(
+            f"The arrays of {case.key} are {due / 1e9:.3g} GB, and this machine's memory is {there / 1e9:.3g} GB: "
+            "lower its sizes."
+        )

@@ -1,0 +1,85 @@
+"""What is refused before any worker starts: references that are missing, broken or another's, and arrays too large."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ladder.__main__ import main
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import comparison, demands, measure
+from ladder.planning import configuration
+from ladder.records.case import Case
+
+SIZES = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}
+
+
+def training(**sizes):
+    return Case("mlp", "host", workloads.complete("mlp", SIZES | sizes), {"product": "blas", "threads": 1}, "warm")
+
+
+def write(path="own.npz", **sizes):
+    """Write what has the name and the arrays of a reference of these sizes."""
+    due = workloads.load("mlp").reference_sizes(training(**sizes).sizes)
+    demands.write_reference(path, "mlp", due, {"w1_drift": np.zeros(2)})
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    """A folder with references of all kinds, in which no worker may be started."""
+    monkeypatch.chdir(tmp_path)
+    for module in (measure, comparison):
+        monkeypatch.setattr(module, "quiet", lambda *cases: pytest.fail("it is measured"))
+    write()
+    write("other.npz", epochs=3)
+    Path("text.npz").write_text("foo")
+    Path("torn.npz").write_bytes(Path("own.npz").read_bytes()[:-100])
+    np.savez("unnamed.npz", w1_drift=np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("missing.npz", "missing.npz can't be read: No such file"),
+        ("text.npz", "text.npz isn't a reference that the verb `reference` has written, or is broken"),
+        ("torn.npz", "torn.npz isn't a reference that the verb `reference` has written, or is broken"),
+        ("unnamed.npz", "unnamed.npz isn't the reference that is needed, of mlp/layers=784-7-10,"),
+        ("other.npz", "other.npz isn't the reference that is needed, of mlp/layers=784-7-10,"),
+        (None, "is checked against a reference: write it"),
+    ],
+)
+def test_what_is_no_reference_of_the_case_is_refused(name, sentence):
+    protocol = configuration.protocol({})
+    for begin in (
+        lambda: measure.measure(training(), "x.json", protocol, "here", reference=name),
+        lambda: comparison.side_by_side(training(), training(), reference=name),
+    ):
+        with pytest.raises(LadderError) as error:
+            begin()
+        assert sentence in str(error.value)
+
+
+def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_path():
+    for dtype in ("float32", "float64"):
+        demands.require_met(training(dtype=dtype), "own.npz")
+    named = Path(demands.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
+    named.parent.mkdir()
+    Path("unnamed.npz").rename(named)
+    demands.require_met(training(), named)
+
+
+def test_arrays_beyond_the_memory_are_refused():
+    sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
+    with pytest.raises(
+        LadderError, match=r"gemm/blas/\S+ are 8e\+05 GB, and this machine's memory is .* lower its sizes"
+    ):
+        demands.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
+
+
+def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(comparison, "side_by_side", lambda *cases, **options: np.empty(10**15))
+    key = training().key
+    with pytest.raises(SystemExit):
+        main(["compare", key, key])
+    assert "ladder compare: The memory isn't enough: Unable to allocate" in capsys.readouterr().err
