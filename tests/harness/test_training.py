@@ -146,7 +146,7 @@ def ladder(*words):
 
 def test_the_verb_trains_keeps_and_goes_on(data, tmp_path):
     sizes, file = ",".join(f"{name}={value}" for name, value in SIZES.items()), tmp_path / "state.npz"
-    common = "--tuning", "threads=1", "--data", data
+    common = "--tuning", "threads=1,block=512", "--data", data
     first = ladder("backprop", "blas", f"{sizes},epochs=1", "--save", file, *common)
     rest = ladder("backprop", "blas", f"{sizes},epochs=3", "--restart", file, "--save", file, *common)
     assert (first.returncode, rest.returncode) == (0, 0), first.stderr + rest.stderr

@@ -25,7 +25,9 @@ def add_arguments(parser):
 
 
 def run(options):
-    words = [options.sizes, "cache=cold", *filter(None, [options.tuning])]
+    tuning = filter(None, options.tuning.split(","))
+    # A case has its tunings sorted by name; who trains may write them in any order, as sizes.
+    words = [options.sizes, "cache=cold", *sorted(tuning, key=lambda pair: pair.partition("=")[0])]
     case = Case.parse(options.workload, options.variant, ",".join(words))
     case = replace(case, sizes=workloads.complete(case.workload, case.sizes))
     data = data_paths(options.data, case)
