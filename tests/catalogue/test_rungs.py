@@ -5,6 +5,16 @@ import pytest
 from conftest import ROOT
 from ladder.__main__ import main
 from ladder.catalogue import workloads
+from ladder.errors import LadderError
+
+OWN = """
+DEVICE = "host"
+RUNTIME = "numba"
+
+
+def setup(problem, *, threads: int):
+    pass
+"""
 
 
 @pytest.mark.parametrize("workload", workloads.names())
@@ -29,3 +39,21 @@ def test_the_ladders_are_printed_with_devices_tunings_and_sizes(monkeypatch, cap
     assert any("(ranks, mode=ship|resident, chunks=1, graph=off|on)" in line for line in lines)
     printed = {line.split()[0] for line in lines if line.startswith("  ")}
     assert printed == {variant for workload in workloads.names() for variant in workloads.variants(workload)}
+
+
+def test_variants_are_looked_for_in_the_folders_of_the_configuration_and_of_the_environment(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(ROOT)
+    for folder, variant in (("configured", "one_of_mine"), ("environment", "another")):
+        (tmp_path / folder / "gemm").mkdir(parents=True)
+        (tmp_path / folder / "gemm" / f"{variant}.py").write_text(OWN)
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "environment"))
+    (tmp_path / "own.yaml").write_text(f"variant_folders: [{tmp_path}/configured]")
+    main(["list", "--rungs", "--configfile", str(tmp_path / "own.yaml")])
+    assert {"one_of_mine", "another"} <= set(capsys.readouterr().out.split())
+
+
+def test_a_folder_that_is_named_is_there(tmp_path):
+    with pytest.raises(LadderError, match=r"There is no folder .*/kernls, which `variant_folders` or LADDER_VARIANTS"):
+        workloads.look_in([tmp_path, tmp_path / "kernls"])

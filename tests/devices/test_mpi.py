@@ -84,9 +84,8 @@ def test_a_rank_that_fails_ends_the_job_with_a_sentence_and_leaves_nobody(fault,
 def test_a_killed_measurement_takes_its_ranks_along():
     case = case_of(2)
     command = [sys.executable, "-m", "ladder", "measure", "gemm", "on_ranks", case.slug, "--out", "x.json"]
-    process = subprocess.Popen(
-        [*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", '{"cap": 50, "least": 100000}']
-    )
+    protocol = '{"cap": 50, "least": 100000, "most": 100000}'
+    process = subprocess.Popen([*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", protocol])
     for _ in range(20 * LIMIT):
         time.sleep(0.05)
         if len(workers()) >= 2:
@@ -180,7 +179,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     monkeypatch.setattr(starting, "START", 0.5)
     began = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
-        measured(case_of(2), str(other), {"processes": 3})
+        measured(case_of(2), str(other), {"processes": 3, "most_processes": 3})
     assert time.monotonic() - began < LIMIT
     assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
 
@@ -227,7 +226,7 @@ def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch
 
 @needs_mpi
 def test_ranks_that_wait_measure_when_their_turn_comes():
-    assert len(measured(case_of(2), protocol={"processes": 2})["processes"]) == 2
+    assert len(measured(case_of(2), protocol={"processes": 2, "most_processes": 2})["processes"]) == 2
     assert nobody_is_left()
 
 

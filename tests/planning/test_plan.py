@@ -61,7 +61,7 @@ def two(first, second, **general):
 
 
 def test_the_protocol_of_an_experiment_is_laid_over_the_general_one():
-    general = {"cap": 7, "most": 9}
+    general = {"cap": 7, "most": 90}
     found = two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general)
     expected = configuration.protocol(general | {"cap": 60, "energy": True})
     assert [one.protocol for one in found] == [expected] * 3

@@ -44,7 +44,11 @@ def folders(workload):
 
 def look_in(extra):
     """Look for variants and workloads in these folders too, in this process and those that it starts."""
-    os.environ["LADDER_VARIANTS"] = ":".join(str(Path(folder).expanduser().resolve()) for folder in extra)
+    found = [Path(folder).expanduser().resolve() for folder in extra]
+    for folder in found:
+        if not folder.is_dir():
+            raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
+    os.environ["LADDER_VARIANTS"] = ":".join(map(str, found))
 
 
 def names():

@@ -57,6 +57,16 @@ def parse_object(text, option):
     return found
 
 
+def read_configuration(paths):
+    """The shipped configuration with these files over it. Variants are looked for where LADDER_VARIANTS says too."""
+    from ladder.catalogue import workloads  # here, because most verbs have no use for them
+    from ladder.planning import configuration
+
+    config = configuration.load(["config/config.yaml", *paths])
+    workloads.look_in([*config["variant_folders"], *workloads.roots()[1:]])
+    return config
+
+
 def read_plan(path):
     """A plan as the rule `plan` writes it."""
     return read_json(path, "experiment", "cases")

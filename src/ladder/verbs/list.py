@@ -1,8 +1,8 @@
 """Print the cases of a configuration: what would run, what is left out and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
-from ladder.planning import configuration, places, plan
-from ladder.verbs.arguments import at_least_one, at_least_zero
+from ladder.planning import places, plan
+from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
 
 
 def add_arguments(parser):
@@ -17,8 +17,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    config = configuration.load(["config/config.yaml", *options.configfile])
-    workloads.look_in(config["variant_folders"])
+    config = read_configuration(options.configfile)
     if options.rungs:
         for workload in workloads.names():
             print(*rungs(workload), sep="\n", end="\n\n")

@@ -1,7 +1,7 @@
 """Print which cases of the last run are done, running, failed or left out, and why."""
 
-from ladder.catalogue import workloads
-from ladder.planning import configuration, places, plan, status
+from ladder.planning import places, plan, status
+from ladder.verbs.arguments import read_configuration
 
 
 def add_arguments(parser):
@@ -12,8 +12,7 @@ def add_arguments(parser):
 
 def run(options):
     if options.configfile:
-        config = configuration.load(["config/config.yaml", *options.configfile])
-        workloads.look_in(config["variant_folders"])
+        config = read_configuration(options.configfile)
         print(status.report(status.cases_of(plan.plan(config, places.here(config)))))
     else:
         run = status.read()
