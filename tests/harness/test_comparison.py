@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -189,9 +191,36 @@ def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
     assert "A change shows from 12.3 % on." in printed
 
 
-@pytest.mark.parametrize("option", ["--samples", "--most-pairs"])
-@pytest.mark.parametrize("text", ["0", "-1", "two"])
-def test_counts_start_at_one(option, text, capsys):
+@pytest.mark.parametrize(("option", "least"), [("--samples", 1), ("--most-pairs", 2)])
+@pytest.mark.parametrize("text", ["0", "-1", "two", "below"])
+def test_counts_start_at_one_and_pairs_at_two(option, least, text, capsys):
     with pytest.raises(SystemExit):
-        main(["compare", PLAIN, PLAIN, option, text])
-    assert "no whole number of at least 1" in capsys.readouterr().err
+        main(["compare", PLAIN, PLAIN, option, str(least - 1) if text == "below" else text])
+    assert f"no whole number of at least {least}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("cap", "pairs"), [(5.0, 2), (25.0, 4), (35.0, 6)])
+def test_no_block_is_begun_that_would_go_beyond_the_time(cap, pairs, simulated, monkeypatch):
+    """Every block takes 10 s."""
+    clock, measure_block = [0.0], comparison.measure_block
+
+    def slow(*given):
+        clock[0] += 10.0
+        measure_block(*given)
+
+    monkeypatch.setattr(comparison, "measure_block", slow)
+    monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    assert compared(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
+
+
+@pytest.mark.parametrize(("path", "sentence"), [(".", "is a folder"), ("file/x.json", "x.json can't be written")])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(path, sentence, simulated, capsys):
+    Path("file").touch()
+    with pytest.raises(SystemExit):
+        main(["compare", TWICE, PLAIN, "--json", path])
+    assert sentence in capsys.readouterr().err
+    assert not simulated
+
+
+def test_an_odd_pair_that_would_be_one_too_many_is_not_measured(simulated):
+    assert compared(PLAIN, PLAIN, samples=2, most_pairs=5, detect=0.0).pairs == 4

@@ -24,6 +24,7 @@ from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 # Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the positions
 # that case a had in the first, because the first worker of a block may meet another machine than its followers.
 BLOCKS = ("abba", "baab")
+PAIRS = 2  # of a block
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,9 @@ def side_by_side(
 ):
     """The Comparison of cases a and b: at least `pairs` pairs of processes with `samples` samples each, then more.
 
-    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, `most_pairs` are reached
-    or `cap` seconds are over; the last two also end it before `pairs`. Raises LadderError when a worker fails.
+    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, or with whose like there
+    would be more than `most_pairs` or `cap` seconds would be over; the last two also end it before `pairs`. One block
+    is always measured. Raises LadderError when a worker fails.
     """
     cases = {"a": a, "b": b}
     for case in cases.values():
@@ -66,11 +68,13 @@ def side_by_side(
     with quiet(a, b), leased(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
+            began = time.monotonic()
             measure_block(block, cases, times, protocol, data, reference, variables)
             verdict = compare(times["a"], times["b"], paired=paired)
             done = len(times["a"])
             decided = done >= pairs and verdict.detectable <= detect
-            if decided or done >= most_pairs or time.monotonic() > deadline:
+            now = time.monotonic()
+            if decided or done + PAIRS > most_pairs or now + (now - began) > deadline:
                 return Comparison(cases, times, paired, verdict)
 
 

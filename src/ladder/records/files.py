@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import tempfile
 from pathlib import Path
 
 from ladder.errors import LadderError
@@ -25,6 +26,19 @@ def write_atomically(path, contents):
         raise LadderError(
             f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
         ) from None
+
+
+def require_writable(path):
+    """Raises LadderError where a file can't be written, for who would lose long work by finding out in the end."""
+    path = Path(path)
+    if path.is_dir():
+        raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise LadderError(f"{path} can't be written: {error.strerror}. Name another file, or allow writing.") from None
 
 
 def read_json(path, *keys):

@@ -13,6 +13,11 @@ def at_least_one(text):
     return whole_number(text, 1)
 
 
+def at_least_two(text):
+    """A count of what comes in twos, for argparse."""
+    return whole_number(text, 2)
+
+
 def at_least_zero(text):
     """A count that may be none, for argparse."""
     return whole_number(text, 0)

@@ -1,7 +1,8 @@
 """Measure two cases side by side: is A faster or slower than B, equal to it within some per cent, or undecided?"""
 
 from ladder.harness import comparison
-from ladder.verbs.arguments import above, at_least_one, data_paths
+from ladder.records.files import require_writable
+from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
 
 
 def add_arguments(parser):
@@ -11,8 +12,12 @@ def add_arguments(parser):
     parser.add_argument(
         "--detect", type=above(0), default=0.05, help="measure until such changes would show (default: 0.05)"
     )
-    parser.add_argument("--most-pairs", type=at_least_one, default=30, help="pairs of processes at most (default: 30)")
-    parser.add_argument("--cap", type=above(0), default=600, help="seconds at most (default: 600)")
+    parser.add_argument(
+        "--most-pairs", type=at_least_two, default=30, help="pairs of processes at most, measured in twos (default: 30)"
+    )
+    parser.add_argument(
+        "--cap", type=above(0), default=600, help="seconds at most, unless two pairs take longer (default: 600)"
+    )
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--reference", help="the reference of both trainings")
@@ -20,6 +25,8 @@ def add_arguments(parser):
 
 
 def run(options):
+    if options.json:
+        require_writable(options.json)
     cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
     found = comparison.side_by_side(
         *cases,

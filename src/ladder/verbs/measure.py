@@ -5,6 +5,7 @@ from ladder.harness.measure import measure
 from ladder.machine import description
 from ladder.planning import configuration
 from ladder.records.case import Case
+from ladder.records.files import require_writable
 from ladder.verbs.arguments import data_paths, parse_object, read_ceilings
 
 
@@ -25,6 +26,7 @@ def add_arguments(parser):
 def run(options):
     host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
+    require_writable(options.out)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None
     data = data_paths(options.data, case)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))

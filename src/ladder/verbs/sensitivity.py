@@ -3,7 +3,7 @@
 import os
 
 from ladder.devices import host
-from ladder.records.files import write_atomically
+from ladder.records.files import require_writable, write_atomically
 from ladder.verbs.arguments import data_paths
 
 
@@ -20,6 +20,7 @@ def run(options):
 
     from ladder.harness import comparison, sensitivity
 
+    require_writable(options.out)
     cases = [comparison.parse_key(key) for key in options.cases] or sensitivity.cases()
     data = data_paths(options.data, *cases)
     rows = [

@@ -8,6 +8,7 @@ from ladder.catalogue import workloads
 from ladder.harness import environment
 from ladder.harness.exclusive import leased
 from ladder.records.case import Case
+from ladder.records.files import require_writable
 from ladder.verbs.arguments import data_paths, no_less_than
 
 
@@ -30,6 +31,8 @@ def run(options):
     words = [options.sizes, "cache=cold", *sorted(tuning, key=lambda pair: pair.partition("=")[0])]
     case = Case.parse(options.workload, options.variant, ",".join(words))
     case = replace(case, sizes=workloads.complete(case.workload, case.sizes))
+    if options.save:
+        require_writable(options.save)
     data = data_paths(options.data, case)
     due = environment.of_worker(case)
     if due != dict(os.environ):  # runtimes read their variables once, when they are loaded
