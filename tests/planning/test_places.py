@@ -15,6 +15,23 @@ from ladder.records.case import Case
 NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("mpiexec '", 'is "mpiexec \'", which is no command line: No closing quotation'),
+        (" ", "is empty: name a program"),
+    ],
+)
+def test_a_launcher_that_is_no_command_line_is_refused(text, sentence, site):
+    key = "The launcher of MPI's ranks, the key `mpi`, "
+    with pytest.raises(LadderError, match=key + sentence):
+        places.here({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
+    with pytest.raises(LadderError, match="site.yaml is wrong: nodes.cpu.launcher " + sentence):
+        site(nodes={"cpu": NODES | {"launcher": text}})
+    with pytest.raises(LadderError, match=r"site.yaml is wrong: nodes.cpu.options is .* No closing quotation"):
+        site(nodes={"cpu": NODES | {"options": ["--comment='a", "b"]}})
+
+
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A function that writes a cluster's description and names it by the variable."""

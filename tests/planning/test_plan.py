@@ -9,8 +9,10 @@ import pytest
 
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
+from ladder.harness import demands
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
+from ladder.records.case import Case
 
 SMALL = {"m": 1, "n": 1, "k": 1}
 
@@ -42,6 +44,24 @@ def variant(monkeypatch, tmp_path):
 
     yield write
     sources.forget()
+
+
+def test_a_device_that_does_not_exist_is_refused_with_those_that_do(variant):
+    name = variant("elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): pass\n')
+    with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu': it must be one of host, cuda, mpi, "):
+        planned({name: {"threads": 1}})
+    case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
+    with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu'"):
+        demands.require_met(case, None)
+
+
+def test_a_variant_that_is_no_text_is_refused_by_name(variant, tmp_path):
+    name = variant("latin", "")
+    (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
+    case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
+    for begin in (lambda: workloads.look_in([tmp_path]), lambda: workloads.require_sound(case)):
+        with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
+            begin()
 
 
 def test_every_combination_is_one_case():

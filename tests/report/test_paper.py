@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -247,6 +248,14 @@ def test_a_missing_package_is_named_with_what_to_install():
     log = "This is pdfTeX\n./paper/preamble.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
     assert "siunitx.sty" in typesetting.complaint(log)
     assert "texlive-science" in typesetting.complaint(log)
+
+
+def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
+    silent = SimpleNamespace(returncode=12, stdout="", stderr="")
+    monkeypatch.setattr(typesetting, "run_latex", lambda source, folder: (silent, "", "x.log"))
+    monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)
+    with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. All of it: x.log"):
+        typesetting.build(tiny(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")
 
 
 def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):

@@ -40,6 +40,8 @@ SENTENCES = [
     ([*MEASURE, "--ceilings", "nowhere.json"], "nowhere.json can't be read: No such file or directory."),
     ([*MEASURE, "--ceilings", "torn.json"], "torn.json is not JSON"),
     ([*MEASURE, "--ceilings", "empty.json"], "empty.json isn't what is needed here"),
+    ([*MEASURE, "--launcher", "'"], '--launcher is "\'", which is no command line: No closing quotation'),
+    ([*MEASURE, "--launcher", " "], "--launcher is empty: name a program"),
     ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
     (["ceilings", "nowhere.json", "--margin", "1.5", "--out", "x.json"], "nowhere.json can't be read"),
     (["ceilings", "empty.json", "--margin", "1.5", "--out", "x.json"], "empty.json is not a sound record"),
@@ -57,6 +59,10 @@ SENTENCES = [
         ["figure", "mlp_learning", "--tables", "mlp_accuracy", "--out", "figure"],
         "mlp_accuracy/samples.csv can't be read",
     ),
+    (
+        ["figure", "dcgan_pictures", "--artefact", "foo", "--out", "figure"],
+        "--artefact is written FILE=PATH, not 'foo'",
+    ),
     (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
     (["train", "backprop", "blas", "images=10"], "needs a value"),
@@ -73,11 +79,12 @@ SENTENCES = [
     ),
     (["numbers", "--machine", "here", "--margin", "1.5", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
     (["sensitivity", "gemm/blas", "--out", "x.csv"], "'gemm/blas' names no case"),
+    (["sensitivity", "--out", "file/x.csv"], "file/x.csv can't be written: "),
     (["tables", "nowhere", *TABLES], "nowhere/samples.csv can't be read"),
     (["tables", "--description", "torn.json", *TABLES], "torn.json"),
     (["tables", *TABLES], "nowhere.csv can't be read"),
     (["proof", "nowhere"], "run `snakemake paper` first"),
-    (["paper", "nowhere.tex", "--out", "paper.pdf"], "LaTeX"),
+    (["paper", "nowhere.tex", "--out", "paper.pdf"], "There is no nowhere.tex to typeset"),
     (["describe", "--out", "file/machine.json"], "file/machine.json can't be written: "),
 ]
 

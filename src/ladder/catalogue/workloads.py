@@ -49,6 +49,16 @@ def look_in(extra):
         if not folder.is_dir():
             raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
     os.environ["LADDER_VARIANTS"] = ":".join(map(str, found))
+    require_text()
+
+
+def require_text():
+    """Refuse a module in another encoding than UTF-8, which could be told later, but not of which file."""
+    for path in (path for root in roots() for path in root.glob("*/*.py")):
+        try:
+            path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise LadderError(f"{path} isn't text in UTF-8 ({error}): save it in that encoding.") from None
 
 
 def names():
@@ -180,6 +190,7 @@ def require_tuning(workload, variant, tuning):
 
 def require_sound(case):
     """Refuse a case that no plan would have: of unknown or incomplete sizes or tuning."""
+    require_text()
     full = replace(case, sizes=complete(case.workload, case.sizes)).slug
     if full != case.slug:
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")

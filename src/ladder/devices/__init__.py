@@ -15,6 +15,14 @@ def load(name):
     return importlib.import_module(f"ladder.devices.{name}")
 
 
+def require_known(workload, variant):
+    """Refuse a variant whose DEVICE is none of those there are."""
+    device = workloads.constants(workload, variant)["DEVICE"]
+    if device not in NAMES:
+        path = workloads.variant_path(workload, variant)
+        raise LadderError(f"{path} has DEVICE = {device!r}: it must be one of {', '.join(NAMES)}.")
+
+
 def of(case):
     """The module of the device that a case is timed on."""
     return load(workloads.device(case))

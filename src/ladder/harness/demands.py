@@ -1,10 +1,11 @@
-"""What a case needs before its workers start: its reference, sound and its own, and memory for its arrays."""
+"""What a case needs before its workers start: a device, its reference, sound and its own, and room for its arrays."""
 
 import math
 from pathlib import Path
 
 import numpy as np
 
+from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import archives
@@ -13,6 +14,7 @@ from ladder.records.case import Case
 
 def require_met(case, reference):
     """Refuse a case on its own, and one whose reference, a path or None, isn't the one that it is checked against."""
+    devices.require_known(case.workload, case.variant)
     require_reference(case, reference)
     require_room(case)
 

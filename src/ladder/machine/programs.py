@@ -1,17 +1,33 @@
 """Other programs: the output of one, and the launcher of MPI's ranks."""
 
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from ladder.errors import LadderError
+
 
 def launcher(choice):
     """The launcher of MPI's ranks: with `auto` the mpiexec beside this Python, else on the PATH; None without one."""
     if choice != "auto":
+        if choice is not None:
+            words(choice, "The launcher of MPI's ranks, the key `mpi`,")
         return choice
     beside = Path(sys.executable).with_name("mpiexec")
     return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def words(text, what):
+    """The words of a command line, of which there is at least one. Raises LadderError, which says `what` it is."""
+    try:
+        found = shlex.split(text)
+    except ValueError as error:  # an open quotation mark, a backslash at the end
+        raise LadderError(f"{what} is {text!r}, which is no command line: {error}.") from None
+    if not found:
+        raise LadderError(f"{what} is empty: name a program.")
+    return found
 
 
 def output(*command):

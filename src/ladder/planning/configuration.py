@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from ladder.errors import LadderError
+from ladder.machine import programs
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
@@ -126,6 +127,9 @@ def checked_site(site, path):
     fill_defaults(site, schema)
     for kind, nodes in site["nodes"].items():
         fill_defaults(nodes, schema["$defs"]["kind"])
+        for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
+            if text:
+                programs.words(text, f"The cluster's description {path} is wrong: nodes.{kind}.{key}")
         if nodes["count"] > 1 and kind == "cpu":
             raise LadderError(
                 f"The cluster's description {path} is wrong at nodes.cpu.count: only ranks of MPI, of nodes.mpi and "

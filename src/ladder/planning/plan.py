@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
 from ladder.planning.places import nodes_of, place_of
@@ -74,6 +75,7 @@ def cases(name, experiment):
             if tunings is None:  # dropped by an overlaid configuration
                 workloads.variant_path(workload, variant)
                 continue
+            devices.require_known(workload, variant)
             every_tuning = list(grid(tunings))
             for tuning in every_tuning:
                 workloads.require_tuning(workload, variant, tuning)

@@ -23,6 +23,8 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     that it comes from, where `origins`, {path in the folder: path}, has it.
     """
     source, folder, out = Path(source), Path(folder), Path(out)
+    if not source.is_file():
+        raise LadderError(f"There is no {source} to typeset.")
     if shutil.which("latexmk") is None:
         raise LadderError(f"The paper needs LaTeX: latexmk isn't installed. On Debian: apt-get install {PACKAGES}.")
     shutil.rmtree(folder, ignore_errors=True)  # what a failed run leaves can fail the next one
@@ -37,6 +39,7 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     done, messages, log = run_latex(source, folder)
     if done.returncode:
         found = complaint(messages) or complaint(done.stdout + done.stderr)
+        found = found or f"latexmk ended with status {done.returncode}"
         for name, origin in origins.items():
             found = found.replace(str(folder.resolve() / name), str(origin))
         raise LadderError(f"LaTeX stopped: {found}. All of it: {log}.")

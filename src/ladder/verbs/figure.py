@@ -33,6 +33,8 @@ def run(options):
         workload = workloads.load(figures.workload(options.name))
         given["data"] = Path(options.data).name, datasets.load(workload, options.data)
     if wants["USES_ARTEFACTS"]:
+        if wrong := [pair for pair in options.artefact if "=" not in pair]:
+            raise LadderError(f"--artefact is written FILE=PATH, not {wrong[0]!r}.")
         given["artefacts"] = dict(pair.split("=", 1) for pair in options.artefact)
         if missing := set(wants["USES_ARTEFACTS"]) - set(given["artefacts"]):
             raise LadderError(f"The figure {options.name} needs --artefact of {', '.join(sorted(missing))}.")

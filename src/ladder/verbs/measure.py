@@ -2,7 +2,7 @@
 
 from ladder.devices import host
 from ladder.harness.measure import measure
-from ladder.machine import description
+from ladder.machine import description, programs
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.records.files import require_writable
@@ -25,6 +25,8 @@ def add_arguments(parser):
 
 def run(options):
     host.die_with_parent()
+    if options.launcher:
+        programs.words(options.launcher, "--launcher")
     case = Case.parse(options.workload, options.variant, options.case)
     require_writable(options.out)
     ceilings = read_ceilings(options.ceilings) if options.ceilings else None
