@@ -13,6 +13,7 @@ from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.harness import comparison
 from ladder.harness.workers import Worker
+from ladder.records import files
 from ladder.statistics.verdicts import Verdict
 
 SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
@@ -220,6 +221,11 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(pa
         main(["compare", TWICE, PLAIN, "--json", path])
     assert sentence in capsys.readouterr().err
     assert not simulated
+
+
+def test_to_ask_whether_a_file_can_be_written_leaves_nothing(tmp_path):
+    files.require_writable("a/b/found.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_odd_pair_that_would_be_one_too_many_is_not_measured(simulated):

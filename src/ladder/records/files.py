@@ -33,9 +33,9 @@ def require_writable(path):
     path = Path(path)
     if path.is_dir():
         raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
+    above = next(folder for folder in path.absolute().parents if folder.exists())
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}. Name another file, or allow writing.") from None
