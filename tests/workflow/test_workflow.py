@@ -107,7 +107,7 @@ def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
 @pytest.mark.slow
 def test_a_changed_protocol_measures_everything_anew(done):
     for m in (33, 34):
-        done.config["experiments"][f"ceiling_{m}"] = None
+        del done.config["experiments"][f"ceiling_{m}"]
     done.config["protocol"] = done.config["protocol"] | {"samples": 3}
     assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
 
@@ -136,8 +136,7 @@ def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
 @pytest.mark.slow
 def test_other_ceilings_hide_nothing_that_is_missing(done):
     """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
-    of_33 = done.config["experiments"]["ceiling_33"]
-    done.config["experiments"]["ceiling_33"] = None
+    of_33 = done.config["experiments"].pop("ceiling_33")
     done.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = done.snakemake("results/table.csv")
     assert status == 0, out
@@ -153,8 +152,8 @@ def test_configurations_of_other_sizes_and_protocols_keep_their_records(done):
     whole = done.config
     small = {"question": "?", "workload": "gemm", "sizes": {"form": "nn", "m": 3, "n": 3, "k": 3}}
     small["variants"] = {"blas": {"threads": 1}}
-    dropped = dict.fromkeys(whole["experiments"])
-    done.config = whole | {"protocol": whole["protocol"] | {"samples": 3}, "experiments": dropped | {"small": small}}
+    shipped = {name: one for name, one in whole["experiments"].items() if one is None}
+    done.config = whole | {"protocol": whole["protocol"] | {"samples": 3}, "experiments": shipped | {"small": small}}
     out, status = done.snakemake("results/table.csv")
     assert status == 0, out
     done.config = whole
@@ -211,7 +210,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
     assert out.count("rule precompile:") == 2
     assert len(study.records()) == 4
     assert compiled(study) == {0}
-    study.config["experiments"]["types"] = None
+    del study.config["experiments"]["types"]
 
     # Compiled code that was deleted, or is of another text, makes no record old, and measuring still compiles nothing.
     openmp = study.folder / "src/ladder/workloads/gemm/openmp.py"
