@@ -53,16 +53,20 @@ def own_environment():
 
 
 class Study:
-    """A copy of the project with a configuration that drops the study's experiments and adds its own."""
+    """A copy of the project with a configuration that drops the study's experiments and adds its own.
 
-    def __init__(self, folder):
-        self.folder = Path(folder) / "project"
+    Its folder has a name that a shell has to be told in quotation marks, and an environment of Python in it.
+    """
+
+    def __init__(self, folder, name="it's mine & yours"):
+        self.folder = Path(folder) / name
         for name in ("Snakefile", "workflow", "config", "profiles", "paper", "src", "tests/variants"):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(ROOT / name, self.folder / name)
+        (self.folder / ".venv").symlink_to(sys.prefix)
         shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
         self.config = {
             "machine": "here",
@@ -75,8 +79,8 @@ class Study:
     def copy(self, folder):
         """A study of its own with all that this one has; the times of files, which Snakemake compares, stay."""
         other = copy.copy(self)
-        other.folder, other.config = Path(folder) / "project", copy.deepcopy(self.config)
-        shutil.copytree(self.folder, other.folder)
+        other.folder, other.config = Path(folder) / self.folder.name, copy.deepcopy(self.config)
+        shutil.copytree(self.folder, other.folder, symlinks=True)
         return other
 
     def add(self, name, variants, sizes=None, workload="gemm"):
@@ -95,7 +99,8 @@ class Study:
     def command(self, *arguments):
         """The command line of Snakemake on this study, and its environment."""
         (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))
-        line = [sys.executable, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
+        python = self.folder / ".venv/bin" / Path(sys.executable).name
+        line = [python, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
         # A lock of its own: nothing here is a measurement that others have to wait for.
         path = os.pathsep.join(filter(None, [str(self.folder / "src"), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": path, "XDG_RUNTIME_DIR": str(self.folder)}

@@ -42,6 +42,6 @@ def described(tmp_path, monkeypatch):
 @pytest.fixture
 def project(tmp_path):
     """A copy of the project that can run on a cluster, with a configuration without experiments."""
-    study = Study(tmp_path)
+    study = Study(tmp_path, "project")
     shutil.copytree(ROOT / "cluster", study.folder / "cluster")
     return study

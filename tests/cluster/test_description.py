@@ -131,3 +131,9 @@ def test_cases_for_gpus_need_what_serves_them(monkeypatch):
     scheduler.require_packages([Case("gemv", "blas", sizes, {"threads": 1})])
     with pytest.raises(LadderError, match=r"CuPy isn't installed: `make setup GPU=1`"):
         scheduler.require_packages([Case("gemv", "cublas", sizes, {})])
+
+
+def test_a_folder_whose_name_snakemake_would_have_to_quote_is_a_sentence():
+    scheduler.require_plain("/home/me/ladder-1.0/.venv/bin/python")
+    with pytest.raises(LadderError, match=r"can't start /my clone/.venv/bin/python: .* Move the project"):
+        scheduler.require_plain("/my clone/.venv/bin/python")

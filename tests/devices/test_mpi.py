@@ -157,6 +157,14 @@ def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
     assert programs.launcher("srun --mpi=pmi2") == "srun --mpi=pmi2"
 
 
+def test_a_launcher_beside_python_is_found_in_a_folder_with_blanks_in_its_name(tmp_path, monkeypatch):
+    beside = tmp_path / "it's & mine/mpiexec"
+    beside.parent.mkdir()
+    beside.touch(0o755)
+    monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
+    assert mpi.command(case_of(2), programs.launcher("auto")) == [str(beside), "-n", "2"]
+
+
 def test_a_launcher_that_is_not_there_is_a_sentence():
     with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with `mpi`"):
         measured(case_of(2), launcher="/nowhere/mpiexec")

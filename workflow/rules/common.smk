@@ -50,7 +50,10 @@ if SITE:
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"
 OWN = not workflow.deployment_settings.deployment_method
-PYTHON = sys.executable if OWN else f"env PYTHONPATH={workflow.basedir}/src python"
+# By variables, since the project's folder may have blanks in its name, and by its path in a command a moved folder would
+# have all measured anew.
+os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
+PYTHON = '"$LADDER_PYTHON"' if OWN else 'env PYTHONPATH="$LADDER_CODE" python'
 
 EXPERIMENTS = list(CONFIG["experiments"])
 # The machine that the paper speaks of comes first.
@@ -70,6 +73,7 @@ def require_cluster():
             )
         if not SITE:
             return
+        slurm.require_plain()
         used = [places.place_of(PLACES, case) for case in due]
         slurm.require_accepted(SITE, places.site_path(), [kind for kind in PLACES if PLACES[kind] in used])
         slurm.require_packages(due)

@@ -10,13 +10,17 @@ from ladder.errors import LadderError
 
 
 def launcher(choice):
-    """The launcher of MPI's ranks: with `auto` the mpiexec beside this Python, else on the PATH; None without one."""
+    """The launcher of MPI's ranks, as words of a shell: with `auto` the mpiexec beside this Python, else on the PATH.
+
+    None without one.
+    """
     if choice != "auto":
         if choice is not None:
             words(choice, "The launcher of MPI's ranks, the key `mpi`,")
         return choice
     beside = Path(sys.executable).with_name("mpiexec")
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    return found and shlex.quote(found)
 
 
 def words(text, what):

@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -91,6 +92,15 @@ def require_account(account, path):
     except (WorkflowError, OSError) as error:
         said = " ".join(str(error).split())
         raise LadderError(f"Snakemake can't submit to `account: {account}` of {path}, so change that: {said}") from None
+
+
+def require_plain(python=sys.executable):
+    """Raises LadderError for a path of Python that isn't one word to a shell: Snakemake gives it to jobs as it is."""
+    if shlex.quote(python) != python:
+        raise LadderError(
+            f"Jobs of a cluster can't start {python}: Snakemake writes this path without quotation marks. Move the "
+            "project to a folder without blanks and signs of the shell in its path, and run `make setup` there."
+        )
 
 
 def require_packages(cases):
