@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from ladder.build import compiler, libraries
+from ladder.errors import LadderError
 from ladder.records import locks
 
 
@@ -70,3 +72,19 @@ def test_what_a_killed_run_left_goes_and_what_another_machines_run_holds_stays(m
     lock.unlink()
     locks.clear_stale(tmp_path)
     assert owner.read_text() == locks.platform.node()
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        locks.clear_stale,
+        lambda: libraries.ensure("gemm", "c_openmp", "dtype=float64,flags=O2"),
+        lambda: compiler.ensure("sm_90", "gemm", "cuda_naive", "dtype=float64,block=16"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch, tmp_path, begin):
+    for name in (".snakemake", "results"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LadderError, match=r"can't be written: .* Allow writing, or work in a copy of the project"):
+        begin()

@@ -38,8 +38,11 @@ except LadderError as error:
 EVERYTHING = PLAN  # also what isn't measured this time
 if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
-if workflow.is_main_process and not workflow.dryrun:
-    locks.clear_stale()
+if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for it
+    try:
+        locks.clear_stale()
+    except LadderError as error:
+        stop(error)
 
 if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.

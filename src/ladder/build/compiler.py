@@ -3,7 +3,6 @@
 The compiler is NVRTC, which comes as wheels, or nvcc where those aren't installed.
 """
 
-import fcntl
 import importlib.util
 import io
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 from ladder.build import binaries
 from ladder.catalogue import companions, sources
 from ladder.errors import LadderError
+from ladder.records import locks
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
@@ -27,9 +27,7 @@ def ensure(architecture, workload, variant, slug):
     """The path of a binary, compiled now if it isn't there or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, due = note_of(path), sources.kernel_fingerprint(source)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (path.parent / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same binary at the same time waits for it
+    with locks.alone_in(path.parent):  # who needs the same binary at the same time waits for it
         if path.exists() and note.exists() and read_json(note).get("sources") == due:
             return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)

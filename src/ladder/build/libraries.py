@@ -6,7 +6,6 @@ compiler, its options and the loops that it vectorised.
 """
 
 import ctypes
-import fcntl
 import functools
 import hashlib
 import json
@@ -20,6 +19,7 @@ from ladder.build.binaries import FOLDER, TYPES
 from ladder.catalogue import companions, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
+from ladder.records import locks
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
@@ -112,9 +112,7 @@ def ensure(workload, variant, slug):
     path = path_of(workload, variant, slug)
     made_of = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (path.parent / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # who needs the same library at the same time waits for it
+    with locks.alone_in(path.parent):  # who needs the same library at the same time waits for it
         if path.exists() and report.exists() and made_of.items() <= read_json(report).items():
             return path
         report.unlink(missing_ok=True)  # a library without a report is none

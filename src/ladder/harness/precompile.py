@@ -1,11 +1,11 @@
 """Compiling ahead: Numba's functions are compiled by a worker of their own, before anything is timed."""
 
-import fcntl
 import json
 
 from ladder.build import compilation
 from ladder.errors import LadderError
 from ladder.harness.workers import Worker
+from ladder.records import locks
 from ladder.records.files import read_json, write_atomically
 
 
@@ -15,9 +15,7 @@ def precompile(case, protocol):
     A variant that fails here only leaves `failed` in the note: its measurement reports the error.
     """
     small, path, due = compilation.smallest(case), compilation.note_path(case), compilation.state(case)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with (compilation.folder(case) / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # of two processes that write to one index of Numba's, one would be forgotten
+    with locks.alone_in(compilation.folder(case)):  # of two that write to one index of Numba's, one would be forgotten
         if path.exists() and (note := read_json(path)).get("state") == due:
             return note
         worker = Worker(small, protocol)

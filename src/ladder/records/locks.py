@@ -7,6 +7,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from ladder.errors import LadderError
+
 # In Snakemake's own folder, with the name of the machine where the run began.
 OF_A_RUN = "ladder.lock"
 # Held for as long as this process lives.
@@ -19,6 +21,25 @@ def opened(name):
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     folder = own if os.access(own, os.W_OK) else "/tmp"
     return Path(folder, f"ladder-{name}-{os.getuid()}.lock").open("w")
+
+
+def opened_in(folder, name=".lock"):
+    """The file of a lock in a folder, which is made. Raises LadderError where it can't be written."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return Path(folder, name).open("a+")
+    except OSError as error:
+        raise LadderError(
+            f"{error.filename} can't be written: {error.strerror}. Allow writing, or work in a copy of the project."
+        ) from None
+
+
+@contextmanager
+def alone_in(folder):
+    """Hold a folder's lock; who needs it at the same time waits. Raises LadderError where it can't be written."""
+    with opened_in(folder) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
@@ -60,10 +81,10 @@ def clear_stale(folder=".snakemake"):
     """Become the working directory's one run; if no other lives, remove the locks that a killed Snakemake has left.
 
     Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until `--unlock`.
-    Those of a run that began on another machine stay, since its lock may not show here.
+    Those of a run that began on another machine stay, since its lock may not show here. Raises LadderError in a folder
+    that can't be written, where Snakemake can't even plan.
     """
-    Path(folder).mkdir(exist_ok=True)
-    file = (Path(folder) / OF_A_RUN).open("a+")
+    file = opened_in(folder, OF_A_RUN)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # another run holds it, or this file system knows no locks
