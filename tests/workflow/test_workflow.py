@@ -120,6 +120,10 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     out, status = done.snakemake("--dry-run", "--printshellcmds", record)
     assert status == 0, out
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
+    out, status = done.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
+    assert status != 0
+    assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is no case of this config" in out
+    assert "Traceback" not in out
 
 
 @pytest.mark.slow

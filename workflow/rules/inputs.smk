@@ -93,6 +93,17 @@ def case_of(wildcards):
     return named(wildcards.workload, wildcards.variant, wildcards.case)
 
 
+def planned(wildcards):
+    """The case of a record, which ends the run where somebody asks for one that isn't in the plan."""
+    path = "/".join([wildcards.workload, wildcards.variant, from_path(wildcards.case)])
+    if path not in protocols():
+        stop(
+            f"{path} is no case of this configuration: `python -m ladder list` prints those that are; further "
+            "configurations are named by --configfile."
+        )
+    return case_of(wildcards)
+
+
 @functools.cache
 def named(workload, variant, path):
     """The case of a path, for which every function of a job's wildcards asks."""

@@ -22,7 +22,7 @@ if CONFIG["measure"]:
 
     rule measure:
         input:
-            stamp=lambda wildcards: stamp_of(case_of(wildcards)),
+            stamp=lambda wildcards: stamp_of(planned(wildcards)),
             data=lambda wildcards: data_for(record_of(wildcards), case_of(wildcards)),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
             ceilings=lambda wildcards: once(record_of(wildcards), ceilings_of(case_of(wildcards))),
