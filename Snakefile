@@ -86,6 +86,8 @@ rule figures:
         FIGURE_FILES,
 
 
+# The records by name too: of what a table that is there was made, Snakemake makes nothing anew that is missing.
 rule measurements:
     input:
         "results/table.csv",
+        records_of(EXPERIMENTS),

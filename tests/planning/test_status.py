@@ -16,6 +16,10 @@ from ladder.records import locks, record
 from ladder.records.case import Case
 
 LEFT = "needs 64 cores, 2 to be had"
+EMPTY = (
+    "The log is empty: was the job killed, did it take longer than it may, or was its record deleted? "
+    "`snakemake measurements` measures it again."
+)
 
 
 @pytest.fixture(autouse=True)
@@ -186,8 +190,8 @@ def test_on_another_host_its_locks_say_whether_it_is_at_work(at_work):
         ("ladder measure: The result is wrong.\n", "The result is wrong."),
         ("Noise.\nladder measure: No such\n  matrix, sorry.\n\n", "No such matrix, sorry."),
         ("Traceback:\n  line 1\nMemoryError\n", "MemoryError"),
-        ("", "The log is empty: was the job killed, did it take longer than it may, or was its record deleted?"),
-        (" \n", "The log is empty: was the job killed, did it take longer than it may, or was its record deleted?"),
+        ("", EMPTY),
+        (" \n", EMPTY),
         (b"\x80\x81\x1b[31mred\x00\n", "\ufffd\ufffd?[31mred?"),
         ("word " * 1000, ("word " * 79) + "..."),
     ],

@@ -199,6 +199,25 @@ def test_a_record_of_changed_code_is_not_collected(done):
     assert "was measured with code that has changed since" in " ".join(out.split())
 
 
+@pytest.mark.slow
+def test_a_record_that_was_deleted_is_measured_again_where_measurements_are_asked_for(done):
+    path = next(iter(done.records().values()))
+    path.unlink()
+    assert str(path.relative_to(done.folder)) in done.pending("measurements")
+
+
+@pytest.mark.slow
+def test_records_stay_without_ceilings_once_snakemake_has_forgotten_how_they_were_made(done):
+    for m in (33, 34):
+        del done.config["experiments"][f"ceiling_{m}"]
+    records = [str(path.relative_to(done.folder)) for path in done.records().values()]
+    out, status = done.snakemake("--cleanup-metadata", *records)
+    assert status == 0, out
+    assert measured(done.pending("results/table.csv")) == []
+    done.config["protocol"] = done.config["protocol"] | {"samples": 3}
+    assert measured(done.pending("results/table.csv")) == ["blas", "blas", "slower_blas", "slower_blas"]
+
+
 def compiled(study):
     """How many functions Numba compiled in the processes that measured, each number once."""
     return {one["compiled"] for path in study.records().values() for one in record.read(path)["processes"]}

@@ -135,7 +135,10 @@ def reason(log):
     except OSError as error:
         return f"The log can't be read: {error.strerror}."
     if not text:
-        return "The log is empty: was the job killed, did it take longer than it may, or was its record deleted?"
+        return (
+            "The log is empty: was the job killed, did it take longer than it may, or was its record deleted? "
+            "`snakemake measurements` measures it again."
+        )
     _, harness, sentence = text.rpartition("ladder measure: ")
     last = sentence if harness else text.splitlines()[-1]
     return "".join(sign if sign.isprintable() else "?" for sign in textwrap.shorten(last, 400, placeholder=" ..."))
