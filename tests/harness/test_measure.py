@@ -1,7 +1,9 @@
 """The harness: what a measurement leaves behind, and that anything wrong leaves a sentence and no record."""
 
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -439,6 +441,10 @@ def test_torn_and_foreign_files_are_refused(sound):
         lambda one: one["processes"][0].update(trace=[["lane", "1", 0.5]]),
         lambda one: one["processes"][0].update(trace=[["lane", 1, 0.25, 0.5]]),
         lambda one: one["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),
+        lambda one: one["processes"][0].update(samples=[math.nan]),
+        lambda one: one["processes"][0]["checks"][0].update(error=math.inf),
+        lambda one: one["processes"][0]["threads"].update(ranks=[{}]),
+        lambda one: one.update(wall=10**400),
     ],
 )
 def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound, change):
@@ -449,6 +455,31 @@ def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound
     Path("other.json").write_text(json.dumps(sound))
     with pytest.raises(LadderError, match="is not a sound record"):
         record.read("other.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"checks": [{"name": "x", "error": 1e9, "bound": 1.0}]}, r"processes/0: the error of 'x' is 1e\+09 where"),
+        ({"phases": [{"a": 1.0}], "by_rank": []}, "processes/0: its seconds by rank have other phases"),
+        ({"phases": [{"a": 1.0}], "by_rank": [{"b": [1.0]}]}, "processes/0: its seconds by rank have other phases"),
+    ],
+)
+def test_a_record_of_wrong_results_is_not_read(sound, change, wrong):
+    sound["processes"][-1] |= change
+    record.write("other.json", sound)
+    with pytest.raises(LadderError, match=f"^other.json is not a sound record: {wrong}.*Delete it and measure again"):
+        record.read("other.json")
+
+
+@pytest.mark.parametrize("name", ["machine", "workload", "variant", "case"])
+def test_a_record_among_the_results_is_that_of_its_path(sound, name):
+    own = Path(record.path_of(sound["machine"], case_of().key))
+    record.write(own, sound)
+    assert record.read(own) == record.read(own.absolute()) == sound
+    record.write(own, sound | {name: "other"})
+    with pytest.raises(LadderError, match=rf"^{re.escape(str(own))} is not a sound record: it is that of .*other"):
+        record.read(own)
 
 
 # Processes

@@ -28,7 +28,7 @@ def test_a_record_is_replaced_and_never_written_over(tmp_path, monkeypatch):
     with path.open() as reader:
         record.write(path, {"new": 1})
         assert '"old"' in reader.read()
-    assert record.read(path) == {"new": 1}
+    assert files.read_json(path) == {"new": 1}
 
 
 def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):

@@ -44,6 +44,11 @@ def case_of(threads, **sizes):
     return Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes), {"threads": threads})
 
 
+def named(case):
+    """What a record says of its case."""
+    return {"workload": case.workload, "variant": case.variant, "case": case.slug}
+
+
 class Machine:
     """Records and plans of a machine, copies of a real one with some values changed."""
 
@@ -59,7 +64,7 @@ class Machine:
         about = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.one["sources"]}
         self.cases.append(about)
         if recorded and not left_out:
-            found = copy.deepcopy(self.one) | {"machine": self.name, "variant": case.variant, "case": case.slug}
+            found = copy.deepcopy(self.one) | {"machine": self.name, **named(case)}
             found["processes"][0] |= process
             found["source"] = {"commit": commit, "dirty": False} if commit else found["source"]
             record.write(record.path_of(self.name, case.key), found)

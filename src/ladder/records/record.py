@@ -1,17 +1,18 @@
 """The record of a case: what it was, what it measured, what it was checked against, and where it ran.
 
 Written once by `harness/measure.py`, whole, by renaming a finished file into place; read back only if it fits the
-schema.
+schema, lies where it belongs, and passed its checks.
 """
 
-import functools
 import json
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.records import documents
 from ladder.records.files import read_json, write_atomically
 
 SCHEMA = 1
+RECORDS = Path("results/records")
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 
 
@@ -33,19 +34,14 @@ def from_path(text):
     return text.replace("+", ",")
 
 
-@functools.cache
-def validator():
-    """The compiled JSON schema of a record."""
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
-
-
 def require_valid(record, where):
     """Raise LadderError when a record doesn't fit the schema."""
-    for error in validator().iter_errors(record):
-        key = "/".join(map(str, error.absolute_path)) or "the record itself"
-        raise LadderError(f"{where} is not a sound record: {key}: {error.message}. Delete it and measure again.")
+    for wrong in documents.mistakes(record, SCHEMA_FILE):
+        refuse(where, wrong)
+
+
+def refuse(where, wrong):
+    raise LadderError(f"{where} is not a sound record: {wrong}. Delete it and measure again.")
 
 
 def write(path, record):
@@ -55,7 +51,29 @@ def write(path, record):
 
 
 def read(path):
-    """The record in a file. Raises LadderError when it isn't there, isn't JSON or doesn't fit the schema."""
+    """The record in a file. Raises LadderError when it isn't there, isn't sound, or isn't that of its path."""
     record = read_json(path)
     require_valid(record, path)
+    require_in_place(record, path)
+    for number, process in enumerate(record["processes"]):
+        for wrong in mistakes(process):
+            refuse(path, f"processes/{number}: {wrong}")
     return record
+
+
+def require_in_place(record, path):
+    """Refuse a record among the results that belongs to another machine or case than its path says."""
+    own = path_of(record["machine"], "/".join(record[name] for name in ("workload", "variant", "case")))
+    given = Path(path).absolute()
+    if RECORDS.absolute() in given.parents and given != Path(own).absolute():
+        refuse(path, f"it is that of {own}")
+
+
+def mistakes(process):
+    """What is wrong with a process's results, beyond what the schema says: a text for each mistake."""
+    for check in process["checks"]:
+        if not check["error"] <= check["bound"]:
+            yield "the error of {name!r} is {error:.3g} where at most {bound:.3g} is allowed".format_map(check)
+    phases = [set(each) for each in process["phases"]]
+    if [set(each) for each in process.get("by_rank", process["phases"])] != phases:
+        yield "its seconds by rank have other phases"

@@ -1,0 +1,52 @@
+"""JSON documents that the project writes for itself, each read back only if it fits its schema.
+
+What they must have is what their readers use, no more: that of a kind stands under its name in `documents.schema.json`.
+Records have a file of their own, `record.schema.json`.
+"""
+
+import functools
+import json
+import sys
+import textwrap
+from pathlib import Path
+
+from ladder.errors import LadderError
+from ladder.records.files import read_json
+
+SCHEMA_FILE = Path(__file__).with_name("documents.schema.json")
+
+
+def read(path, kind):
+    """The document of a kind in a file. Raises LadderError when it can't be read or doesn't fit the schema."""
+    return required(read_json(path), kind, path)
+
+
+def required(found, kind, where):
+    """The document itself. Raises LadderError when it doesn't fit the schema of its kind."""
+    for wrong in mistakes(found, SCHEMA_FILE, kind):
+        raise LadderError(f"{where} is not a sound {kind}: {wrong}. Restore it, or delete it and make it again.")
+    return found
+
+
+def mistakes(found, schema, kind=None):
+    """What is wrong with a document by a schema, or by a definition of it: a text for each mistake."""
+    for error in validator(schema, kind).iter_errors(found):
+        key = "/".join(map(str, error.absolute_path)) or "as a whole"
+        yield f"{key}: {textwrap.shorten(error.message, 200, placeholder=' ...')}"
+
+
+@functools.cache
+def validator(path, kind):
+    """The compiled schema in a file, or the definition of that name; NaN and the infinities are no numbers."""
+    from jsonschema import Draft202012Validator, validators
+
+    types = Draft202012Validator.TYPE_CHECKER.redefine("number", is_number)
+    schema = json.loads(path.read_text())
+    if kind:
+        schema = {"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]}
+    return validators.extend(Draft202012Validator, type_checker=types)(schema)
+
+
+def is_number(_, value):
+    """Whether a value is a finite number, for jsonschema."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
