@@ -9,7 +9,7 @@ from conftest import ROOT
 from ladder.catalogue import workloads
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
-from ladder.report import collect, figures
+from ladder.report import collect, figures, stored
 from ladder.report.figures import theme
 
 THREADS = [1, 2, 6, 24]  # of the study's own on a machine of 24 cores
@@ -109,7 +109,7 @@ def tables(figure, machines=MACHINES[:1], drop=(), without=None, processes=3, co
     for experiment in figures.constants(figure)["EXPERIMENTS"]:
         parts = [rows_of(experiment, one, drop, without.get(one, ()), processes, converged) for one in machines]
         found[experiment] = {
-            name: collect.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
+            name: stored.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
             for name in collect.TABLES
         }
     return found

@@ -10,7 +10,7 @@ from ladder.harness.sensitivity import ELEMENT, ROW
 from ladder.harness.sensitivity import cases as sensitivity_cases
 from ladder.records.case import Case
 from ladder.report import collect
-from ladder.report.collect import with_integers
+from ladder.report.stored import with_integers
 from ladder.report.study import Study
 
 THREADS = (1, 2, 4, 6, 12, 24)
@@ -180,7 +180,14 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
 def description():
     """What a machine is."""
     cpu = {"Model name": "A CPU with 100% of a_name & more", "L2 cache": "2 MiB (2 instances)", "Vector units": "avx2"}
-    about = {"cpu": cpu, "cores": 24, "memory": 2**35, "system": "Linux 6.1.0-30-amd64", "python": "3.11.2"}
+    about = {
+        "cpu": cpu,
+        "cores": 24,
+        "memory": 2**35,
+        "cache_bytes": 2**25,
+        "system": "Linux 6.1.0-30-amd64",
+        "python": "3.11.2",
+    }
     about["libraries"] = {"numpy": "2.4.6", "scipy": "1.17.1", "numba": "0.68.1"}
     return about | {"gpus": [{"name": "A GPU_100", "driver": "580.1"}]}
 

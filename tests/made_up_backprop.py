@@ -7,7 +7,7 @@ import pandas as pd
 import made_up
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 from ladder.report.study import Study
 from ladder.workloads.backprop.paper import query, rungs, varied
 
@@ -142,7 +142,7 @@ def tables(machine=MACHINE, processes=6, chosen=None):
         if experiment == "backprop_learning":
             parts["curves"] += curves(rows, case)
     return {
-        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        name: {table: stored.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()
     }
 

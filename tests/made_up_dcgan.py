@@ -5,7 +5,7 @@ import pandas as pd
 import made_up
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 from ladder.report.study import Study
 from ladder.workloads.dcgan import formats
 from ladder.workloads.dcgan.paper import query, rungs
@@ -145,7 +145,7 @@ def tables(machine=MACHINE, processes=6, chosen=None):
         if case.variant == "cuda":
             parts["samples"] += [row | {"phase": "to host", "seconds": LINK * case.sizes["images"]} for row in rows]
     return {
-        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        name: {table: stored.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()
     }
 

@@ -8,7 +8,7 @@ import pandas as pd
 import made_up
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 from ladder.report.study import Study
 from ladder.workloads.descent_kernel.earlier import COLUMNS
 
@@ -146,7 +146,7 @@ def tables(machine=CARD, processes=6, chosen=None):
             parts["curves"] += curves(rows, case)
             parts["checks"] += checks(rows, case)
     return {
-        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        name: {table: stored.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()
     }
 

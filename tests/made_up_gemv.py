@@ -7,7 +7,7 @@ import pandas as pd
 import made_up
 from ladder.catalogue.workloads import complete, load
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 from ladder.report.study import Study
 from ladder.workloads.gemv.paper import query
 
@@ -117,7 +117,7 @@ def tables(machine=MACHINE, processes=6, chosen=None):
                 for name, part in phases(case).items()
             ]
     return {
-        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        name: {table: stored.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()
     }
 

@@ -7,7 +7,7 @@ import pandas as pd
 import made_up
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 from ladder.report.study import Study
 from ladder.workloads.mlp.paper import query, rungs
 
@@ -104,7 +104,7 @@ def tables(machine=MACHINE, chosen=None, share=SHARE, processes=6):
         if case.variant in ("host", "cuda") and case.tuning.get("graph") != "on":
             parts["samples"] += phases(rows, case, share)
     return {
-        name: {table: collect.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
+        name: {table: stored.with_integers(pd.DataFrame(rows)) for table, rows in parts.items()}
         for name, parts in found.items()
     }
 

@@ -15,7 +15,7 @@ from ladder.harness import measure, worker
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.report import collect, stored
 
 WORKLOAD = """
 from types import SimpleNamespace
@@ -108,7 +108,7 @@ def test_what_a_run_finds_is_in_the_record_and_the_table_and_its_cost_goes_by_th
     assert (found["cost"]["flops"], found["cost"]["bytes"]) == (7, 75)
     about = {"key": case.key, "machine": "here", "left_out": None, "sources": found["sources"]}
     collect.collect({"experiment": "one", "cases": [about]}, "tables", [])
-    samples = collect.load("tables")["samples"]
+    samples = stored.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
     assert json.loads(Path(path).read_text())["processes"][0]["facts"]["steps"] == 7

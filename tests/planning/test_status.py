@@ -222,7 +222,7 @@ def test_nothing_planned_yet_is_a_sentence(capsys):
 def test_a_torn_note_of_the_run_is_a_sentence(capsys, text):
     written(".snakemake/ladder-run.json", text)
     out, err = said(capsys)
-    assert err.startswith("ladder status: .snakemake/ladder-run.json is")
+    assert err.startswith("ladder status: .snakemake/ladder-run.json ")
     assert (err.count("\n"), out) == (1, "")
 
 

@@ -16,7 +16,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import collect, publish, study
+from ladder.report import collect, publish, stored, study
 
 OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
@@ -95,12 +95,12 @@ def there(one):
 
 def tables(plan, *published):
     collect.collect(plan, "tables", published)
-    return collect.load("tables")
+    return stored.load("tables")
 
 
 def published(name):
     """A published table of `here`."""
-    return collect.published_table("published/here", name)
+    return stored.published("published/here", name)
 
 
 def about():
@@ -343,7 +343,7 @@ def test_one_table_of_all_experiments(here):
     for name in ("small", "other", "empty"):
         collect.collect(here.plan(name) if name != "empty" else {**here.plan(name), "cases": []}, name)
     collect.join(["small", "other", "empty"], "table.csv")
-    assert collect.read_csv("table.csv")["experiment"].tolist() == ["small", "other"]
+    assert stored.read("table.csv")["experiment"].tolist() == ["small", "other"]
     with pytest.raises(LadderError, match="nothing to put into the table"):
         collect.join(["empty"], "table.csv")
     with pytest.raises(LadderError, match="can't be read"):

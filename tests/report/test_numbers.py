@@ -131,7 +131,7 @@ def test_a_machine_is_described_alike_here_and_published(tmp_path):
     own, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
     published.parent.mkdir()
     own.write_text(json.dumps(about))
-    published.write_text(json.dumps({"label": "there", "description": about}))
+    published.write_text(json.dumps({"machine": "there", "description": about}))
     assert load([], MACHINE, [own, published]).descriptions == {MACHINE: about, "there (published)": about}
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 from drawings import planned
 from ladder.records.case import Case
-from ladder.report import PUBLISHED, about, collect, verdict_table, verdicts
+from ladder.report import PUBLISHED, about, collect, stored, verdict_table, verdicts
 from ladder.report import chapters as chapters_of_the_paper
 from ladder.report.latex import Missing
 from ladder.report.study import Study
@@ -30,7 +30,7 @@ def published():
     """The study of all published machines and nothing else."""
     tables = {}
     for name in collect.TABLES:
-        frames = [collect.published_table(folder, name) for folder in FOLDERS]
+        frames = [stored.published(folder, name) for folder in FOLDERS]
         frame = collect.concatenated([one.assign(machine=one["machine"] + PUBLISHED) for one in frames if len(one)])
         for experiment, rows in frame.groupby("experiment"):
             tables.setdefault(experiment, {})[name] = rows.dropna(axis="columns", how="all")

@@ -39,7 +39,7 @@ SENTENCES = [
     ([*MEASURE, "--protocol", '{"x": 1}'], "The configuration is wrong at protocol"),
     ([*MEASURE, "--ceilings", "nowhere.json"], "nowhere.json can't be read: No such file or directory."),
     ([*MEASURE, "--ceilings", "torn.json"], "torn.json is not JSON"),
-    ([*MEASURE, "--ceilings", "empty.json"], "empty.json isn't what is needed here"),
+    ([*MEASURE, "--ceilings", "empty.json"], "empty.json can't be used as the ceilings: "),
     ([*MEASURE, "--launcher", "'"], '--launcher is "\'", which is no command line: No closing quotation'),
     ([*MEASURE, "--launcher", " "], "--launcher is empty: name a program"),
     ([*MEASURE, "--granted", "0"], "Snakemake grants 0 cores"),
@@ -48,7 +48,10 @@ SENTENCES = [
     (["roofs", "nowhere", "--out", "x.json"], "nowhere/samples.csv can't be read"),
     (["collect", "nowhere.json", "--out", "tables"], "nowhere.json can't be read"),
     (["collect", "torn.json", "--out", "tables"], "torn.json is not JSON"),
-    (["collect", "empty.json", "--out", "tables"], "a JSON object with experiment, cases"),
+    (["collect", "empty.json", "--out", "tables"], "empty.json can't be used as the plan: "),
+    (["collect", "five.json", "--out", "tables"], "five.json can't be used as the plan: cases/0: 5 is not of type"),
+    (["collect", "plan.json", "--published", "nowhere", "--out", "tables"], "nowhere/samples.csv.gz can't be read"),
+    (["roofs", "--published", "nowhere", "--out", "x.json"], "nowhere/samples.csv.gz can't be read"),
     (["build", "sm_90", "gemm", "blas", "dtype=float64"], "gemm/blas has no CUDA source"),
     (["build", "sm_90", "gemm", "cuda_naive", "block=16"], "'block=16' isn't written like dtype=float64,block=16"),
     (["collect", "plan.json", "--out", "file"], "file/a can't be used: Not a directory."),
@@ -83,6 +86,10 @@ SENTENCES = [
     (["tables", "nowhere", *TABLES], "nowhere/samples.csv can't be read"),
     (["tables", "--description", "torn.json", *TABLES], "torn.json"),
     (["tables", *TABLES], "nowhere.csv can't be read"),
+    (["tables", *TABLES[:-1], "other.csv"], "The table other.csv can't be read: it has no column workload"),
+    (["tables", "--description", "empty.json", *TABLES], "can't be used as the description: as a whole: 'system' is"),
+    (["tables", "--roofs", "five.json", *TABLES], "five.json can't be used as the roofs: "),
+    (["tables", "--kernel", "empty.json", *TABLES], "empty.json can't be used as the kernels: "),
     (["proof", "nowhere"], "run `snakemake paper` first"),
     (["paper", "nowhere.tex", "--out", "paper.pdf"], "There is no nowhere.tex to typeset"),
     (["describe", "--out", "file/machine.json"], "file/machine.json can't be written: "),
@@ -98,6 +105,8 @@ def place(monkeypatch, tmp_path):
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1')
     Path("empty.json").write_text("{}")
+    Path("other.csv").write_text("a,b\n1,2\n")
+    Path("five.json").write_text('{"experiment": "a", "cases": [5]}')
     Path("plan.json").write_text('{"experiment": "a", "cases": []}')
 
 

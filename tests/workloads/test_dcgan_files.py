@@ -9,6 +9,7 @@ import pytest
 import yaml
 from PIL import Image
 
+import made_up
 import made_up_dcgan
 from conftest import ROOT
 from ladder.catalogue.workloads import complete
@@ -230,7 +231,8 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
     for name, model in (("a", "NVIDIA H200"), ("b", "another card")):
         (tmp_path / name).mkdir()
         (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
-        (tmp_path / name / "machine.json").write_text(json.dumps({"description": {"gpus": [{"name": model}]}}))
+        about = made_up.description() | {"gpus": [{"name": model}]}
+        (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": about}))
     variant, tuning = formats.VARIANTS["offload"]
     sizes = break_even.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
     found = break_even.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)

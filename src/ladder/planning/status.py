@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records import locks, record
+from ladder.records import documents, locks, record
 from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path(".snakemake")
@@ -43,7 +43,7 @@ def read(folder=FOLDER):
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
     # By the clock of the disk, as all other times of files.
-    return {"began": changed(path), **read_json(path, "host", "cases")}
+    return {"began": changed(path), **documents.read(path, "run")}
 
 
 def cases_of(planned, due=()):

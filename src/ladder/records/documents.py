@@ -11,20 +11,21 @@ import textwrap
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records.files import read_json
 
+MEND = "Restore it, or delete it and make it again."
 SCHEMA_FILE = Path(__file__).with_name("documents.schema.json")
 
 
 def read(path, kind):
     """The document of a kind in a file. Raises LadderError when it can't be read or doesn't fit the schema."""
-    return required(read_json(path), kind, path)
-
-
-def required(found, kind, where):
-    """The document itself. Raises LadderError when it doesn't fit the schema of its kind."""
+    try:
+        found = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise LadderError(f"{path} can't be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
+        raise LadderError(f"{path} is not JSON ({error}). {MEND}") from None
     for wrong in mistakes(found, SCHEMA_FILE, kind):
-        raise LadderError(f"{where} is not a sound {kind}: {wrong}. Restore it, or delete it and make it again.")
+        raise LadderError(f"{path} can't be used as the {kind}: {wrong}. {MEND}")
     return found
 
 

@@ -3,10 +3,11 @@
 Publishing writes them to the small file CARDS, so that the verb `generate` need not read all that was measured.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
+
+from ladder.records import documents
 
 CARDS = "cards.json"
 
@@ -57,15 +58,15 @@ def measured(workload, sizes, variant, tuning, model, folder="results/published"
 def machines(model, folder):
     """The files of published machines with cards of a model."""
     for path in sorted(Path(folder).glob(f"*/{CARDS}")):
-        about = json.loads((path.parent / "machine.json").read_text())
-        if any(gpu.get("name") == model for gpu in about["description"].get("gpus") or []):
+        about = documents.read(path.parent / "machine.json", "publication")
+        if any(gpu["name"] == model for gpu in about["description"]["gpus"]):
             yield path
 
 
 def times_of(path, chosen):
     """{cards: {images: (seconds, cold start)}} of the rows of a file that have these values."""
     found = {}
-    for row in json.loads(path.read_text()):
+    for row in documents.read(path, "times"):
         if chosen.items() <= row.items():
             found.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
     return found

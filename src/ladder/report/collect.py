@@ -20,10 +20,6 @@ those that they ran on (what was published early lacks it, too), a phase's secon
 `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
 """
 
-import functools
-import gzip
-import io
-import zlib
 from pathlib import Path
 
 import pandas as pd
@@ -34,13 +30,11 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import PUBLISHED, TABLES
+from ladder.report import PUBLISHED, TABLES, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # Of a process's state what was measured by repeating the run.
 REPEATED = ("joules", "sustained")
-# Columns of text that may look like numbers, such as the names of batches.
-TEXTS = {"lane": str, "name": str}
 
 
 def collect(plan, folder, published=()):
@@ -132,7 +126,7 @@ def published_rows(folder, name, experiment, here):
 
     Without the cases of the keys in `here`.
     """
-    frame = published_table(folder, name, experiment)
+    frame = stored.published(folder, name, experiment)
     if frame.empty:
         return frame
     measured_here = pd.MultiIndex.from_frame(frame[KEY]).isin(here)
@@ -140,64 +134,9 @@ def published_rows(folder, name, experiment, here):
     return frame.assign(machine=frame["machine"] + PUBLISHED) if len(frame) else pd.DataFrame()
 
 
-def published_table(folder, name, experiment=None):
-    """A published table of all experiments or of one; empty where there is none."""
-    path = Path(folder) / f"{name}.csv.gz"
-    return read_csv(path, experiment) if path.exists() else pd.DataFrame()
-
-
 def concatenated(frames):
     """The rows of all frames; empty ones bring no columns."""
     return pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame()])
-
-
-def read_csv(path, experiment=None):
-    """A table as written by `write_table`, or of a packed one an experiment's rows with the columns that these fill.
-
-    An empty file is an empty table.
-    """
-    try:
-        source = lines_of(path, experiment) if experiment else path
-        missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
-        frame = pd.read_csv(source, low_memory=False, converters=TEXTS, **missing)
-        return in_blocks(with_integers(frame.dropna(axis="columns", how="all") if experiment else frame))
-    except pd.errors.EmptyDataError:
-        return pd.DataFrame()
-    except (OSError, EOFError, ValueError, zlib.error) as error:  # a torn archive gives any of them
-        raise LadderError(f"The table {path} can't be read: {error}.") from None
-
-
-def lines_of(path, experiment):
-    """A packed table's head and the lines of an experiment, its second column, or nothing where it has none.
-
-    To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
-    """
-    head, by_experiment = unpacked(path, Path(path).stat().st_mtime_ns)
-    lines = by_experiment.get(experiment, [])
-    return io.StringIO("".join([head, *lines] if lines else []))
-
-
-@functools.cache
-def unpacked(path, changed):
-    """A packed table's head, and its lines by experiment; `changed` says when the file was."""
-    with gzip.open(path, "rt", newline="") as file:
-        head, found = next(file, ""), {}
-        for line in file:
-            found.setdefault(line.split(",", 2)[1], []).append(line)
-    return head, found
-
-
-def with_integers(frame):
-    """The table with whole numbers in the columns that have no other, also where some rows have none."""
-    floats = frame.select_dtypes("float")
-    gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
-    names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
-    return frame.astype(dict.fromkeys(names, "Int64"))
-
-
-def in_blocks(frame):
-    """The table with all columns of a type in one array, of which rows are picked much faster than of each column."""
-    return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()
 
 
 def write_table(folder, name, frame):
@@ -206,14 +145,11 @@ def write_table(folder, name, frame):
     frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
 
 
-def load(folder):
-    """An experiment's tables by name."""
-    return {name: read_csv(Path(folder) / f"{name}.csv") for name in TABLES}
-
-
 def join(folders, out):
     """The one tidy table of the study: the samples of all experiments, a row per sample."""
-    frames = [frame for frame in (read_csv(Path(folder) / "samples.csv") for folder in folders) if len(frame)]
+    frames = [
+        frame for frame in (stored.read(Path(folder) / "samples.csv", "samples") for folder in folders) if len(frame)
+    ]
     if not frames:
         raise LadderError("There is nothing to put into the table: no record was found and nothing is published.")
     pd.concat(frames).convert_dtypes().to_csv(out, index=False)

@@ -1,8 +1,6 @@
 """The table of what the compiled kernels take of a multiprocessor."""
 
-import json
-from pathlib import Path
-
+from ladder.records import documents
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code
@@ -11,7 +9,7 @@ from ladder.report.latex import code
 def kernels(reports):
     """Registers, shared memory, occupancy and spills of every kernel that was built."""
     order = ("architecture", "workload", "variant", "constants")
-    found = [json.loads(Path(path).read_text()) for path in reports]
+    found = [documents.read(path, "kernels") for path in reports]
     rows = [binary(one) for one in sorted(found, key=lambda one: [one[name] for name in order])]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
     nothing = "No kernel was built: a run that measures builds them."

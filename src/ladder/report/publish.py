@@ -17,7 +17,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
-from ladder.report import break_even, collect
+from ladder.report import break_even, collect, stored
 from ladder.report.study import where
 
 # What `make test-gpu` found on this machine, where it was run.
@@ -74,8 +74,9 @@ def publish(plans, machine, folder, keep=False):
 
 
 def earlier_rows(folder, name, machine):
-    """A machine's rows of a published table."""
-    return where(collect.published_table(folder, name), machine=machine)
+    """A machine's rows of a published table; none where nothing is published yet."""
+    there = any(folder.glob("*.csv.gz"))
+    return where(stored.published(folder, name), machine=machine) if there else pd.DataFrame()
 
 
 def keys_of(frame, columns):
@@ -106,7 +107,7 @@ def collected(plans):
     with tempfile.TemporaryDirectory() as temporary:
         for plan in plans:
             collect.collect(plan, temporary)
-            parts.append(collect.load(temporary))
+            parts.append(stored.load(temporary))
     return {name: collect.concatenated([tables[name] for tables in parts]) for name in collect.TABLES}
 
 

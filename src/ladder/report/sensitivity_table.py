@@ -4,7 +4,7 @@ import pandas as pd
 
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
-from ladder.report import collect, latex
+from ladder.report import latex, stored
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
 
@@ -14,7 +14,7 @@ UNSEEN = "not seen"
 
 def latex_table(path):
     """The table of the file that the verb `sensitivity` writes; a sentence where there is none."""
-    frame, rows = collect.read_csv(path) if path else pd.DataFrame(), []
+    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
         rows += [None] if rows else []
@@ -26,7 +26,7 @@ def latex_table(path):
 
 def faults(path):
     """By problem and array the smallest error in one element that some check refuses, and which sees it first."""
-    frame, rows = collect.read_csv(path) if path else pd.DataFrame(), []
+    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
     frame = frame[frame["fault"] == ELEMENT] if len(frame) else frame
     for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
         rows += [None] if rows else []

@@ -5,16 +5,14 @@ a case that isn't there gives an empty frame, never an error: what can be asked 
 """
 
 import functools
-import json
 import operator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
-from ladder.errors import LadderError
-from ladder.records.files import read_json
-from ladder.report import PUBLISHED, collect, roofs
+from ladder.records import documents
+from ladder.report import PUBLISHED, roofs, stored
 from ladder.report.figures import peaks
 from ladder.statistics import claims, selection
 
@@ -79,9 +77,9 @@ def load(folders, machine, descriptions=(), ceilings=None):
 
     Its subject is `machine` if it measured, else the first published one.
     """
-    tables = {Path(folder).name: collect.load(folder) for folder in folders}
+    tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
-    study = Study(tables, None, about, read_json(ceilings) if ceilings else None)
+    study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None)
     there = study.machines()
     return study.of(machine if machine in there else next(iter(there), None))
 
@@ -105,11 +103,9 @@ def described_name(path):
 
 def read_description(path):
     """A machine's description as `ladder describe` writes it, or as it lies in what was published."""
-    try:
-        found = json.loads(Path(path).read_text())
-        return found.get("description", found)
-    except (OSError, ValueError) as error:
-        raise LadderError(f"The description {path} of a machine can't be read: {error}.") from None
+    if Path(path).name == "machine.json":
+        return documents.read(path, "publication")["description"]
+    return documents.read(path, "description")
 
 
 def ordered(machines):

@@ -5,7 +5,8 @@ import json
 import math
 
 from ladder.errors import LadderError
-from ladder.records.files import read_json, write_atomically
+from ladder.records import documents
+from ladder.records.files import write_atomically
 
 
 def at_least_one(text):
@@ -74,12 +75,12 @@ def read_configuration(paths):
 
 def read_plan(path):
     """A plan as the rule `plan` writes it."""
-    return read_json(path, "experiment", "cases")
+    return documents.read(path, "plan")
 
 
 def read_ceilings(path):
     """Ceilings as the verb `ceilings` writes them."""
-    return read_json(path, "flops", "bandwidth", "cache_bytes", "margin", "rows")
+    return documents.read(path, "ceilings")
 
 
 def write_json(path, value):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
-from ladder.records.files import read_json
-from ladder.report import collect, figures
+from ladder.records import documents
+from ladder.report import figures, stored
 
 
 def add_arguments(parser):
@@ -22,11 +22,11 @@ def add_arguments(parser):
 def run(options):
     given, wants = {}, figures.constants(options.name)
     if wants["EXPERIMENTS"]:
-        given["tables"] = {Path(folder).name: collect.load(folder) for folder in options.tables}
+        given["tables"] = {Path(folder).name: stored.load(folder) for folder in options.tables}
         if missing := set(wants["EXPERIMENTS"]) - set(given["tables"]):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if wants["USES_CEILINGS"]:
-        given["ceilings"] = read_json(options.ceilings) if options.ceilings else {}
+        given["ceilings"] = documents.read(options.ceilings, "roofs") if options.ceilings else {}
     if wants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the data of its workload.")

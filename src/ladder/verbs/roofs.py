@@ -1,6 +1,6 @@
 """Write the ceilings of every machine (JSON): the most of its ceiling experiments or, if published, of everything."""
 
-from ladder.report import PUBLISHED, collect, study
+from ladder.report import PUBLISHED, stored, study
 from ladder.verbs.arguments import write_json
 
 
@@ -18,6 +18,6 @@ def run(options):
 
 def of_published(folder):
     """A published machine's name in the tables, and its ceilings over all that it measured."""
-    samples = collect.published_table(folder, "samples")
+    samples = stored.published(folder, "samples")
     name = samples["machine"].iloc[0]
     return name + PUBLISHED, study.Study({"all": {"samples": samples}}, name).ceilings

@@ -1,0 +1,146 @@
+"""Tables as they lie in files, read back only where they are whole.
+
+Every line has as many fields as the head, and ends; the columns of REQUIRED are there and filled in every row, those of
+NUMBERS with numbers. What was published has rows, and of no other machine than its description names.
+"""
+
+import csv
+import functools
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ladder.errors import LadderError
+from ladder.records import documents
+from ladder.report import TABLES
+
+CASE = ("machine", "experiment", "workload", "variant", "case")
+# Columns that every row of a table fills, and those of them that hold numbers, none of them negative.
+REQUIRED = {
+    "samples": (*CASE, "cache", "device", "flops", "bytes", "precision", "process", "sample", "phase", "seconds"),
+    "checks": (*CASE, "process", "check", "error", "bound"),
+    "curves": (*CASE, "process"),
+    "traces": (*CASE, "process", "lane", "name", "start", "end"),
+    "missing": (*CASE, "why"),
+    "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
+}
+NUMBERS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
+# Columns of text that may look like numbers, such as the names of batches.
+TEXTS = {"lane": str, "name": str}
+# The published tables that have rows: nothing is published without a case.
+NEVER_EMPTY = ("samples", "checks")
+
+
+def load(folder):
+    """An experiment's tables by name."""
+    return {name: read(Path(folder) / f"{name}.csv", name) for name in TABLES}
+
+
+def read(path, table=None):
+    """A table as `collect` writes it, or another CSV file with the columns that REQUIRED has for `table`."""
+    return parsed(path, table, lambda: lines_of(path))
+
+
+def published(folder, table, experiment=None):
+    """A published table of all experiments, or of one with the columns that it fills. Raises LadderError."""
+    path = Path(folder) / f"{table}.csv.gz"
+    if table == "traces" and not path.exists():  # what was published early has none
+        return pd.DataFrame()
+    return parsed(path, table, lambda: lines_published(path, table, experiment), is_part=bool(experiment))
+
+
+def parsed(path, table, lines, is_part=False):
+    """The frame of the lines of a file that a function gives, with no column where there is none.
+
+    The lines of a part of the table fill some columns only.
+    """
+    try:
+        missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
+        frame = pd.read_csv(io.StringIO("".join(lines())), low_memory=False, converters=TEXTS, **missing)
+        require_filled(frame, REQUIRED.get(table, ()))
+        return in_blocks(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a torn archive gives any of them
+        raise LadderError(f"The table {path} can't be read: {error}. Restore it, or make it again.") from None
+
+
+def lines_of(path):
+    """A table's lines. Raises ValueError where some have more or fewer fields than the head."""
+    with gzip.open(path, "rt", newline="") if Path(path).suffix == ".gz" else Path(path).open(newline="") as file:
+        lines = file.readlines()
+    if not lines or not lines[-1].endswith("\n"):
+        raise ValueError("it is cut off")
+    if len({*map(commas, lines)}) > 1:  # or a cell has several lines
+        rows = csv.reader(lines)
+        width = len(next(rows))
+        for row in rows:
+            if len(row) != width:
+                raise ValueError(f"line {rows.line_num} has {len(row)} fields where the head has {width}")
+    return lines
+
+
+def commas(line):
+    """How many commas a line has outside of quotes."""
+    return "".join(line.split('"')[::2]).count(",")
+
+
+def lines_published(path, table, experiment=None):
+    """A published table's lines, or its head and those of an experiment, or none where it has none of it.
+
+    To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
+    """
+    lines, by_experiment = unpacked(path, table, path.stat().st_mtime_ns)
+    part = by_experiment.get(experiment, []) if experiment else lines[1:]
+    return [lines[0], *part] if part or not experiment else []
+
+
+@functools.cache
+def unpacked(path, table, changed):
+    """A published table's lines, and by experiment those below its head; `changed` says when the file was."""
+    about = documents.read(path.parent / "machine.json", "publication")
+    head, *below = lines = lines_of(path)
+    if table in NEVER_EMPTY and not below:
+        raise ValueError("it has no rows")
+    if below and not head.startswith("machine,experiment,"):
+        raise ValueError("its first columns aren't machine and experiment")
+    found = {}
+    for line in below:
+        machine, experiment, _ = line.split(",", 2)
+        if machine != about["machine"]:
+            raise ValueError(f"it has a row of the machine {machine!r} where machine.json is of {about['machine']}")
+        found.setdefault(experiment, []).append(line)
+    return lines, found
+
+
+def require_filled(frame, columns):
+    """Refuse a table without these columns, or with a row that lacks their values."""
+    if missing := [name for name in columns if name not in frame]:
+        raise ValueError(f"it has no column {missing[0]}")
+    for name in columns:
+        values = frame[name]
+        if name in NUMBERS and len(frame):
+            found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+            is_right = np.isfinite(found) & (found >= 0)
+        else:
+            is_right = values.notna().to_numpy()
+        if not is_right.all():
+            place = is_right.argmin()
+            raise ValueError(f"its row {place + 1} has {values.iloc[place]} as its {name}")
+
+
+def with_integers(frame):
+    """The table with whole numbers in the columns that have no other, also where some rows have none."""
+    floats = frame.select_dtypes("float")
+    gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
+    names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
+    return frame.astype(dict.fromkeys(names, "Int64"))
+
+
+def in_blocks(frame):
+    """The table with all columns of a type in one array, of which rows are picked much faster than of each column."""
+    return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()

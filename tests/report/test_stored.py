@@ -1,0 +1,143 @@
+"""Tables are read back only where they are whole, published ones with what is said of them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import made_up
+from ladder.errors import LadderError
+from ladder.records import documents
+from ladder.report import TABLES, stored, study
+
+ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
+SAMPLE = ROW | {
+    "cache": "cold",
+    "device": "host",
+    "flops": 2,
+    "bytes": 8.0,
+    "precision": "float64",
+    "process": 0,
+    "threads_found": 1,
+}
+ROWS = {
+    "samples": SAMPLE | {"sample": 0, "phase": "total", "seconds": 0.5, "late": None},
+    "checks": ROW | {"process": 0, "check": "sum", "error": 0.0, "bound": 1.0},
+    "curves": ROW | {"process": 0},
+    "traces": ROW | {"process": 0, "lane": "null", "name": "01", "start": 0.0, "end": 1.0},
+    "missing": ROW | {"why": "not measured"},
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """A folder with an experiment's tables, and as what is published of a machine."""
+    monkeypatch.chdir(tmp_path)
+    for name, row in ROWS.items():
+        text = pd.DataFrame([row] * 3).to_csv(index=False)
+        Path(f"{name}.csv").write_text(text)
+        Path(f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    Path("machine.json").write_text(json.dumps({"machine": "here", "description": made_up.description()}))
+
+
+def changed(change, name="samples"):
+    """Change the text of a table, as it lies there and as it was published."""
+    path = Path(f"{name}.csv")
+    path.write_text(change(path.read_text()))
+    Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+
+
+def said():
+    """What is said of the changed table in either place."""
+    found = []
+    for read in (lambda: stored.load("."), lambda: [stored.published(".", name, "small") for name in TABLES]):
+        with pytest.raises(
+            LadderError, match=r"^The table \S+ can't be read: .* Restore it, or make it again\.$"
+        ) as error:
+            read()
+        found.append(str(error.value))
+    return found
+
+
+def test_whole_tables_are_read_alike():
+    tables = stored.load(".")
+    for name, frame in tables.items():
+        assert len(frame) == 3
+        pd.testing.assert_frame_equal(stored.published(".", name), frame)
+        pd.testing.assert_frame_equal(stored.published(".", name, "small"), frame.dropna(axis="columns", how="all"))
+        assert stored.published(".", name, "other").empty
+    assert tables["traces"][["lane", "name"]].iloc[0].tolist() == ["null", "01"]
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (lambda text: "", "it is cut off"),
+        (lambda text: text[:-1], "it is cut off"),
+        (lambda text: text + "\n", "line 5 has 0 fields where the head has 16"),
+        (lambda text: text + "foo\n", "line 5 has 1 fields"),
+        (lambda text: text + "here,small,a\n", "line 5 has 3 fields"),
+        (lambda text: text.replace("0.5", "0.5,0.5", 1), "line 2 has 17 fields"),
+        (lambda text: text.replace("seconds", "time"), "it has no column seconds"),
+        (lambda text: text.replace("total,0.5", "0.5,total", 1), "its row 1 has total as its seconds"),
+        (lambda text: text.replace("0.5", ""), "its row 1 has nan as its seconds"),
+        (lambda text: text.replace("0.5", "inf"), "its row 1 has inf as its seconds"),
+        (lambda text: text.replace("0.5", "-1", 1), "its row 1 has -1.0 as its seconds"),
+        (lambda text: text.replace("float64", ""), "its row 1 has nan as its precision"),
+    ],
+)
+def test_a_damaged_table_is_a_sentence_that_says_where(change, wrong):
+    changed(change)
+    assert all(wrong in one for one in said())
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (lambda text: "\n", "it has no rows"),
+        (lambda text: text[: text.index("\n") + 1], "it has no rows"),
+        (lambda text: text.replace("machine", "host"), "its first columns aren't machine and experiment"),
+        (
+            lambda text: text.replace("here", "there"),
+            "it has a row of the machine 'there' where machine.json is of here",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["samples", "checks"])
+def test_what_is_published_has_rows_of_its_machine(name, change, wrong):
+    changed(change, name)
+    with pytest.raises(LadderError, match=wrong):
+        stored.published(".", name, "small")
+
+
+def test_a_cell_of_several_lines_is_a_cell():
+    changed(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
+    assert stored.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
+
+
+@pytest.mark.parametrize("about", [{}, [], {"machine": "here"}, {"machine": "here", "description": {"cpu": {}}}])
+@pytest.mark.parametrize("read", [study.read_description, lambda path: stored.published(path.parent, "samples")])
+def test_what_is_published_says_what_machine_it_is_of(about, read):
+    Path("machine.json").write_text(json.dumps(about))
+    with pytest.raises(LadderError, match=r"^machine.json can't be used as the publication: .* Restore it, or"):
+        read(Path("machine.json"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "document"),
+    [
+        ("run", {"host": "vm", "cases": [{}]}),
+        ("roofs", {"here": []}),
+        ("roofs", {"here": {"rows": [{"workload": "gemm", "variant": "blas", "case": "", "best": 1.0}]}}),
+        ("ceilings", {"flops": [], "bandwidth": 1.0, "cache_bytes": 1, "margin": 1.5, "rows": []}),
+        ("ceilings", {"flops": {}, "bandwidth": 1.0, "cache_bytes": 1, "margin": float("nan"), "rows": []}),
+        ("times", [{"gpus": 1}]),
+        ("kernels", made_up.kernel_report() | {"kernels": {}}),
+    ],
+)
+def test_a_document_of_another_form_is_a_sentence(kind, document):
+    Path("one.json").write_text(json.dumps(document))
+    with pytest.raises(LadderError, match=f"^one.json can't be used as the {kind}: "):
+        documents.read("one.json", kind)
