@@ -6,6 +6,7 @@ import re
 import pandas as pd
 import pytest
 
+from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.report import latex, numbers, plan_table, ratios, validation_table
@@ -124,6 +125,9 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
     assert load(folders, "published-one").subject == "published-one (published)"
     assert load(folders, "published-one (published)").subject == "published-one (published)"
     assert load([], "anything").subject is None
+    (tmp_path / "roofs.json").write_text("{}")
+    with pytest.raises(LadderError, match=r"roofs.json has no ceilings of published-one \(published\)\. Delete it"):
+        load(folders, "anything", ceilings=tmp_path / "roofs.json")
 
 
 def test_a_machine_is_described_alike_here_and_published(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.report import PUBLISHED, roofs, stored
 from ladder.report.figures import peaks
@@ -75,12 +76,17 @@ class Study:
 def load(folders, machine, descriptions=(), ceilings=None):
     """The study in folders of tables, with the file of ceilings.
 
-    Its subject is `machine` if it measured, else the first published one.
+    Its subject is `machine` if it measured, else the first published one. Raises LadderError for ceilings that lack a
+    published machine of the tables, whose shares would refer to nothing.
     """
     tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
     study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None)
     there = study.machines()
+    if study.roofs is not None:
+        for name in there:
+            if name.endswith(PUBLISHED) and name not in study.roofs:
+                raise LadderError(f"{ceilings} has no ceilings of {name}. Delete it and make it again.")
     return study.of(machine if machine in there else next(iter(there), None))
 
 
