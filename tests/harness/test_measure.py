@@ -472,6 +472,12 @@ def test_a_record_of_wrong_results_is_not_read(sound, change, wrong):
         record.read("other.json")
 
 
+def test_a_record_says_what_machine_it_is_of(sound):
+    record.write("other.json", sound | {"description": {}})
+    with pytest.raises(LadderError, match=r"^other.json is not a sound record: description: .*'system' is a required"):
+        record.read("other.json")
+
+
 @pytest.mark.parametrize("name", ["machine", "workload", "variant", "case"])
 def test_a_record_among_the_results_is_that_of_its_path(sound, name):
     own = Path(record.path_of(sound["machine"], case_of().key))

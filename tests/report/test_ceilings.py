@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+import made_up
 from ladder.catalogue import workloads
 from ladder.records import record
 from ladder.records.case import Case
@@ -25,7 +26,7 @@ def written(path, workload, variant, dtype, tuning, seconds):
     about |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
     about["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": workloads.precision(case)}
     about |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
-    about |= {"description": {"cache_bytes": 11}}
+    about |= {"description": made_up.description() | {"cache_bytes": 11}}
     about |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
     record.write(path, about)
     return path

@@ -55,6 +55,8 @@ def read(path):
     record = read_json(path)
     require_valid(record, path)
     require_in_place(record, path)
+    for wrong in documents.mistakes(record["description"], documents.SCHEMA_FILE, "description"):
+        refuse(path, f"description: {wrong}")
     for number, process in enumerate(record["processes"]):
         for wrong in mistakes(process):
             refuse(path, f"processes/{number}: {wrong}")
