@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import itertools
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -233,7 +234,7 @@ def test_a_folder_that_cannot_be_made_or_takes_no_more(good, tmp_path):
     script = f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(good)!r}], expected)"
     script = f"from ladder.data.download import Expected; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
     done = subprocess.run(
-        ["bash", "-c", f"ulimit -f 8; exec {sys.executable} -c {script!r}"], capture_output=True, text=True
+        ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )
     assert "can't be written: File too large. Make room" in done.stderr
     assert not list((tmp_path / "data").iterdir())

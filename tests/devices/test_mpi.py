@@ -196,7 +196,7 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
     """As srun does: what runs on other nodes is ended by a process that sees it die."""
     other = tmp_path / "mpiexec"
     other.write_text(
-        f"#!{sys.executable}\n"
+        f"#!{Path(sys.executable).resolve()}\n"
         "import os, pathlib, signal, time\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "eyes, life = os.pipe()\n"

@@ -4,6 +4,7 @@ import hashlib
 import io
 import itertools
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from packaging.tags import platform_tags
 
 from conftest import ROOT
 
+PYTHON = shlex.quote(sys.executable)
 SETUP, WHEELHOUSE = "workflow/scripts/setup.sh", "workflow/scripts/wheelhouse.sh"
 TOOLS = [
     "sh",
@@ -65,7 +67,7 @@ class Machine:
         self.command("kpsewhich")
         self.command("gcc")
         # An environment needs no pip of its own beside the stand-in, and is made ten times as fast.
-        self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {sys.executable} "$@"')
+        self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {PYTHON} "$@"')
 
     def command(self, name, body="true"):
         path = self.folder / "bin" / name
@@ -115,7 +117,7 @@ def refused(result):
 def test_old_or_absent_python_is_named(machine, old):
     if old:
         pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
-        machine.command("python3.10", f"exec {sys.executable} -c '{pretend}' \"$@\"")
+        machine.command("python3.10", f"exec {PYTHON} -c '{pretend}' \"$@\"")
     sentence = refused(machine.setup(PYTHON="python3.10"))
     assert "Python 3.11 or newer" in sentence
     assert "python3.10" in sentence
@@ -386,7 +388,7 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     """The real pip downloads from a folder that stands in for the network, and installs where there is none."""
     cut_off = without_network()
     shutil.rmtree(machine.folder / "pip")
-    machine.command("python3", f'exec {sys.executable} "$@"')
+    machine.command("python3", f'exec {PYTHON} "$@"')
     index = tmp_path_factory.mktemp("index")
     wheel_of_installed("pip", index)
     wheel_of_installed("packaging", index)
