@@ -30,15 +30,17 @@ def types(workload, variant):
     return [dtype for dtype in binaries.TYPES if not isinstance(given, tuple) or dtype in given]
 
 
-def is_long(kernel, dtype, architecture):
-    """Whether a kernel is left to `make test-slow`."""
-    return kernel in LONG or (dtype, architecture) != ("float32", "sm_90")
+def is_long(kernel, dtype, choice, architecture):
+    """Whether a kernel is left to `make test-slow`: `make test` takes one tiling of each."""
+    return kernel in LONG or (dtype, choice, architecture) != ("float32", 0, "sm_90")
 
 
 # For sm_90, on which all is measured, every type and each of the tilings among which a variant chooses, by its place:
 # types may have more or fewer of them.
 CHOICES = [
-    pytest.param(*kernel, dtype, choice, architecture, marks=[pytest.mark.slow] * is_long(kernel, dtype, architecture))
+    pytest.param(
+        *kernel, dtype, choice, architecture, marks=[pytest.mark.slow] * is_long(kernel, dtype, choice, architecture)
+    )
     for kernel in KERNELS
     for dtype in types(*kernel)
     for choice in range(len(binaries.choices(*kernel, dtype)))

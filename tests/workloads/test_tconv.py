@@ -54,7 +54,7 @@ EMULATED = (
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32", "parities": 2}, marks=pytest.mark.slow),
     pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
-    ("cuda_window", "float32", {"rows": 4}),
+    pytest.param("cuda_window", "float32", {"rows": 4}, marks=pytest.mark.slow),
     ("cuda_window_mma", "float32", {"rows": 8, "math": "tf32"}),
     pytest.param("cuda_window_mma", "float32", {"rows": 6, "math": "bfloat16"}, marks=pytest.mark.slow),
 )
