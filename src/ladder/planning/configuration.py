@@ -4,13 +4,13 @@ import copy
 import datetime
 import difflib
 import json
-import math
 from pathlib import Path
 
 import yaml
 
 from ladder.errors import LadderError
 from ladder.machine import programs
+from ladder.records import documents
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
@@ -143,7 +143,7 @@ def require_fit(values, schema, what, hint):
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": is_finite})
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": documents.is_number})
     errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
@@ -153,11 +153,6 @@ def require_fit(values, schema, what, hint):
 def is_whole(_, value):
     """Whether a value is a whole number. JSON's 3.0 is one too; nobody can start 3.0 processes."""
     return type(value) is int
-
-
-def is_finite(_, value):
-    """Whether a value is a number. NaN is none: it is neither below a limit nor above it. Nor is infinity."""
-    return type(value) in (int, float) and -math.inf < value < math.inf
 
 
 def advice(value):

@@ -49,5 +49,5 @@ def validator(path, kind):
 
 
 def is_number(_, value):
-    """Whether a value is a finite number, for jsonschema."""
+    """Whether a value is a finite number, for jsonschema: NaN is neither below a limit nor above it."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

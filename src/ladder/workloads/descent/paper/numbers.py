@@ -73,17 +73,11 @@ def of_the_model():
     }
 
 
-def timed(rows):
-    """The seconds of a case, or None."""
-    found = study.middle(rows)
-    return None if found is None else seconds(found, 2)
-
-
 def ladder(found):
     """The time of an iteration by each line of the ladder, and what it is of others'."""
     frame = query.ladder(found)
     cases = {key: one.rows(frame) for key, one in keyed().items()}
-    values = {f"{key}/time": timed(rows) for key, rows in cases.items()}
+    values = {f"{key}/time": query.timed(rows) for key, rows in cases.items()}
     values["steps"] = query.steps(cases["cuda_persistent"])
     values["threads"] = f"\\num{{{int(cases['openmp']['threads'].iloc[0])}}}" if len(cases["openmp"]) else None
     for one, other in AGAINST:
@@ -135,7 +129,7 @@ def small(found):
     rows = study.where(query.iterations(found, query.VERSION1), variant=rungs.SMALL)
     rows = study.where(rows, n=max(study.values(rows, "n"), default=None))
     return {
-        f"{rungs.SMALL}/time": timed(rows),
+        f"{rungs.SMALL}/time": query.timed(rows),
         "n": f"\\num{{{int(rows['n'].iloc[0])}}}" if len(rows) else None,
     }
 
@@ -151,7 +145,7 @@ def large(found):
     values = {"n": f"\\num{{{int(frame['n'].iloc[0])}}}" if len(frame) else None}
     values["reading"] = rate(reading, "bandwidth", 2) if reading else None
     for name, rows in cases.items():
-        values[f"{name}/time"] = timed(rows)
+        values[f"{name}/time"] = query.timed(rows)
     for name in ("cublas", "cuda_fused"):
         reached = query.rate(cases[name])
         values[f"{name}/share"] = percent(reached / reading, 2) if reached and reading else None
@@ -169,7 +163,7 @@ def largest(found):
     for name in ("cuda_fused", "cuda_symmetric"):
         own = study.where(rows, variant=name)
         own = study.where(own, n=max(study.values(own, "n"), default=None))
-        values[f"{name}/time"] = timed(own)
+        values[f"{name}/time"] = query.timed(own)
         values[f"{name}/steps"] = query.steps(own)
         once = query.rate(query.of_iterations(own))
         values[f"{name}/over-reading"] = number(reading / once, 2) if once and reading else None

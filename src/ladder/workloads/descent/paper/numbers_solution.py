@@ -32,7 +32,7 @@ def on(own, device):
     values["largest"] = f"\\num{{{sizes[-1]}}}" if sizes else None
     for name in algorithms.NAMES:
         rows = algorithms.rows_of(own, device, name, sizes[-1]) if sizes else study.NO_ROWS
-        values[f"{name}/time"] = timed(rows)
+        values[f"{name}/time"] = query.timed(rows)
         values[f"{name}/steps"] = query.steps(rows)
     return values
 
@@ -66,9 +66,3 @@ def more_steps(found):
     curves = study.where(chosen(found.rows("curves", query.CONVERGENCE)), method="cg")
     easy, hard = (theory.steps_to(study.where(curves, kappa=one), tolerance) for one in (kappa, HARDER))
     return (hard / easy, int(curves["n"].iloc[0])) if easy and hard else (None, None)
-
-
-def timed(rows):
-    """The seconds of a solve, or None."""
-    found = study.middle(rows)
-    return None if found is None else seconds(found, 2)

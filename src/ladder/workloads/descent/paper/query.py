@@ -3,6 +3,7 @@
 import pandas as pd
 
 from ladder.report import collect, study
+from ladder.report.latex import seconds
 from ladder.workloads.descent.paper import earlier
 
 LADDER, VERSION1, LARGE, LARGEST = "descent_ladder", "descent_version1", "descent_large", "descent_largest"
@@ -60,6 +61,12 @@ def condition(found, column):
     rows = solves(found)
     known = study.values(rows[rows["algorithm"] != "direct"], column) if len(rows) else []
     return known[0] if len(known) == 1 else None
+
+
+def timed(rows):
+    """The seconds of a case, or None."""
+    found = study.middle(rows)
+    return None if found is None else seconds(found, 2)
 
 
 def steps(rows):
