@@ -295,6 +295,13 @@ def test_a_bad_configuration_is_one_sentence(study):
     assert "Traceback" not in out
 
 
+def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
+    out, status = Study(tmp_path, "in {braces}").snakemake("-n")
+    assert status != 0
+    assert "has a brace in its name" in out
+    assert "Traceback" not in out
+
+
 @pytest.mark.slow
 def test_kills_lose_nothing_and_double_nothing(study):
     """SIGKILL at random moments: what a run was done with stays as it is, and the last run completes."""

@@ -23,6 +23,8 @@ def stop(error):
 ON_CLUSTER = "on_cluster" in (workflow.resource_settings.default_resources or ())
 
 try:
+    if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
+        raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't work with: rename it.")
     for path in workflow.configfiles if workflow.is_main_process else ():
         configuration.read(path)  # refuses what Snakemake has read without a word, a key that is there twice
     CONFIG = configuration.checked(config)
