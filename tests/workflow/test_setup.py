@@ -123,6 +123,12 @@ def test_old_or_absent_python_is_named(machine, old):
     assert "python3.10" in sentence
 
 
+def test_a_folder_with_braces_is_refused_before_anything_is_begun(tmp_path):
+    machine = Machine(tmp_path / "in {braces}")
+    assert "has a brace in its name" in refused(machine.setup())
+    assert machine.installations() == 0
+
+
 def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(machine):
     machine.command("kpsewhich", 'test "$2" != siunitx.sty')
     machine.command("apt-get", "echo only root may do this >&2; exit 100")

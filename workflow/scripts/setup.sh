@@ -73,6 +73,8 @@ flock 9 # `make smoke` and `make test` may be started together
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     fail "Python 3.11 or newer is needed and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
 
+case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Snakemake can't work with: rename it." ;; esac
+
 case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;; esac
 
 packages=$(missing_packages "$@" | xargs)
