@@ -70,7 +70,6 @@ def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise
     assert roofs.bandwidth(found, 1) == roofs.bandwidth(found) == 4000.0
     assert roofs.bandwidth(found, 1, kernel="read") == 1000.0
     assert roofs.bandwidth(found, 2) is None  # no stream on two threads
-    assert roofs.ridge(found, "float64") is None
 
 
 def test_figures_draw_the_ceilings_of_the_tables():

@@ -37,7 +37,13 @@ from ladder.statistics.crossings import break_even, crossing
         (1.05, 1.15, (1.0, 1.0), "undecided"),
         (1.15, 1.3, (1.0, 1.0), "refuted"),
         (0.5, 0.8, (1.0, 1.0), "refuted"),
+        # At most twice: as good as the best, and better.
+        (1.02, 1.04, (0.0, 2.0), "confirmed"),
+        (0.9, 0.95, (0.0, 2.0), "confirmed"),
+        (1.9, 2.3, (0.0, 2.0), "undecided"),
+        (2.3, 2.5, (0.0, 2.0), "refuted"),
         # From too few processes for an interval.
+        (0.0, math.inf, (0.0, 2.0), "undecided"),
         (0.0, math.inf, (3.0,), "undecided"),
         (0.0, math.inf, (1.0, 1.0), "undecided"),
     ],
@@ -47,14 +53,14 @@ def test_the_whole_interval_decides_a_claim_of_either_direction(low, high, claim
     assert decide(Ratio(value, low, high), *claimed).verdict == verdict
     least, most = claimed[0], claimed[1] if len(claimed) > 1 else math.inf
     turned = Ratio(value, low, high).inverse()
-    assert decide(turned, 1 / most if most < math.inf else 1e-300, 1 / least).verdict == verdict
+    assert decide(turned, 1 / most if most < math.inf else 1e-300, 1 / least if least else math.inf).verdict == verdict
 
 
 def test_what_was_not_measured_is_not_tested():
     assert decide(None, 2.0).verdict == "not tested"
 
 
-@pytest.mark.parametrize("claimed", [(0.0, 1.0), (2.0, 1.0), (-1.0, 2.0)])
+@pytest.mark.parametrize("claimed", [(0.0, 0.0), (0.0, math.inf), (2.0, 1.0), (-1.0, 2.0)])
 def test_a_claim_that_says_nothing_is_refused(claimed):
     with pytest.raises(LadderError, match="says nothing"):
         decide(Ratio(1.0, 0.9, 1.1), *claimed)

@@ -1,22 +1,14 @@
-"""What cells of the paper's tables hold: times, shares of ceilings and speed-ups, in LaTeX."""
+"""What cells of the paper's tables hold: times and rates, in LaTeX."""
 
 from ladder.report import study
 from ladder.report.latex import digits, seconds
-from ladder.statistics import verdicts
 
 NONE = "--"
 
 
 def median(rows):
     """The median time."""
-    return seconds(rows["seconds"].median()) if len(rows) else NONE
-
-
-def speedup(base, rows):
-    """The speed-up over a base."""
-    if base.empty or rows.empty:
-        return NONE
-    return digits(verdicts.speedup(study.processes(base), study.processes(rows))[0])
+    return seconds(study.middle(rows)) if len(rows) else NONE
 
 
 def rate(value, unit):

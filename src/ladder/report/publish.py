@@ -120,8 +120,7 @@ def joined(kept, new):
 
 def write_packed(path, frame):
     """Write a table as compressed CSV, without a time stamp, so that the same measurements are the same bytes."""
-    with path.open("wb") as file, gzip.GzipFile("", "wb", mtime=0, fileobj=file) as packed:
-        packed.write(frame.convert_dtypes().to_csv(index=False).encode())
+    write_atomically(path, gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0))
 
 
 def sources(commits):

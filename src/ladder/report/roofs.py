@@ -60,12 +60,6 @@ def bandwidth(found, threads=None, kernel=None):
     return peaks.best(found.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
-def ridge(found, dtype):
-    """FLOPs per byte at which one thread's two ceilings meet."""
-    peak, stream = arithmetic(found, dtype, 1), bandwidth(found, 1)
-    return peak / stream if peak and stream else None
-
-
 def card_arithmetic(found, dtype):
     """FLOP/s of the card's products in a precision: a dtype, or what tensor cores make of it, such as tf32."""
     return peaks.best(found.ceilings, PRODUCTS, "cuda", precision=dtype)

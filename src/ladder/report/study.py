@@ -197,6 +197,11 @@ def fastest(rows):
     return where(rows, **dict(zip(names, best, strict=True)))
 
 
+def by_case(frame):
+    """The rows of every case of one variant."""
+    return {case: where(frame, case=case) for case in values(frame, "case")}
+
+
 def by_threads(frame):
     """The rows of every thread count."""
     return {threads: where(frame, threads=threads) for threads in values(frame, "threads")}

@@ -31,7 +31,7 @@ def rows(found):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
     `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. The claim is of a ratio
-    from `least` to `most`, which is empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
+    from `least` to `most`, which are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
     interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
     `machines` and `cases` are what the ratio rests on, a space between.
     """
@@ -47,7 +47,7 @@ def row(chapter, group, claim):
         "group": group,
         "claim": claim.key,
         "text": plain(claim.text),
-        "least": claim.answer.least,
+        "least": claim.answer.least or None,
         "most": claim.answer.most if claim.answer.most < math.inf else None,
         "now": ratio.value if ratio else None,
         "low": ratio.low if ratio else None,

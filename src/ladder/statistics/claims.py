@@ -101,25 +101,26 @@ def decide(found: Ratio | None, least: float, most: float = math.inf, margin: fl
     """The verdict on the claim that a ratio lies from `least` to `most`; None as a ratio was not tested.
 
     A claim on one side of 1 has a direction: the ratio must differ from 1 by more than the margin, whatever is claimed.
-    One that has 1 inside, or from 1 to 1, is a claim of equality. The claimed ends are wider by the margin. The whole
+    One that has 1 inside, or from 1 to 1, is a claim of equality; one from 0, of at most so much, whatever lies below,
+    such as a time over its floor, which a good one comes near to. The claimed ends are wider by the margin. The whole
     interval decides: inside it confirms; in the claimed direction, short of the claim, it is weaker; where no part of
     it has the direction, or all of it is farther than claimed, it refutes.
     """
-    if not 0 < least <= most or not margin >= 0:
+    if not 0 <= least <= most or not (least > 0 or 0 < most < math.inf) or not margin >= 0:
         raise LadderError(
-            f"A claim from {least} to {most} with a margin of {margin} says nothing: its ends must be above 0 and in "
-            "order, its margin at least 0."
+            f"A claim from {least} to {most} with a margin of {margin} says nothing: its ends must be in order, one of "
+            "them above 0, its margin at least 0."
         )
     if found is None:
         return Answer(NOT_TESTED, None, least, most)
-    if most <= 1 and least < 1:
+    if most <= 1 and 0 < least < 1:
         turned = decide(found.inverse(), 1 / most, 1 / least, margin)
         return Answer(turned.verdict, found, least, most, turned.detectable)
     return Answer(word(found, least, most, margin), found, least, most, found.detectable(margin))
 
 
 def word(found, least, most, margin):
-    """The verdict on a claim above 1, or of equality."""
+    """The verdict on a claim above 1, of equality, or of at most so much."""
     beyond = 1 + margin
     start, end = least / beyond, most * beyond
     direction = beyond if least >= 1 and most > 1 else start  # what lies below has another direction than the claim

@@ -72,22 +72,6 @@ def equal_within(low: float, high: float) -> int | None:
     return max(1, math.ceil(100 * (farthest - 1) - 1e-9))  # rounding makes no further per cent
 
 
-def speedup(
-    base_processes: Sequence[Sequence[float]], other_processes: Sequence[Sequence[float]]
-) -> tuple[float, float, float]:
-    """Speed-up of other against base with its 95 % interval: (ratio, low, high), above 1 if other is faster.
-
-    The ratio is that of the two medians over all samples, so that it agrees with the printed times. The
-    interval is an effect size with its interval, as Kalibera and Jones 2013 ask for: Welch's on the
-    logarithms of the process medians, because two implementations need not be equally noisy (a rank-sum
-    interval takes them to be), extended to the ratio where that lies outside.
-    """
-    base, other = require_processes(base_processes, "the base"), require_processes(other_processes, "the other case")
-    ratio = float(np.median(np.concatenate(base)) / np.median(np.concatenate(other)))
-    _, low, high = exp(welch(log_medians(base), log_medians(other), 0.95))
-    return ratio, float(min(low, ratio)), float(max(high, ratio))
-
-
 def compare(
     a_processes: Sequence[Sequence[float]],
     b_processes: Sequence[Sequence[float]],

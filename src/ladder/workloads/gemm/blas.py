@@ -2,8 +2,8 @@
 
 BLAS takes column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
 views are column-major as they stand and nothing is copied. The addend of nt is copied into the result and added with
-beta = 1, as the study does. The only variant here that runs near the peak of the vector units; for few rows it is bound
-by packing and, at one row, by the bandwidth at which B is read.
+beta = 1, as the study does. Bound by the peak of the vector units; for few rows by packing and, at one row, by the
+bandwidth at which B is read.
 """
 
 import numpy as np

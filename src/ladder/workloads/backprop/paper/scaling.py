@@ -19,7 +19,7 @@ def threads(found):
         most = max(study.values(rows, "threads"), default=None)
         ratio = speedup(rows, most)
         values[f"{key}/speedup"] = ratios.prose(ratio)
-        values[f"{key}/efficiency"] = percent(ratio.value / most, 2) if ratio else None
+        values[f"{key}/efficiency"] = ratios.efficiency(ratio, most)
         values[f"{key}/most"] = f"\\num{{{most}}}" if most else None
     return values
 
@@ -44,8 +44,7 @@ def many_cores(found, host):
     for name, count in counts.items():
         values[f"{name}/threads"] = f"\\num{{{count}}}" if most else None
         for key, line in LINES.items():
-            ratio = speedup(line.rows(widest.ladder), count)
-            values[f"{name}/{key}"] = percent(ratio.value / count, 2) if ratio else None
+            values[f"{name}/{key}"] = ratios.efficiency(speedup(line.rows(widest.ladder), count), count)
         one, several = (roofs.arithmetic(widest.found, query.SIZE["dtype"], threads) for threads in (1, count))
         values[f"{name}/products"] = percent(several / one / count, 2) if one and several else None
     pair = varied.paired(varied.OPENMP.rows(widest.varied, update="atomic"), varied.OPENMP.rows(widest.varied))

@@ -200,7 +200,7 @@ def floor(found):
     now = over_floor(found, rows)
     cause = f"{percent(1 / now.value, 2)} of the floor" if now else None
     text = f"{code('cuda_fused')} near its floor"
-    return Claim("floor", text, "the rung and ceilings", cause, decide(now, 1, 2))
+    return Claim("floor", text, "the rung and ceilings", cause, decide(now, 0, 2))
 
 
 def over_floor(found, rows):

@@ -60,7 +60,7 @@ def by_precision(found):
 
 def achieved(rows):
     """FLOP/s at the median time, or None."""
-    return rows["flops"].iloc[0] / rows["seconds"].median() if len(rows) else None
+    return rows["flops"].iloc[0] / study.middle(rows) if len(rows) else None
 
 
 def ceiling(found, precision):

@@ -9,7 +9,6 @@ from ladder.report.study import best_rate
 from ladder.workloads.stream.paper.ceilings import bandwidths
 
 COPIES = 2  # reading and writing the matrix, where it is sent through the memory of the host
-KERNELS = ("read", "copy", "triad")
 STREAMS = "ceiling_bandwidth"
 LINK = "ceiling_gpu_bandwidth"  # whose input is copied to the card before it is read
 
@@ -27,8 +26,7 @@ def of_study(found):
     """The rates of a study's subject, from the tables."""
     counts = study.values(found.samples(STREAMS), "threads")
     memory = {count: roofs.bandwidth(found, count) for count in counts}
-    cards = [roofs.card_bandwidth(found, kernel) for kernel in KERNELS]
-    return Rates(memory, max(filter(None, cards), default=None), link(found))
+    return Rates(memory, roofs.card_bandwidth(found), link(found))
 
 
 def of_ceilings(ceilings, found):

@@ -5,7 +5,6 @@ from matplotlib.lines import Line2D
 
 from ladder.report.figures import by_threads, layout, looks, medians, peaks
 from ladder.report.study import Study
-from ladder.statistics import claims
 from ladder.workloads.gemv.paper import model, query, rungs
 
 TITLE = "Matrix-vector products by threads, ranks and cards"
@@ -80,11 +79,9 @@ def along(frame, kinds):
 
 
 def summaries(rows, key):
-    """A summary for each number of cores or cards in GB/s; the median is that of the tables."""
+    """A summary for each number of cores or cards in GB/s."""
     rows = rows.assign(method=key, at=[on_cores(row) for row in rows.to_dict("records")])
     found = medians.summaries(rows, ("method", "at"))
-    found["median"] = found["processes"].map(claims.middle)
-    found["low"], found["high"] = found[["low", "median"]].min(axis=1), found[["high", "median"]].max(axis=1)
     return medians.rates(found, rows["bytes"].iloc[0] / 1e9)
 
 

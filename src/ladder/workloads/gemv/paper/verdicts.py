@@ -154,7 +154,7 @@ def over_floor(rows, rates):
 def near(key, text, machines, line):
     now = over_floor(rungs.rows(line, machines), model.of_study(rungs.of(line, machines).found))
     cause = f"{percent(1 / now.value, 2)} of it" if now else None
-    return Claim(key, text, "the rung and ceilings", cause, decide(now, 1, NEAR, 0))
+    return Claim(key, text, "the rung and ceilings", cause, decide(now, 0, NEAR, 0))
 
 
 def equal(machines):
