@@ -197,6 +197,11 @@ def test_a_failing_variant_leaves_a_sentence(variant, sentence):
     assert sentence in refused(case_of(variant))
 
 
+def test_a_phase_that_would_count_as_a_call_is_refused():
+    with pytest.raises(LadderError, match="is called `total`"):
+        measure.require_phases([{"phases": [{"sum": 1.0}]}, {"phases": [{"sum": 1.0, "total": 2.0}]}])
+
+
 def test_a_variant_that_ends_its_process_or_prints_spoils_nothing():
     assert "ended with status 3 before it had a result" in refused(case_of(written("ends", run="os._exit(3)")))
     assert measured(case_of(written("prints", setup="print('{}')", run="print('ready')")))

@@ -88,6 +88,10 @@ def test_unknown_keys_are_refused_with_their_place(config, place):
         ({"measure": 1, "experiments": {}}, "measure"),
         ({"mirrors": "one", "experiments": {}}, "mirrors"),
         ({"machine": "../x", "experiments": {}}, "machine"),
+        ({"machine": "x\n", "experiments": {}}, "machine"),
+        ({"machine": "x" * 101, "experiments": {}}, "machine"),
+        ({"machine": "artefacts", "experiments": {}}, "machine"),  # a folder of its own among what is published
+        ({"cores": "auto\n", "experiments": {}}, "cores"),
         ({"ceiling_margin": 0.9, "experiments": {}}, "ceiling_margin"),
         ({"protocol": None, "experiments": {}}, "protocol"),
         ({"protocol": {"processes": 0}, "experiments": {}}, "protocol.processes"),
@@ -193,11 +197,18 @@ def test_what_is_dropped_was_there(load):
         ("- a", "must be a mapping"),
         ("", "must be a mapping"),
         ("layers: 1000-20-10", "can't be read: month must be in 1..12"),
+        ("a: &a {b: *a}", "can't be read: Circular reference"),
+        ("a: " + 3000 * "[" + 3000 * "]", "nested too deeply"),
     ],
 )
 def test_what_is_no_configuration_is_refused_in_a_sentence(load, text, sentence):
     with pytest.raises(LadderError, match=sentence):
         load(text)
+
+
+@pytest.mark.parametrize("folder", ["a:b", "a\0b"])
+def test_a_folder_of_variants_that_cannot_be_looked_in_is_named(folder):
+    assert "of variant_folders can't be looked in" in refused({"variant_folders": [folder], "experiments": {}})
 
 
 def test_files_that_cannot_be_read(tmp_path):

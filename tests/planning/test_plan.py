@@ -235,6 +235,38 @@ def test_a_file_that_is_no_variant_is_found_when_planning(variant, text, sentenc
     assert sentence in refused({variant("broken", text): {}})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'LIMITS = {"m": 5}\ndef setup(p): 1',
+        'LIMITS = {"m": ("a", "b")}\ndef setup(p): 1',
+        'REQUIRES = (".relative",)\ndef setup(p): 1',
+        "PROGRAMS = (1,)\ndef setup(p): 1",
+        'USES = ("gemm",)\ndef setup(p): 1',
+        'USES = {"other": "gemm"}\ndef setup(p): 1',
+        'ENVIRONMENT = {"X": "{nope}"}\ndef setup(p): 1',
+        "def setup(p, *, way: Literal[WORDS] = 1): 1",
+    ],
+)
+def test_what_a_variant_states_wrongly_is_told_with_its_name(variant, text):
+    name = variant("wrongly", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
+    assert "gemm/wrongly states its constants" in refused({name: {"way": "a"} if "way" in text else {}})
+
+
+def test_a_part_of_a_library_that_is_not_there_is_left_out(variant):
+    name = variant("needs_part", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such.part",)\ndef setup(p): 1')
+    assert [one.left_out for one in planned({name: {}})] == ["no_such.part is not installed"]
+
+
+def test_what_is_no_file_is_no_module(variant, tmp_path):
+    name = variant("edited", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(p): 1')
+    (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
+    (tmp_path / "gemm/folder.py").mkdir()
+    workloads.look_in([tmp_path])
+    assert name in workloads.variants("gemm")
+    assert len(planned({name: {}})) == 1
+
+
 def test_planning_runs_no_variant(variant):
     name = variant("explodes", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(problem): 1\nraise ValueError("imported")\n')
     assert len(planned({name: {}})) == 1

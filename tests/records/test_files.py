@@ -31,6 +31,14 @@ def test_a_record_is_replaced_and_never_written_over(tmp_path, monkeypatch):
     assert files.read_json(path) == {"new": 1}
 
 
+def test_what_is_no_plain_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("pipe", "link"):
+        with pytest.raises(LadderError, match="can't be replaced: it is a link, a device or a pipe"):
+            files.require_writable(tmp_path / name)
+
+
 def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
     path = tmp_path / "one.json"
     for text, keys in (("[]", ()), ("7", ()), ('{"a": 1}', ("a", "b"))):

@@ -456,6 +456,23 @@ def test_keeping_where_nothing_is_published_yet_publishes(here):
     assert contents() == once
 
 
+def test_a_disk_that_fills_up_leaves_what_was_published(here, monkeypatch):
+    here.add(case_of(1)).publish()
+    once, told = contents(), about()
+    write = publish.write_atomically
+
+    def fill_up(path, contents):
+        if path.name == "machine.json":
+            raise LadderError("No space is left.")
+        write(path, contents)
+
+    monkeypatch.setattr(publish, "write_atomically", fill_up)
+    with pytest.raises(LadderError, match="No space"):
+        here.forget().add(case_of(2)).publish(keep=True)
+    assert (contents(), about()) == (once, told)
+    assert [path.name for path in Path("published").iterdir()] == ["here"]
+
+
 def test_what_was_published_without_commits_is_not_kept(here):
     """Unless nothing of it would be. It is shown as ever."""
     here.add(case_of(1)).publish()

@@ -1,6 +1,7 @@
 """Pictures from files in the earlier study's formats: against its definition alone, and files that are refused."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -171,6 +172,11 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
         generation.require_place(tmp_path / "none" / "pictures.txt")
     with pytest.raises(LadderError, match="is a folder"):
         generation.require_place(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LadderError, match="a device or a pipe"):
+        generation.require_place(tmp_path / "pipe")
+    with pytest.raises(LadderError, match="can't be read twice"):
+        generation.require_place(tmp_path / "pictures.txt", tmp_path / "pipe")
     with pytest.raises(LadderError, match="gemm generates nothing from files"):
         generation.formats_of("gemm")
 

@@ -13,7 +13,7 @@ rule kernel:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: binaries.fingerprint(wildcards.workload, wildcards.variant),
+        sources=lambda wildcards: said(binaries.fingerprint, wildcards.workload, wildcards.variant),
     shell:
         ladder(
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"
@@ -34,7 +34,7 @@ rule library:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: libraries.fingerprint(wildcards.workload, wildcards.variant),
+        sources=lambda wildcards: said(libraries.fingerprint, wildcards.workload, wildcards.variant),
     shell:
         ladder("build host {wildcards.workload} {wildcards.variant} {wildcards.constants:q} 2> >(tee {log:q} >&2)")
 

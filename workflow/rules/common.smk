@@ -19,6 +19,16 @@ def stop(error):
     sys.exit(f"ladder: {error}")
 
 
+def said(call, *arguments):
+    """What a call gives; a mistake of the user's that it finds ends the run by the sentence alone."""
+    try:
+        return call(*arguments)
+    except LadderError as error:
+        stop(error)
+    except OSError as error:
+        stop(f"{error.filename} can't be read: {error.strerror}.")
+
+
 # Whether the cases are for a cluster. Its profile says so; in a dry run nothing else does.
 ON_CLUSTER = "on_cluster" in (workflow.resource_settings.default_resources or ())
 

@@ -205,7 +205,7 @@ def record_of(wildcards):
 
 
 def reference_case(wildcards):
-    return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
+    return said(Case.parse, wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
 
 
 def data_of(case):

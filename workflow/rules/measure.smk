@@ -65,6 +65,8 @@ rule ceilings:
         "results/ceilings/{machine}.json",
     log:
         "results/logs/ceilings/{machine}.log",
+    wildcard_constraints:
+        machine="|".join(MACHINES),
     conda:
         ENVIRONMENT
     params:
@@ -78,6 +80,8 @@ rule machine:
         "results/machines/{machine}.json",
     log:
         "results/logs/machines/{machine}.log",
+    wildcard_constraints:
+        machine="|".join(MACHINES),
     conda:
         ENVIRONMENT
     resources:

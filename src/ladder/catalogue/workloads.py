@@ -34,7 +34,12 @@ def roots():
 @functools.cache
 def split(folders):
     """The folders of a text in which ':' separates them."""
-    return [Path(folder).expanduser() for folder in folders.split(":") if folder]
+    return [home_expanded(folder) for folder in folders.split(":") if folder]
+
+
+def home_expanded(path):
+    """A path with `~` as the home of its user; that of a user who isn't there stays, and names nothing."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111, since that of Path raises RuntimeError
 
 
 def folders(workload):
@@ -44,7 +49,7 @@ def folders(workload):
 
 def look_in(extra):
     """Look for variants and workloads in these folders too, in this process and those that it starts."""
-    found = [Path(folder).expanduser().resolve() for folder in extra]
+    found = [home_expanded(folder).resolve() for folder in extra]
     for folder in found:
         if not folder.is_dir():
             raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
@@ -54,11 +59,16 @@ def look_in(extra):
 
 def require_text():
     """Refuse a module in another encoding than UTF-8, which could be told later, but not of which file."""
-    for path in (path for root in roots() for path in root.glob("*/*.py")):
+    for path in (path for root in roots() for path in modules(root, "*/*.py")):
         try:
             path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise LadderError(f"{path} isn't text in UTF-8 ({error}): save it in that encoding.") from None
+
+
+def modules(folder, pattern):
+    """Files of a folder that can be modules: no folder of that name, nor a link by which an editor locks one."""
+    return filter(Path.is_file, folder.glob(pattern))
 
 
 def names():
@@ -105,7 +115,7 @@ def variant_path(workload, variant):
 
 def variants(workload):
     """The names of the variants of a workload."""
-    paths = (path for folder in folders(workload) for path in folder.glob("*.py"))
+    paths = (path for folder in folders(workload) for path in modules(folder, "*.py"))
     return sorted({path.stem for path in paths if "DEVICE" in literals.read(path)})
 
 

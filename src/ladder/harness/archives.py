@@ -7,7 +7,7 @@ import numpy as np
 
 from ladder.errors import LadderError
 
-BROKEN = (ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error)
+BROKEN = (ValueError, KeyError, EOFError, AttributeError, TypeError, RecursionError, zipfile.BadZipFile, zlib.error)
 
 
 def read(path, what):

@@ -23,6 +23,7 @@ from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
+from ladder.records.files import require_writable
 
 # Images at once: on a card enough to hide its copies; on the host few, so that progress shows.
 CHUNKS = {"offload": 5248, "host": 256}
@@ -45,13 +46,14 @@ def case_of(workload, formats, sizes, gpus, threads):
 
 
 def require_place(output, *inputs):
-    """Refuse an output that would replace an input or a folder, or whose folder can't be written to."""
+    """Refuse an output that would replace an input, or that can't be written; and inputs that can't be read twice."""
     output = Path(output)
-    if output.is_dir():
-        raise LadderError(f"{output} is a folder: name a file for the output.")
-    if not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
-        raise LadderError(f"{output} can't be written: make its folder, or allow writing there.")
+    if not output.parent.is_dir():
+        raise LadderError(f"{output} can't be written: make its folder.")
+    require_writable(output)
     for path in inputs:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise LadderError(f"{path} is a pipe or a device, which can't be read twice: save it in a file.")
         if output.exists() and Path(path).exists() and output.samefile(path):
             raise LadderError(f"{output} is an input as well: name another file for the output.")
 

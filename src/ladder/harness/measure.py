@@ -61,6 +61,12 @@ def is_converged(results, protocol):
     return intervals.converged([result["samples"] for result in results], protocol["target"])
 
 
+def require_phases(results):
+    """Raises LadderError for a phase with the name that a whole call has in the tables."""
+    if any("total" in phases for result in results for phases in result["phases"]):
+        raise LadderError("A phase of the variant is called `total`, as the whole call is: name it otherwise.")
+
+
 def cost_of(case, facts):
     """What a run costs; where that depends on the facts that runs found, by the least of them."""
     workload = workloads.load(case.workload)
@@ -90,6 +96,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
             results = results_of(workers, protocol, variables, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
+    require_phases(results)
     for result in results[1:]:
         result["curve"] = []  # the record keeps the first process's, as it does its trace; the checks of all
         result.pop("trace", None)

@@ -44,12 +44,15 @@ def read(path):
     """The mapping in a YAML file."""
     try:
         found = yaml.load(Path(path).read_text(), Loader)
+        json.dumps(found, default=str, skipkeys=True)  # refuses a mapping that contains itself
     except OSError as error:
         raise LadderError(f"The configuration {path} can't be read: {error.strerror}.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
         raise LadderError(f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}.") from None
+    except RecursionError:
+        raise LadderError(f"The configuration {path} contains itself, or is nested too deeply: write it out.") from None
     except ValueError as error:  # bytes that are no text; a date that is none, such as 1000-20-10
         raise LadderError(f"The configuration {path} can't be read: {error}.") from None
     if not isinstance(found, dict):
@@ -84,7 +87,17 @@ def checked(config):
     fill_defaults(config, schema)
     config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
     require_consistent(config)
+    require_folders(config["variant_folders"])
     return config
+
+
+def require_folders(folders):
+    """Raises LadderError for the name of a folder that can't be looked in."""
+    for folder in folders:
+        if {":", "\0"} & set(folder):
+            raise LadderError(
+                f"The folder {folder!r} of variant_folders can't be looked in: its name has a ':' or a null."
+            )
 
 
 def require_consistent(config):

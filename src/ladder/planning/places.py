@@ -3,7 +3,6 @@
 import os
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
@@ -96,7 +95,7 @@ def of_nodes(nodes, shared):
 
 def site_path():
     """The file that describes the cluster: the one that LADDER_SITE names, else cluster/site.yaml."""
-    return Path(os.environ.get(SITE_VARIABLE, SITE)).expanduser()
+    return workloads.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
 
 
 def site(path=None):

@@ -1,6 +1,7 @@
 """From the configuration to cases: what would run, where, and what is left out and why."""
 
 import base64
+import contextlib
 import functools
 import gzip
 import hashlib
@@ -45,7 +46,9 @@ def plan(config, places):
         protocol = config["protocol"] | experiment.get("protocol", {})
         for case in cases(name, experiment):
             place = place_of(places, case)
-            found.append(Planned(name, case, reason_left_out(case, config["peers"], place), place.label, protocol))
+            with planning(name), stated(case.workload, case.variant):
+                reason = reason_left_out(case, config["peers"], place)
+            found.append(Planned(name, case, reason, place.label, protocol))
     require_one_protocol(found)
     return found
 
@@ -64,10 +67,31 @@ def require_one_protocol(planned):
             )
 
 
+@contextlib.contextmanager
+def planning(name):
+    """Name the experiment that can't be planned."""
+    try:
+        yield
+    except LadderError as error:
+        raise LadderError(f"The experiment {name!r} can't be planned: {error}") from None
+
+
+@contextlib.contextmanager
+def stated(workload, variant):
+    """Name the variant whose constants or tunings are stated in a way that can't be read as text."""
+    try:
+        yield
+    except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
+        raise LadderError(
+            f"{workload}/{variant} states its constants or the tunings of `setup` in a way that can't be read "
+            f"({type(error).__name__}: {error}). See docs/contracts.md."
+        ) from None
+
+
 def cases(name, experiment):
     """The cases of one experiment, each once."""
     workload, seen = experiment["workload"], {}
-    try:
+    with planning(name):
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         for sizes in every_size:
             datasets.files_of(workload, sizes)
@@ -75,19 +99,19 @@ def cases(name, experiment):
             if tunings is None:  # dropped by an overlaid configuration
                 workloads.variant_path(workload, variant)
                 continue
-            devices.require_known(workload, variant)
-            every_tuning = list(grid(tunings))
-            for tuning in every_tuning:
-                workloads.require_tuning(workload, variant, tuning)
-            for sizes, cache, tuning in itertools.product(
-                every_size, listed(experiment.get("cache", "cold")), every_tuning
-            ):
-                case = Case(workload, variant, sizes, tuning, cache)
-                for other in workloads.used(case):
-                    workloads.variant_path(*other)
-                seen[case.key] = case
-    except LadderError as error:
-        raise LadderError(f"The experiment {name!r} can't be planned: {error}") from None
+            with stated(workload, variant):
+                devices.require_known(workload, variant)
+                every_tuning = list(grid(tunings))
+                for tuning in every_tuning:
+                    workloads.require_tuning(workload, variant, tuning)
+                for sizes, cache, tuning in itertools.product(
+                    every_size, listed(experiment.get("cache", "cold")), every_tuning
+                ):
+                    case = Case(workload, variant, sizes, tuning, cache)
+                    for other in workloads.used(case):
+                        workloads.variant_path(*other)
+                    workloads.environment(case)
+                    seen[case.key] = case
     return list(seen.values())
 
 
@@ -135,7 +159,10 @@ def reason_left_out(case, peers, place):
 @functools.cache
 def is_installed(library):
     """Whether a library could be imported, without importing it."""
-    return importlib.util.find_spec(library) is not None
+    try:
+        return importlib.util.find_spec(library) is not None
+    except ModuleNotFoundError:  # of what a module is in
+        return False
 
 
 @functools.cache

@@ -29,10 +29,15 @@ def write_atomically(path, contents):
 
 
 def require_writable(path):
-    """Raises LadderError where a file can't be written, for who would lose long work by finding out in the end."""
+    """Raises LadderError where a file can't be written, for who would lose long work by finding out in the end.
+
+    A file is replaced by a new one, which must not happen to a link, a device or a pipe.
+    """
     path = Path(path)
     if path.is_dir():
         raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise LadderError(f"{path} can't be replaced: it is a link, a device or a pipe. Name a plain file.")
     above = next(folder for folder in path.absolute().parents if folder.exists())
     try:
         with tempfile.TemporaryFile(dir=above):

@@ -5,7 +5,6 @@ A machine that is to be had for minutes only is measured in steps; `keep` adds t
 
 import gzip
 import json
-import shutil
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime
@@ -52,16 +51,12 @@ def publish(plans, machine, folder, keep=False):
     records = [record.read(record.path_of(machine, key)) for key in measured]
     records.sort(key=lambda found: found["started"])
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, frame in frames.items():
-        write_packed(folder / f"{name}.csv.gz", frame)
+    contents = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
     if cards := break_even.rows_of(calls):
-        write_atomically(folder / break_even.CARDS, json.dumps(cards, indent=1) + "\n")
-    else:
-        (folder / break_even.CARDS).unlink(missing_ok=True)
+        contents[break_even.CARDS] = json.dumps(cards, indent=1) + "\n"
     if Path(GPU_TESTS).exists():
-        shutil.copyfile(GPU_TESTS, folder / Path(GPU_TESTS).name)
+        contents[Path(GPU_TESTS).name] = Path(GPU_TESTS).read_bytes()
     about = {
         "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -70,7 +65,20 @@ def publish(plans, machine, folder, keep=False):
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": records[-1]["description"],
     }
-    write_atomically(folder / "machine.json", json.dumps(about, indent=1) + "\n")
+    contents["machine.json"] = json.dumps(about, indent=1) + "\n"
+    replace(folder, contents)
+    if not cards:
+        (folder / break_even.CARDS).unlink(missing_ok=True)
+
+
+def replace(folder, contents):
+    """Write a folder's files, {name: text or bytes}, all beside it before the first is put in its place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as aside:
+        for name, one in contents.items():
+            write_atomically(Path(aside, name), one)
+        for name in contents:
+            Path(aside, name).replace(folder / name)
 
 
 def earlier_rows(folder, name, machine):
@@ -118,9 +126,9 @@ def joined(kept, new):
     return frames | {"missing": without(missing, PLANNED, {*keys_of(frames["samples"], PLANNED)})}
 
 
-def write_packed(path, frame):
-    """Write a table as compressed CSV, without a time stamp, so that the same measurements are the same bytes."""
-    write_atomically(path, gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0))
+def pack(frame):
+    """A table as compressed CSV, without a time stamp, so that the same measurements are the same bytes."""
+    return gzip.compress(frame.convert_dtypes().to_csv(index=False).encode(), mtime=0)
 
 
 def sources(commits):

@@ -17,6 +17,7 @@ from ladder.workloads.dcgan import layout
 
 MOST_CHANNELS = 4096
 MOST_IN_A_GRID = 128**2
+LONGEST = 18  # digits of a number of images
 PICTURES = (".bmp", ".png")
 SUFFIXES = (".txt", *PICTURES)
 BY_IMAGE = ("latents",)
@@ -58,7 +59,7 @@ def read_latents(path):
         words = contents(path).decode("ascii").split()
     except UnicodeDecodeError as error:
         raise LadderError(f"{path} is no text of numbers: byte {error.start + 1} isn't one of a number.") from None
-    if not words or not words[0].isdigit() or int(words[0]) < 1:
+    if not words or not words[0].isdigit() or len(words[0]) > LONGEST or int(words[0]) < 1:
         raise LadderError(f"{path} must begin with the number of images, at least 1, not with {first_of(words)}.")
     images, due = int(words[0]), int(words[0]) * layout.LATENT
     if len(words) - 1 != due:
