@@ -295,6 +295,13 @@ def test_a_bad_configuration_is_one_sentence(study):
     assert "Traceback" not in out
 
 
+def test_a_target_that_cannot_be_is_one_sentence(study):
+    out, status = study.snakemake("-n", "results/references/mlp/images.npz")
+    assert status != 0
+    assert "isn't of the form key=value" in out
+    assert "Traceback" not in out
+
+
 def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
     out, status = Study(tmp_path, "in {braces}").snakemake("-n")
     assert status != 0

@@ -12,8 +12,8 @@ TITLE = "Products and training by threads"
 CATEGORY = "MLP"
 CAPTION = """\
 Rates by threads. Left: the forward product of the network's larger layer. Middle and right: the training by whose
-products it takes, on the chapter's host and on the machine with most threads. Products alone go on gaining; a batch of
-100 images is too small for many threads. Medians with 95 % intervals, hollow if not converged.
+products it takes, on the chapter's host and on the machine with most threads. Medians with 95 % intervals, hollow if
+not converged.
 """
 EXPERIMENTS = ("gemm_threads", "mlp_threads", "mlp_gpu")
 USES_CEILINGS = True
