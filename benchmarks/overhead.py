@@ -39,7 +39,7 @@ def snakemake(folder, cases, *options):
     """Seconds of a run of the pipeline on so many cases, in a folder of its own."""
     config = folder / "config/config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(json.dumps(configuration(cases)))
+    config.write_text(json.dumps(configuration(cases)), encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--snakefile", SNAKEFILE, "--directory", folder]
     began = time.monotonic()
     done = subprocess.run([*command, *options, "measurements"], cwd=SNAKEFILE.parent, capture_output=True, text=True)
@@ -51,7 +51,7 @@ def snakemake(folder, cases, *options):
 
 def spent(folder):
     """Seconds that a study's records tell of: inside the measurements, and from starting workers to ending them."""
-    records = [json.loads(path.read_text()) for path in folder.glob("results/records/**/*.json")]
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("results/records/**/*.json")]
     measuring = sum(process["total"] for record in records for process in record["processes"])
     return measuring, sum(record["wall"] for record in records)
 

@@ -127,7 +127,9 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     first, written = precompile(case, configuration.protocol({})), compilation.note_path(case).stat().st_mtime_ns
     assert precompile(product("mine", m=3), configuration.protocol({})) == first
     assert compilation.note_path(case).stat().st_mtime_ns == written
-    mine.write_text(f"# Numba's cache goes by the text, comments included.\n{mine.read_text()}")
+    mine.write_text(
+        f"# Numba's cache goes by the text, comments included.\n{mine.read_text(encoding='utf-8')}", encoding="utf-8"
+    )
     again = precompile(case, configuration.protocol({}))
     assert again["compiled"] == first["compiled"]
     assert again["state"] != first["state"]
@@ -155,7 +157,7 @@ def test_kinds_that_are_compiled_side_by_side_are_all_kept():
 def test_a_variant_that_fails_when_it_is_small_may_still_be_measured():
     text = (workloads.HOME / "gemm/openmp.py").read_text()
     refusal = '    assert problem.sizes["m"] > 9, "too small"\n    multiply'
-    Path("variants/gemm/large.py").write_text(text.replace("    multiply", refusal))
+    Path("variants/gemm/large.py").write_text(text.replace("    multiply", refusal), encoding="utf-8")
     assert "AssertionError: too small" in precompile(product("large"), configuration.protocol({}))["failed"]
     assert compiled(product("large")) > 0
     with pytest.raises(LadderError, match="AssertionError: too small"):

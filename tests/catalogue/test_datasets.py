@@ -164,10 +164,10 @@ def test_data_that_nothing_makes_are_refused_when_planning(scaling):
 def test_artefacts_are_made_anew_when_their_code_changes_and_with_them_what_reads_them(scaling):
     before = datasets.fingerprint("scaling")
     file = Path(os.environ["LADDER_VARIANTS"], "scaling/artefacts.py")
-    file.write_text("# A comment\n" + file.read_text())
+    file.write_text("# A comment\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     sources.forget()
     assert datasets.fingerprint("scaling") == before
-    file.write_text(file.read_text().replace("/ 255", "/ 256"))
+    file.write_text(file.read_text(encoding="utf-8").replace("/ 255", "/ 256"), encoding="utf-8")
     sources.forget()
     assert datasets.fingerprint("scaling") != before
 

@@ -234,7 +234,7 @@ def install(packages):
 
 def held(limit):
     """The machine's lock, as an open file. Raises Waiting when another has it for more than `limit` seconds."""
-    file = LOCK.open("w")
+    file = LOCK.open("w", encoding="utf-8")
 
     def taken():
         try:
@@ -267,7 +267,7 @@ def start(folder=FOLDER, keep=None):
     key = folder / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
-    CONFIGURATION.write_text(SLURM_CONF.format(mark=MARK, folder=folder))
+    CONFIGURATION.write_text(SLURM_CONF.format(mark=MARK, folder=folder), encoding="utf-8")
     GRES.write_text(GRES_CONF.format(mark=MARK))
     try:
         # A munged of its own, as root, so that none of the machine's is touched.
@@ -297,9 +297,11 @@ def daemon(folder, command, keep=None):
 
 def stop():
     """End the Slurm that is configured, with all that runs in it, and remove its configuration."""
-    if not CONFIGURATION.exists() or not CONFIGURATION.read_text().startswith(MARK):
+    if not CONFIGURATION.exists() or not CONFIGURATION.read_text(encoding="utf-8").startswith(MARK):
         return
-    folder = Path(re.search("^StateSaveLocation=(.*)/state$", CONFIGURATION.read_text(), re.MULTILINE)[1])
+    folder = Path(
+        re.search("^StateSaveLocation=(.*)/state$", CONFIGURATION.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    )
     ours = set(processes(folder))
     # One may end because another did.
     for process in ours:

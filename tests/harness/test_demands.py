@@ -33,7 +33,7 @@ def place(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "quiet", lambda *cases: pytest.fail("it is measured"))
     write()
     write("other.npz", epochs=3)
-    Path("text.npz").write_text("foo")
+    Path("text.npz").write_text("foo", encoding="utf-8")
     Path("torn.npz").write_bytes(Path("own.npz").read_bytes()[:-100])
     np.savez("unnamed.npz", w1_drift=np.zeros(2))
 

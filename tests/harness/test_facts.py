@@ -111,7 +111,7 @@ def test_what_a_run_finds_is_in_the_record_and_the_table_and_its_cost_goes_by_th
     samples = stored.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
-    assert json.loads(Path(path).read_text())["processes"][0]["facts"]["steps"] == 7
+    assert json.loads(Path(path).read_text(encoding="utf-8"))["processes"][0]["facts"]["steps"] == 7
 
 
 def test_the_cost_goes_by_the_least_that_any_process_found():

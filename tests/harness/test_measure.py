@@ -64,7 +64,7 @@ def slow(*values):
 
 def written(name, setup="pass", run="pass"):
     """A variant made for a test; its name."""
-    Path(f"variants/gemm/{name}.py").write_text(VARIANT.format(setup=setup, run=run))
+    Path(f"variants/gemm/{name}.py").write_text(VARIANT.format(setup=setup, run=run), encoding="utf-8")
     return name
 
 
@@ -324,7 +324,7 @@ def setup(problem, *, binding: str, threads: int):
 
 
 def offering(name, turn):
-    Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn))
+    Path(f"variants/gemm/{name}.py").write_text(OFFERING.format(turn=turn), encoding="utf-8")
     return Case("gemm", name, workloads.complete("gemm", SIZES), {"binding": "close", "threads": 1}, "warm")
 
 
@@ -377,7 +377,7 @@ def text(tmp_path_factory):
 @pytest.fixture
 def sound(place, text):
     """A record in the working folder."""
-    Path("sound.json").write_text(text)
+    Path("sound.json").write_text(text, encoding="utf-8")
     return record.read("sound.json")
 
 
@@ -426,7 +426,7 @@ def test_torn_and_foreign_files_are_refused(sound):
     with pytest.raises(LadderError, match="can't be read: No such file"):
         record.read("missing.json")
     for text in ("[]", "3", "{}"):
-        Path("foreign.json").write_text(text)
+        Path("foreign.json").write_text(text, encoding="utf-8")
         with pytest.raises(LadderError, match=r"foreign\.json is"):
             record.read("foreign.json")
 
@@ -457,7 +457,7 @@ def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound
     with pytest.raises(LadderError, match="is not a sound record"):
         record.write("other.json", sound)
     assert not Path("other.json").exists()
-    Path("other.json").write_text(json.dumps(sound))
+    Path("other.json").write_text(json.dumps(sound), encoding="utf-8")
     with pytest.raises(LadderError, match="is not a sound record"):
         record.read("other.json")
 
@@ -498,7 +498,7 @@ def test_a_record_among_the_results_is_that_of_its_path(sound, name):
 
 def is_alive(pid):
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
@@ -515,8 +515,8 @@ def test_a_killed_run_takes_its_measurement_with_it():
         ]
     )
     try:
-        until(lambda: Path("pids").exists() and Path("pids").read_text().endswith("\n"))
-        pids = [int(pid) for pid in Path("pids").read_text().split()]
+        until(lambda: Path("pids").exists() and Path("pids").read_text(encoding="utf-8").endswith("\n"))
+        pids = [int(pid) for pid in Path("pids").read_text(encoding="utf-8").split()]
         assert all(map(is_alive, pids))
     finally:
         parent.kill()

@@ -58,12 +58,12 @@ class Mutant:
     def is_stale(self, root=ROOT):
         """Whether its text doesn't occur exactly once."""
         path = Path(root, self.file)
-        return not path.is_file() or path.read_text().count(self.old) != 1
+        return not path.is_file() or path.read_text(encoding="utf-8").count(self.old) != 1
 
     def plant(self, root):
         """Change the file of a copy of the project."""
         path = Path(root, self.file)
-        path.write_text(path.read_text().replace(self.old, self.new))
+        path.write_text(path.read_text(encoding="utf-8").replace(self.old, self.new), encoding="utf-8")
 
 
 def load(folder=FOLDER):

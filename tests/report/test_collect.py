@@ -104,7 +104,7 @@ def published(name):
 
 
 def about():
-    return json.loads(Path("published/here/machine.json").read_text())
+    return json.loads(Path("published/here/machine.json").read_text(encoding="utf-8"))
 
 
 def contents():
@@ -113,7 +113,7 @@ def contents():
 
 
 def lines(name):
-    return Path(f"tables/{name}.csv").read_text().splitlines()
+    return Path(f"tables/{name}.csv").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_columns_of_the_tables(here, one):
@@ -190,7 +190,7 @@ def test_a_record_of_other_code_is_refused(here):
 def test_a_torn_record_is_refused(here):
     here.add(case_of(1))
     path = Path(record.path_of("here", here.cases[0]["key"]))
-    path.write_text(path.read_text()[:-100])
+    path.write_text(path.read_text(encoding="utf-8")[:-100], encoding="utf-8")
     with pytest.raises(LadderError, match="is not JSON"):
         tables(here.plan())
 
@@ -274,7 +274,7 @@ def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):
     here.add(case_of(1))
     folder = Path(here.publish())
     assert not (folder / "tests-gpu.json").exists()
-    Path("results/tests-gpu.json").write_text('{"tests": 1}')
+    Path("results/tests-gpu.json").write_text('{"tests": 1}', encoding="utf-8")
     here.publish()
     assert (folder / "tests-gpu.json").read_text() == '{"tests": 1}'
 
@@ -358,7 +358,7 @@ def test_a_publication_says_what_it_is(here, one):
     assert about()["sources"] == [one["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
-    Path("published/here/cards.json").write_text("[]")
+    Path("published/here/cards.json").write_text("[]", encoding="utf-8")
     here.publish()
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 

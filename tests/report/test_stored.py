@@ -37,15 +37,17 @@ def folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name, row in ROWS.items():
         text = pd.DataFrame([row] * 3).to_csv(index=False)
-        Path(f"{name}.csv").write_text(text)
+        Path(f"{name}.csv").write_text(text, encoding="utf-8")
         Path(f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
-    Path("machine.json").write_text(json.dumps({"machine": "here", "description": made_up.description()}))
+    Path("machine.json").write_text(
+        json.dumps({"machine": "here", "description": made_up.description()}), encoding="utf-8"
+    )
 
 
 def changed(change, name="samples"):
     """Change the text of a table, as it lies there and as it was published."""
     path = Path(f"{name}.csv")
-    path.write_text(change(path.read_text()))
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
@@ -120,7 +122,7 @@ def test_a_cell_of_several_lines_is_a_cell():
 @pytest.mark.parametrize("about", [{}, [], {"machine": "here"}, {"machine": "here", "description": {"cpu": {}}}])
 @pytest.mark.parametrize("read", [study.read_description, lambda path: stored.published(path.parent, "samples")])
 def test_what_is_published_says_what_machine_it_is_of(about, read):
-    Path("machine.json").write_text(json.dumps(about))
+    Path("machine.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(LadderError, match=r"^machine.json can't be used as the publication: .* Restore it, or"):
         read(Path("machine.json"))
 
@@ -138,6 +140,6 @@ def test_what_is_published_says_what_machine_it_is_of(about, read):
     ],
 )
 def test_a_document_of_another_form_is_a_sentence(kind, document):
-    Path("one.json").write_text(json.dumps(document))
+    Path("one.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(LadderError, match=f"^one.json can't be used as the {kind}: "):
         documents.read("one.json", kind)

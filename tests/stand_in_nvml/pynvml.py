@@ -20,7 +20,7 @@ class NVMLError(Exception):
 def nvmlInit():
     if path := os.environ.get("CARDS_ASKED"):
         names = ("SLURMD_NODENAME", "SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
-        with Path(path).open("a") as file:
+        with Path(path).open("a", encoding="utf-8") as file:
             file.write(" ".join(os.environ.get(name, "") for name in names) + "\n")
     if not nvmlDeviceGetCount():
         raise NVMLError("Driver Not Loaded")

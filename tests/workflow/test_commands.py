@@ -103,11 +103,11 @@ def place(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(host, "die_with_parent", lambda: None)  # it would bind the tests' own process
     Path("file").touch()
-    Path("torn.json").write_text('{"a": [1')
-    Path("empty.json").write_text("{}")
-    Path("other.csv").write_text("a,b\n1,2\n")
-    Path("five.json").write_text('{"experiment": "a", "cases": [5]}')
-    Path("plan.json").write_text('{"experiment": "a", "cases": []}')
+    Path("torn.json").write_text('{"a": [1', encoding="utf-8")
+    Path("empty.json").write_text("{}", encoding="utf-8")
+    Path("other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    Path("five.json").write_text('{"experiment": "a", "cases": [5]}', encoding="utf-8")
+    Path("plan.json").write_text('{"experiment": "a", "cases": []}', encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_runs_take_cards_in_turn_and_see_all(monkeypatch, tmp_path, named, count
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
     named(*(f"case{number}" for number in range(4 * on_gpu.CHUNK)))
     on_gpu.all_watched("memcheck")
-    seen = Path(f"{path}.seen").read_text().splitlines()
+    seen = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
     turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
     assert sorted(seen) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
 

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 
 version, machine, *files = sys.argv[1:]
 there = {"sys_platform": "linux", "platform_machine": machine, "python_full_version": f"{version}.0"}
-for line in "".join(Path(file).read_text() for file in files).replace("\\\\\n", "").splitlines():
+for line in "".join(Path(file).read_text(encoding="utf-8") for file in files).replace("\\\\\n", "").splitlines():
     pin, *hashes = line.split(" --hash=")
     pin = Requirement(pin)
     if pin.marker is None or pin.marker.evaluate(there):

@@ -69,7 +69,11 @@ def by_nvrtc(source, macros, architecture):
         ptxas_options=["-v"],
     )
     try:
-        code = Program(source.read_text(), code_type="c++", options=options).compile("cubin", logs=log).code
+        code = (
+            Program(source.read_text(encoding="utf-8"), code_type="c++", options=options)
+            .compile("cubin", logs=log)
+            .code
+        )
     except Exception as error:  # what the binding raises for a failed compilation has changed between its versions
         raise failure(source, macros, architecture, f"{log.getvalue()}\n{error}") from None
     _, major, minor = nvrtc.nvrtcVersion()

@@ -19,7 +19,7 @@ class Companion:
 
     def __init__(self, path):
         self.path = path
-        words = COMMENT.sub(" ", path.read_text()).split()
+        words = COMMENT.sub(" ", path.read_text(encoding="utf-8")).split()
         self.own = self.digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
 
     @functools.cached_property
@@ -28,7 +28,7 @@ class Companion:
         folders = [self.path.parent, *include_folders()]
         found = (
             [path for folder in folders if (path := folder / name).is_file()]
-            for name in INCLUDED.findall(self.path.read_text())
+            for name in INCLUDED.findall(self.path.read_text(encoding="utf-8"))
         )
         return [read(paths[0]) for paths in found if paths]
 

@@ -30,6 +30,6 @@ def statements(path):
 def parse(path):
     """The statements of a file as syntax trees. Raises LadderError when the file isn't Python."""
     try:
-        return ast.parse(path.read_text()).body
+        return ast.parse(path.read_text(encoding="utf-8")).body
     except SyntaxError as error:
         raise LadderError(f"{path} isn't valid Python: {error.msg} in line {error.lineno}.") from None

@@ -40,7 +40,7 @@ def sum_of(workload, file):
     if not packed(workload, file).is_file():
         return None
     try:
-        return sum_path(workload, file).read_text().split()[0]
+        return sum_path(workload, file).read_text(encoding="utf-8").split()[0]
     except (OSError, IndexError, UnicodeDecodeError):
         return "nothing"
 

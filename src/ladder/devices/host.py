@@ -170,7 +170,7 @@ def thread_affinities():
 def core(cpu):
     """The core of a CPU, as the list of CPUs that share it; the CPU alone where Linux lists none."""
     siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-    return siblings.read_text() if siblings.exists() else str(cpu)
+    return siblings.read_text(encoding="utf-8") if siblings.exists() else str(cpu)
 
 
 def require_bound(case_threads, found):

@@ -22,7 +22,8 @@ def found():
     for folder in CPUS.glob("cpu[0-9]*/cache/index[0-9]*"):
         try:
             level, kind, size, cpus = (
-                (folder / name).read_text().strip() for name in ("level", "type", "size", "shared_cpu_list")
+                (folder / name).read_text(encoding="utf-8").strip()
+                for name in ("level", "type", "size", "shared_cpu_list")
             )
         except OSError:
             continue  # a hypervisor may tell of some properties only

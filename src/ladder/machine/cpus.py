@@ -13,7 +13,7 @@ def cores():
     """The CPUs that this process may use: its affinity, and no more than its control group's quota."""
     found = len(os.sched_getaffinity(0))
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split()
         found = min(found, max(1, int(quota) // int(period)))
     except (OSError, ValueError):
         pass  # no quota

@@ -26,7 +26,7 @@ def clocks(card=None):
     """
     found = []
     with contextlib.suppress(OSError):
-        text = Path("/proc/cpuinfo").read_text()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
         found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
     cpus = {"lowest": min(found), "highest": max(found)} if found else {}
     return cpus | ({"gpu": nvidia.state(card)} if card else {})

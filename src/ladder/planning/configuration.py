@@ -43,7 +43,7 @@ def load(paths, changes=None):
 def read(path):
     """The mapping in a YAML file."""
     try:
-        found = yaml.load(Path(path).read_text(), Loader)
+        found = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
         json.dumps(found, default=str, skipkeys=True)  # refuses a mapping that contains itself
     except OSError as error:
         raise LadderError(f"The configuration {path} can't be read: {error.strerror}.") from None
@@ -76,7 +76,7 @@ def merge(under, over):
 
 def checked(config):
     """A copy with defaults filled in and dropped experiments left out. Raises LadderError naming a wrong key."""
-    schema = json.loads(SCHEMA_FILE.read_text())
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     config = copy.deepcopy(config)
     for key, rule in schema["properties"].items():
         # Snakemake's `--config measure=false` arrives as a word.
@@ -134,7 +134,7 @@ def incomplete(experiments):
 
 def checked_site(site, path):
     """A copy of a cluster's description from a file, with defaults filled in. Raises LadderError naming a wrong key."""
-    schema = json.loads(SITE_SCHEMA_FILE.read_text())
+    schema = json.loads(SITE_SCHEMA_FILE.read_text(encoding="utf-8"))
     site = copy.deepcopy(site)
     require_fit(site, schema, f"The cluster's description {path}", "See docs/cluster.md for every key.")
     fill_defaults(site, schema)

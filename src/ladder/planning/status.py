@@ -84,7 +84,7 @@ def markers(folder=FOLDER):
             except ValueError:
                 continue  # none of these markers
             try:
-                number = json.loads(path.read_text())["external_jobid"]
+                number = json.loads(path.read_text(encoding="utf-8"))["external_jobid"]
             except FileNotFoundError:
                 continue  # the job has ended meanwhile
             except (OSError, ValueError, TypeError, KeyError):

@@ -19,7 +19,7 @@ SCHEMA_FILE = Path(__file__).with_name("documents.schema.json")
 def read(path, kind):
     """The document of a kind in a file. Raises LadderError when it can't be read or doesn't fit the schema."""
     try:
-        found = json.loads(Path(path).read_text())
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
@@ -42,7 +42,7 @@ def validator(path, kind):
     from jsonschema import Draft202012Validator, validators
 
     types = Draft202012Validator.TYPE_CHECKER.redefine("number", is_number)
-    schema = json.loads(path.read_text())
+    schema = json.loads(path.read_text(encoding="utf-8"))
     if kind:
         schema = {"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]}
     return validators.extend(Draft202012Validator, type_checker=types)(schema)

@@ -49,7 +49,7 @@ def require_writable(path):
 def read_json(path, *keys):
     """The object in a JSON file that the project has written, with the `keys`. Raises LadderError."""
     try:
-        found = json.loads(Path(path).read_text())
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
     except ValueError as error:  # torn JSON, or bytes that are no text

@@ -20,14 +20,14 @@ def opened(name):
     # A job of a cluster has the variables of the machine that submitted it, whose folder its node needn't have.
     own = os.environ.get("XDG_RUNTIME_DIR", "")
     folder = own if os.access(own, os.W_OK) else "/tmp"
-    return Path(folder, f"ladder-{name}-{os.getuid()}.lock").open("w")
+    return Path(folder, f"ladder-{name}-{os.getuid()}.lock").open("w", encoding="utf-8")
 
 
 def opened_in(folder, name=".lock"):
     """The file of a lock in a folder, which is made. Raises LadderError where it can't be written."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        return Path(folder, name).open("a+")
+        return Path(folder, name).open("a+", encoding="utf-8")
     except OSError as error:
         raise LadderError(
             f"{error.filename} can't be written: {error.strerror}. Allow writing, or work in a copy of the project."
@@ -68,7 +68,7 @@ def first_free(names):
 def is_at_work(folder=".snakemake"):
     """Whether a run of this machine's lives in the working directory."""
     try:
-        with Path(folder, OF_A_RUN).open() as file:
+        with Path(folder, OF_A_RUN).open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

@@ -50,7 +50,7 @@ class Chapter:
     def text(self, name):
         """The text of one of the chapter's files; empty where there is none."""
         path = self.folder / name
-        return path.read_text() if path.is_file() else ""
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def chapters():

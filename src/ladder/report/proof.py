@@ -35,7 +35,7 @@ def faults(folder, most=None):
     about, pages = output("pdfinfo", pdf), heights(pdf)
     if not re.search(r"(?m)^Title: +\S", about):
         found.append("The document has no title.")
-    if not outline.exists() or not outline.read_text().strip():
+    if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
         found.append("The document has no outline.")
     if most and len(pages) > most:
         found.append(f"The document has {len(pages)} pages, {most} at most are wanted.")

@@ -71,7 +71,11 @@ def parsed(path, table, lines, is_part=False):
 
 def lines_of(path):
     """A table's lines. Raises ValueError where some have more or fewer fields than the head."""
-    with gzip.open(path, "rt", newline="") if Path(path).suffix == ".gz" else Path(path).open(newline="") as file:
+    with (
+        gzip.open(path, "rt", encoding="utf-8", newline="")
+        if Path(path).suffix == ".gz"
+        else Path(path).open(encoding="utf-8", newline="") as file
+    ):
         lines = file.readlines()
     if not lines or not lines[-1].endswith("\n"):
         raise ValueError("it is cut off")

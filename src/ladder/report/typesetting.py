@@ -35,7 +35,7 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     done, messages, log = run_latex(source, folder)
     if done.returncode:
         found = complaint(messages) or complaint(done.stdout + done.stderr)
