@@ -140,8 +140,8 @@ def cards(monkeypatch):
     def insert(count, **state):
         monkeypatch.setitem(sys.modules, "pynvml", stand_in)
         monkeypatch.setenv("PYTHONPATH", str(TESTS / "stand_in_nvml"), prepend=os.pathsep)
-        monkeypatch.setenv("CARDS", str(count))
-        monkeypatch.setenv("CARD_STATE", json.dumps(state))
+        monkeypatch.setenv("LADDER_CARDS", str(count))
+        monkeypatch.setenv("LADDER_CARD_STATE", json.dumps(state))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         nvidia.library.cache_clear()
 

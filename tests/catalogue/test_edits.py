@@ -79,7 +79,12 @@ def test_an_edit_of_what_no_measurement_goes_through_makes_none_old(tree, cases,
 
 SOME = {
     "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST | CARDS),
-    "the environment of a worker": ("harness/environment.py", "**os.environ,", '**os.environ, "A": "1",', HOST | CARDS),
+    "the environment of a worker": (
+        "harness/environment.py",
+        "**case.variables,",
+        '**case.variables, "A": "1",',
+        HOST | CARDS,
+    ),
     "the environment of the host's": (
         "devices/host.py",
         '"OMP_DYNAMIC": "false"',

@@ -144,7 +144,9 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
 def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, project, tmp_path):
     """There is no card: a stand-in says who asked for it, and then CUDA finds nothing, which ends the job in words."""
     stand_ins = f"{ROOT}/tests/stand_ins{os.pathsep}{ROOT}/tests/stand_in_nvml"
-    variables = f"CARDS=1 CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH FAULT=device"
+    variables = (
+        f"LADDER_CARDS=1 LADDER_CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH LADDER_FAULT=device"
+    )
     described(gpu=ON_GPUS, prelude=f"export {variables}")
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
     line, environment = project.command("results/table.csv", *ON_CLUSTER)
@@ -170,7 +172,7 @@ def test_ranks_have_a_card_each_on_as_many_nodes_as_it_takes(slurm, described, p
     """On stand-ins, whose products are those of NumPy."""
     stand_ins = f"{ROOT}/tests/late_cards{os.pathsep}{ROOT}/tests/stand_in_nvml"
     gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
-    described(gpu=gpu, prelude=f"export CARDS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
+    described(gpu=gpu, prelude=f"export LADDER_CARDS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
     cards = {"ranks": [1, 2, 3], "mode": "ship"}
     project.add("products", {"mpi_cublas": cards, "nccl_cublas": cards}, sizes={"n": 65, "m": 33}, workload="gemv")
     line, environment = project.command("results/table.csv", *ON_CLUSTER)

@@ -205,11 +205,11 @@ def refused(tmp_path, case=NAIVE, **variables):
 )
 def test_what_is_wrong_with_a_card_is_one_sentence(cards, tmp_path, fault):
     cards(1)
-    assert FAULTS[fault] in refused(tmp_path, FAULT=fault)
+    assert FAULTS[fault] in refused(tmp_path, LADDER_FAULT=fault)
 
 
 def test_measuring_on_a_gpu_where_there_is_none_is_one_sentence(tmp_path):
-    refusal = refused(tmp_path, FAULT="nothing", CUDA_VISIBLE_DEVICES="")
+    refusal = refused(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
     assert refusal == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
@@ -220,7 +220,7 @@ def unjoined(joined):
 
 def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
     cards(1)
-    refusal = refused(tmp_path, unjoined("no"), FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
+    refusal = refused(tmp_path, unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
     assert "The GPU works on for 0." in refusal
     assert "the variant leaves work in a stream that the current one doesn't wait for" in refusal
 
@@ -237,7 +237,7 @@ def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked
     cards, tmp_path, state, asked
 ):
     cards(1, clock=1980, **state)
-    variables = {"FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
+    variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
     done = run(tmp_path, unjoined("yes"), PROTOCOL | {"energy": asked}, **variables)
     assert done.returncode == 0, done.stderr
     (process,) = record.read(tmp_path / "record.json")["processes"]

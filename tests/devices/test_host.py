@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,7 +77,8 @@ def test_threads_that_are_not_bound_are_told_from_such_that_are():
 def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, places, bound):
     """Two cores of two hardware threads each."""
     monkeypatch.setattr(host, "core", lambda cpu: cpu // 2)
-    found = {"cpus": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}, "thread_affinities": places}
+    found = {"cpus": 4, "tasks": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}}
+    found["thread_affinities"] = places
     if bound:
         host.require_threads(threads, "numba", found)
     else:
@@ -92,8 +94,10 @@ def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
-    found = {"cpus": 4, "runtimes": {"blas-openblas": 2}}
+    found = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
     host.require_threads(2, "blas", found)
+    with pytest.raises(LadderError, match="The process has 1 threads, fewer than the 2 that the case says"):
+        host.require_threads(2, "blas", found | {"tasks": 1})
     with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads where the case says {count}"):
         host.require_threads(count, "blas", found)
 
@@ -102,6 +106,28 @@ def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
 def test_openmp_has_the_threads_that_the_environment_says(count):
     runtimes = found_with(count, FOUND_OPENMP)["runtimes"]
     assert {threads for name, threads in runtimes.items() if name.startswith("openmp")} == {count}
+
+
+@pytest.mark.parametrize(
+    ("program", "runtime", "refusal"),
+    [(FOUND_OPENMP, "openmp", r"libgomp.* runs 1 threads"), (FOUND, "numba", "numba-omp runs 1 threads")],
+)
+def test_threads_are_those_that_come_and_not_those_that_were_asked_for(program, runtime, refusal):
+    found = found_with(2, program, OMP_THREAD_LIMIT="1")
+    with pytest.raises(LadderError, match=f"{refusal} where the case says 2"):
+        host.require_threads(2, runtime, found)
+
+
+def test_a_runtime_of_openmp_without_gnus_entry_is_asked_for_its_limit(monkeypatch):
+    library = SimpleNamespace(omp_get_thread_limit=lambda: 3)
+    monkeypatch.setattr(host.ctypes, "CDLL", lambda path: library)
+    assert [host.openmp_team({"filepath": "libomp.so"}, count) for count in (2, 4)] == [2, 3]
+
+
+def test_numba_that_may_not_compile_is_named(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    with pytest.raises(LadderError, match="NUMBA_DISABLE_JIT keeps Numba from compiling"):
+        host.require_threads(1, "numba", {"cpus": 4, "tasks": 1, "runtimes": {}})
 
 
 def test_arrays_begin_with_a_cache_line():

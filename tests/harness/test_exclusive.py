@@ -1,4 +1,4 @@
-"""What timed cases hold for themselves, and the environment of their workers."""
+"""What timed cases hold for themselves."""
 
 import contextlib
 import fcntl
@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from ladder import devices
-from ladder.catalogue import workloads
-from ladder.harness import environment, exclusive
+from ladder.harness import exclusive
 from ladder.records import locks
-from ladder.records.case import Case
 
 
 @pytest.fixture
@@ -53,16 +51,3 @@ def test_cases_that_lease_the_same_hold_the_larger_number_once(device, monkeypat
     with exclusive.leased(*cases) as variables:
         assert (variables, held) == ({"CARDS": "4", "OTHER": "1"}, [4])
     assert held == [4, "given back"]
-
-
-def test_a_worker_s_variables_are_the_devices_and_then_the_variants(monkeypatch):
-    inherited = {"OMP_NUM_THREADS": "7", "OMP_PROC_BIND": "close", "ANY": "kept", "NUMBA_CACHE_DIR": "mine"}
-    for name, value in inherited.items():
-        monkeypatch.setenv(name, value)
-    sizes = workloads.complete("gemv", {"n": 5, "m": 3})
-    plain = environment.of_worker(Case("gemv", "openmp", sizes, {"threads": 2}))
-    assert [plain[name] for name in inherited] == ["2", "false", "kept", "mine"]
-    bound = environment.of_worker(Case("gemv", "openmp_bound", sizes, {"threads": 2, "binding": "spread"}))
-    assert (bound["OMP_NUM_THREADS"], bound["OMP_PROC_BIND"]) == ("2", "spread")
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    assert environment.of_worker(Case("gemv", "openmp", sizes, {"threads": 2}))["NUMBA_CACHE_DIR"].startswith("results")

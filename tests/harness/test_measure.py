@@ -526,10 +526,10 @@ def test_a_killed_run_takes_its_measurement_with_it():
 
 
 def test_two_measurements_take_turns(place):
-    stamp = "Path(os.environ['STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
+    stamp = "Path(os.environ['LADDER_STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
     case = case_of(written("stamps", run=stamp))
     runs = {
-        name: subprocess.Popen(command(case, f"out/{name}.json"), env=os.environ | {"STAMPS": str(place / name)})
+        name: subprocess.Popen(command(case, f"out/{name}.json"), env=os.environ | {"LADDER_STAMPS": str(place / name)})
         for name in ("one", "other")
     }
     until(lambda: any((place / name).exists() for name in runs))

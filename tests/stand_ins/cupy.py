@@ -1,4 +1,4 @@
-"""A stand-in for CuPy where there is no GPU: its arrays lie on the host, and the variable FAULT says what fails.
+"""A stand-in for CuPy where there is no GPU: its arrays lie on the host, and the variable LADDER_FAULT says what fails.
 
 The errors have CuPy's classes and CUDA's words. A product in a stream is done when it is waited for, in 10 ms.
 """
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-FAULT = os.environ["FAULT"]
+FAULT = os.environ["LADDER_FAULT"]
 FREE, TOTAL = 1000, 5000
 
 

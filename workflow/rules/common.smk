@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
-from ladder.machine import revision
+from ladder.machine import revision, variables
 from ladder.planning import configuration, places, plan, slurm, status
 from ladder.records import locks
 from ladder.records.record import from_path
@@ -59,6 +59,7 @@ if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for
 if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
+    os.environ["LADDER_UNSET"] = variables.unset_families()
     if workflow.is_main_process:
         os.environ |= {"LADDER_COMMIT": revision.format(revision.current())}  # a node may not have git
 

@@ -75,11 +75,12 @@ def ladder(verb, wrapper=""):
 def on_node(verb):
     """The command line of a verb that runs on a node of the cluster, if it has one: what its description asks for first.
 
-    Modules and the like expect unset variables to be empty. Ranks get cores of their own.
+    Modules and the like expect unset variables to be empty. What configures runtimes is dropped before: a measurement
+    keeps of it what the prelude sets. Ranks get cores of their own.
     """
     if not SITE:
         return ladder(verb)
-    prelude = 'set +u; eval "$LADDER_PRELUDE"; set -u\n'
+    prelude = 'set +u; eval "$LADDER_UNSET"; eval "$LADDER_PRELUDE"; set -u\n'
     binding = "export SLURM_CPU_BIND=cores SRUN_CPUS_PER_TASK={resources.cpus_per_task}\n"
     nodes = "export LADDER_NODES={resources.nodes}\n"
     return prelude + binding + nodes + ladder(verb, "$LADDER_WRAPPER")

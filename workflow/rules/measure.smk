@@ -55,6 +55,7 @@ if CONFIG["measure"]:
                 "measure {wildcards.workload} {wildcards.variant} {params.case:q}"
                 " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
+                + (" --prelude" if SITE else "")
             )
 
 

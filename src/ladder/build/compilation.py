@@ -7,14 +7,18 @@ version and comments in a source, so those are noted beside what was compiled.
 
 import functools
 import hashlib
+import json
 import platform
 from pathlib import Path
+from types import MappingProxyType
 
 from ladder.catalogue import sources, syntax, workloads
 from ladder.machine import cpus
 from ladder.records.case import Case
 
 FOLDER = Path("results/cache")
+# Variables of Numba's that every worker has, and that change nothing in what it compiles.
+COUNTED = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")
 SMALL = 2  # not 1: an array with one row or column has the layouts of C and of Fortran
 
 
@@ -39,12 +43,26 @@ def smallest(case):
     kinds = workloads.load(case.workload).SIZES
     words = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
-    return Case(case.workload, case.variant, workloads.small_sizes(case.workload, words, SMALL), tuning)
+    sizes = workloads.small_sizes(case.workload, words, SMALL)
+    return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)
 
 
-def folder(case):
-    """Where Numba keeps a case's compiled code: that of other sources isn't found there."""
-    return FOLDER / sources.fingerprint(case)
+def folder(case, environment=MappingProxyType({})):
+    """Where Numba keeps a case's compiled code: that of other sources isn't found there.
+
+    Nor is what it has compiled under other variables of its own in the environment of the process.
+    """
+    changed, name = of_compiler(environment), sources.fingerprint(case)
+    return FOLDER / (f"{name}-{digest(changed)}" if changed else name)
+
+
+def of_compiler(environment):
+    """The variables that change what Numba compiles."""
+    return {name: value for name, value in environment.items() if name.startswith("NUMBA_") and name not in COUNTED}
+
+
+def digest(values):
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def note_name(case):
@@ -57,13 +75,16 @@ def note_path(case):
     return FOLDER / note_name(case)
 
 
-def state(case):
-    """What compiled code is only good for, as a dict for JSON: Numba, Python, CPU, and the sources to the letter."""
+def state(case, environment=MappingProxyType({})):
+    """What compiled code is only good for, as a dict for JSON.
+
+    Numba, Python, the CPU, the sources to the letter, and variables that change what Numba compiles.
+    """
     from importlib.metadata import version
 
     text = b"".join(path.read_bytes() for path in compiled_sources(case))
     own = {"numba": version("numba"), "python": platform.python_version(), "cpu": cpus.cpu()["Model name"]}
-    return own | {"sources": hashlib.sha256(text).hexdigest()}
+    return own | {"sources": hashlib.sha256(text).hexdigest(), "variables": of_compiler(environment)}
 
 
 def load(case):

@@ -22,6 +22,11 @@ HOME = Path(__file__).parents[1] / "workloads"
 COUNTS = ("threads", "ranks", "chunks", "gpus")
 # A variant's constants that are read as text: a computed one would be overlooked.
 LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS", "KERNELS")
+# Variables that say what a case says: how many threads, on which GPUs, where things are.
+NOT_NAMED = (
+    "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
+    "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONUTF8 LC_ALL"
+).split()
 # What a tuning's annotation asks of its value.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
@@ -205,6 +210,7 @@ def require_sound(case):
     if full != case.slug:
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
     require_tuning(case.workload, case.variant, case.tuning)
+    require_variables(case)
     for other in used(case):
         variant_path(*other)
     if reason := beyond_limits(case):
@@ -256,6 +262,16 @@ def environment(case):
     """The variables that a variant asks for, its tunings filled in: its ENVIRONMENT, {"OMP_PROC_BIND": "{binding}"}."""
     asked = constants(case.workload, case.variant).get("ENVIRONMENT", {})
     return {name: text.format(**case.tuning) for name, text in asked.items()}
+
+
+def require_variables(case):
+    """Refuse variables of the environment by which a case would be another than its name says."""
+    own = environment(case)
+    for name in case.variables:
+        if name in own:
+            raise LadderError(f"{name} is set by the variant {case.workload}/{case.variant}: leave it to its tunings.")
+        if name in NOT_NAMED or name.startswith("LADDER_"):
+            raise LadderError(f"{name} can't be named by the key `environment`: the harness sets it for every case.")
 
 
 def precision(case):

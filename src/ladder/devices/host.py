@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -132,15 +133,20 @@ def flusher():
 
 
 def threads_found():
-    """The node, the threads that each loaded runtime reports, and the CPUs that this process may use.
+    """The node, the threads that work for each loaded runtime, and the CPUs that this process may use.
 
-    Where OpenMP has to bind its threads, also the CPUs that each thread of the process may run on.
+    OpenMP may start fewer threads than it is asked for, so those that come are counted; a BLAS's are the threads of its
+    pool. `tasks` is the number of all threads of the process, whoever started them. Where OpenMP has to bind its
+    threads, the CPUs that each thread of the process may run on are told as well.
     """
     is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
     found = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
         found["thread_affinities"] = sorted(map(sorted, thread_affinities()))
+    from threadpoolctl import threadpool_info
+
+    pools = threadpool_info()
     if "numba" in sys.modules:
         import numba
 
@@ -149,15 +155,32 @@ def threads_found():
         except ValueError:
             pass  # no parallel region has run
         else:
-            found["runtimes"][f"numba-{layer}"] = numba.get_num_threads()
-    from threadpoolctl import threadpool_info
-
-    for pool in threadpool_info():
+            asked = numba.get_num_threads()
+            teams = [openmp_team(pool, asked) for pool in pools if layer == "omp" and pool["user_api"] == "openmp"]
+            found["runtimes"][f"numba-{layer}"] = min([asked, *teams])
+    for pool in pools:
         name = f"{pool['user_api']}-{pool['internal_api']}-{pool.get('version') or pool['filepath']}"
-        found["runtimes"][name] = pool["num_threads"]
+        is_openmp = pool["user_api"] == "openmp"
+        found["runtimes"][name] = openmp_team(pool, pool["num_threads"]) if is_openmp else pool["num_threads"]
     if "torch" in sys.modules:
         found["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
+    found["tasks"] = len(list(Path("/proc/self/task").iterdir()))
     return found
+
+
+def openmp_team(pool, count):
+    """How many threads come to a parallel region that asks for so many, in a runtime of OpenMP that is loaded.
+
+    In GNU's runtime a region is run, whose threads each tell their number; any other is asked for its limit alone.
+    `pool` is what threadpoolctl says of it.
+    """
+    library = ctypes.CDLL(pool["filepath"])
+    if not hasattr(library, "GOMP_parallel"):
+        return min(count, library.omp_get_thread_limit())
+    came = set()
+    region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: came.add(threading.get_native_id()))
+    library.GOMP_parallel(region, None, count, 0)
+    return len(came)
 
 
 def thread_affinities():
@@ -203,6 +226,8 @@ def require_threads(case_threads, runtime, found):
             "give the job more cores, or lower `cores` in the configuration."
         )
     counts = {name: count for name, count in found["runtimes"].items() if name.startswith(runtime)}
+    if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")
     if runtime == "numba" and set(counts) != {"numba-omp"}:
         layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
         raise LadderError(f"Numba's threading layer is {layer} in place of omp: install OpenMP's library (libgomp1).")
@@ -211,6 +236,11 @@ def require_threads(case_threads, runtime, found):
     for name, count in counts.items():
         if count != case_threads:
             raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
+    if found["tasks"] < case_threads:
+        raise LadderError(
+            f"The process has {found['tasks']} threads, fewer than the {case_threads} that the case says: is the "
+            "number of processes limited (`ulimit -u`, the control group's pids.max)?"
+        )
 
 
 def require_finished(run):

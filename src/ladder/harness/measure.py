@@ -13,24 +13,25 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.errors import LadderError
+from ladder.harness import environment
 from ladder.harness.demands import require_met
 from ladder.harness.exclusive import leased, quiet
 from ladder.harness.possible import require_possible
 from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
-from ladder.machine import description, revision
+from ladder.machine import description, revision, variables
 from ladder.records import record
 from ladder.statistics import intervals
 
 
 @contextlib.contextmanager
-def started(case, protocol, data, reference, launcher):
+def started(case, protocol, data, reference, launcher, prelude):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
         # All start at once, since imports run side by side; then one measures while the others wait.
         at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
-        workers += [Worker(case, protocol, data, reference, launcher) for _ in range(at_once)]
+        workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(at_once)]
         intervals.quantile()  # needed in the end, imported while the workers import
         for worker in workers:
             worker.wait_ready()
@@ -76,8 +77,13 @@ def cost_of(case, facts):
     return cost
 
 
-def measure(case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None):
-    """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong."""
+def measure(
+    case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None, prelude=()
+):
+    """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong.
+
+    `prelude` holds the variables that the prelude of a cluster's node has set.
+    """
     if granted is not None and granted < case.cores:
         raise LadderError(
             f"The case asks for {case.cores} threads, but Snakemake grants {granted} cores: raise --cores, "
@@ -86,15 +92,15 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
     workloads.require_sound(case)
     require_met(case, reference)
     sources = fingerprint(case)
-    job = case, protocol, data, reference, launcher
+    job = case, protocol, data, reference, launcher, prelude
     # Cards are leased once the workers are ready, so that they work for other jobs while these start.
     with quiet(case):
         if compilation.is_needed(case):
-            precompile(case, protocol)
-        with started(*job) as workers, leased(case) as variables:
-            clocks = partial(devices.of(case).clocks, variables)
+            precompile(case, protocol, prelude)
+        with started(*job) as workers, leased(case) as leases:
+            clocks = partial(devices.of(case).clocks, leases)
             began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
-            results = results_of(workers, protocol, variables, another=partial(Worker, *job))
+            results = results_of(workers, protocol, leases, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
     require_phases(results)
     for result in results[1:]:
@@ -122,6 +128,7 @@ def measure(case, out, protocol, machine, data=None, reference=None, ceilings=No
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
             "source": revision.current(),
+            "environment": variables.told(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },
     )

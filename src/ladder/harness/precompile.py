@@ -4,21 +4,26 @@ import json
 
 from ladder.build import compilation
 from ladder.errors import LadderError
+from ladder.harness import environment
 from ladder.harness.workers import Worker
 from ladder.records import locks
 from ladder.records.files import read_json, write_atomically
 
 
-def precompile(case, protocol):
+def precompile(case, protocol, prelude=()):
     """Have Numba compile what a case's kind of problem needs, unless that is done; the note of it, as a dict.
 
     A variant that fails here only leaves `failed` in the note: its measurement reports the error.
     """
-    small, path, due = compilation.smallest(case), compilation.note_path(case), compilation.state(case)
-    with locks.alone_in(compilation.folder(case)):  # of two that write to one index of Numba's, one would be forgotten
+    small, path = compilation.smallest(case), compilation.note_path(case)
+    made = environment.of_worker(case, prelude)
+    due = compilation.state(case, made)
+    with locks.alone_in(
+        compilation.folder(case, made)
+    ):  # of two that write to one index of Numba's, one would be forgotten
         if path.exists() and (note := read_json(path)).get("state") == due:
             return note
-        worker = Worker(small, protocol)
+        worker = Worker(small, protocol, prelude=prelude)
         try:
             worker.wait_ready()
             found = worker.compile()

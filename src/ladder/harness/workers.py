@@ -23,7 +23,7 @@ START, LEAVE, PATIENCE = 300, 60, 5
 class Worker:
     """A started worker process and its pipes."""
 
-    def __init__(self, case, protocol, data=None, reference=None, launcher=None):
+    def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=()):
         self.case, self.device = case, devices.of(case)
         command = self.device.command(case, launcher)
         self.is_launched = bool(command)
@@ -32,10 +32,11 @@ class Worker:
             [*command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment.of_worker(case),
+            env=environment.of_worker(case, prelude),
             preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
             start_new_session=True,  # so that what a launcher has started can be ended with it
-            text=True,
+            encoding="utf-8",
+            errors="replace",  # what a launcher prints
         )
         self.job = {
             "workload": case.workload,

@@ -44,7 +44,8 @@ def plan(config, places):
     found = []
     for name, experiment in config["experiments"].items():
         protocol = config["protocol"] | experiment.get("protocol", {})
-        for case in cases(name, experiment):
+        variables = config["environment"] | experiment.get("environment", {})
+        for case in cases(name, experiment | {"environment": variables}):
             place = place_of(places, case)
             with planning(name), stated(case.workload, case.variant):
                 reason = reason_left_out(case, config["peers"], place)
@@ -93,6 +94,7 @@ def cases(name, experiment):
     workload, seen = experiment["workload"], {}
     with planning(name):
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
+        every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
             datasets.files_of(workload, sizes)
         for variant, tunings in experiment["variants"].items():
@@ -104,13 +106,14 @@ def cases(name, experiment):
                 every_tuning = list(grid(tunings))
                 for tuning in every_tuning:
                     workloads.require_tuning(workload, variant, tuning)
-                for sizes, cache, tuning in itertools.product(
-                    every_size, listed(experiment.get("cache", "cold")), every_tuning
+                for sizes, cache, tuning, variables in itertools.product(
+                    every_size, listed(experiment.get("cache", "cold")), every_tuning, every_environment
                 ):
-                    case = Case(workload, variant, sizes, tuning, cache)
+                    texts = {variable: str(value) for variable, value in variables.items()}
+                    case = Case(workload, variant, sizes, tuning, cache, texts)
                     for other in workloads.used(case):
                         workloads.variant_path(*other)
-                    workloads.environment(case)
+                    workloads.require_variables(case)
                     seen[case.key] = case
     return list(seen.values())
 

@@ -1,10 +1,13 @@
 """A case, one job of the study, and its slug: the one string that is path, command, log name and key.
 
 A slug reads `form=nn,m=17,n=65,k=1,dtype=float64,cache=cold,threads=2`: the workload's sizes in their own order,
-then the cache protocol, then the variant's tuning sorted by name. `Case.slug` and `Case.parse` are exact inverses.
+then the cache protocol, then the variant's tuning sorted by name, last the variables of the environment that a
+configuration names for the case, as in `NUMBA_OPT=0`, with `%2F` for a slash and the like. `Case.slug` and `Case.parse`
+are exact inverses.
 """
 
 import re
+import urllib.parse
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +15,7 @@ from ladder.errors import LadderError
 
 CACHES = ("cold", "warm")
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*")
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 LIST = re.compile(r"[0-9]+(-[0-9]+)+")
@@ -39,15 +43,24 @@ def from_text(text):
     raise LadderError(f"{text!r} is neither a number nor a word of letters, digits, '_', '.', ':' and '-'.")
 
 
+def quoted(text):
+    """A variable's value as it is written in a slug: `%` and two digits for all but letters, digits and '_.:-'."""
+    return urllib.parse.quote(text, safe=":").replace("~", "%7E")
+
+
 @dataclass(frozen=True)
 class Case:
-    """Workload, variant, sizes (with the cache protocol) and tuning: everything that one job needs to know."""
+    """Everything that one job needs to know.
+
+    Workload, variant, sizes (with the cache protocol), tuning, and variables of the environment, all of them texts.
+    """
 
     workload: str
     variant: str
     sizes: dict = field(hash=False)
     tuning: dict = field(hash=False)
     cache: str = "cold"
+    variables: dict = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.cache not in CACHES:
@@ -56,7 +69,8 @@ class Case:
     @cached_property
     def slug(self):
         pairs = [*self.sizes.items(), ("cache", self.cache), *sorted(self.tuning.items())]
-        return ",".join(f"{key}={to_text(value)}" for key, value in pairs)
+        texts = [f"{key}={to_text(value)}" for key, value in pairs]
+        return ",".join([*texts, *(f"{name}={quoted(value)}" for name, value in sorted(self.variables.items()))])
 
     @property
     def key(self):
@@ -82,21 +96,22 @@ class Case:
         for name in (workload, variant):
             if not NAME.fullmatch(name):
                 raise LadderError(f"{name!r} is no name of a workload or variant: use small letters, digits and '_'.")
-        sizes, tuning, cache = {}, {}, None
+        sizes, tuning, variables, cache = {}, {}, {}, None
         for pair in slug.split(","):
             key, equals, text = pair.partition("=")
-            if not equals or not NAME.fullmatch(key):
+            is_variable = bool(VARIABLE.fullmatch(key))
+            if not equals or not (is_variable or NAME.fullmatch(key)):
                 raise LadderError(f"The case {slug!r} has a part {pair!r} that isn't of the form key=value.")
             if key == "cache":
                 cache = text
                 continue
-            values = sizes if cache is None else tuning
-            if key in sizes or key in tuning:
+            values = variables if is_variable else sizes if cache is None else tuning
+            if key in {**sizes, **tuning, **variables}:
                 raise LadderError(f"The case {slug!r} names {key!r} twice.")
-            values[key] = from_text(text)
+            values[key] = urllib.parse.unquote(text) if is_variable else from_text(text)
         if cache is None:
             raise LadderError(f"The case {slug!r} doesn't say which cache protocol it means: add cache=cold.")
-        case = cls(workload, variant, sizes, tuning, cache)
+        case = cls(workload, variant, sizes, tuning, cache, variables)
         if case.slug != slug:
             raise LadderError(f"The case {slug!r} isn't written as the project writes it: {case.slug!r}.")
         return case

@@ -69,7 +69,7 @@ def own_columns(machine, experiment, workload, variant, slug):
     """The columns that a case has in every table."""
     case = Case.parse(workload, variant, slug)
     names = {"machine": machine, "experiment": experiment, "workload": workload, "variant": variant, "case": slug}
-    return names | {"cache": case.cache} | case.sizes | case.tuning
+    return names | {"cache": case.cache} | case.sizes | case.tuning | case.variables
 
 
 def rows_of(found, own):

@@ -1,7 +1,9 @@
 """Make an artefact of a workload: a file that its cases read or its figures show."""
 
 from ladder.catalogue import datasets, published
+from ladder.devices import host
 from ladder.errors import LadderError
+from ladder.harness import environment
 
 
 def add_arguments(parser):
@@ -22,6 +24,7 @@ def run(options):
     source = datasets.artefacts(options.workload)[options.name]
     if source and options.data is None:
         raise LadderError(f"{options.name} is made from {source}: say by --data where that lies.")
+    environment.enter(environment.of_verb(len(host.AFFINITY)))
     datasets.make(options.workload, options.name, options.out, options.data)
     if options.publish:
         published.publish(options.workload, options.name, options.out)

@@ -31,9 +31,7 @@ def run(options):
     formats.require_output(options.output, images)
     gpus = cards(options, formats, given.sizes)
     case = generation.case_of(options.workload, formats, given.sizes, gpus, len(os.sched_getaffinity(0)))
-    due = environment.of_worker(case)
-    if due != dict(os.environ):  # runtimes read their variables once, when they are loaded
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], due)
+    environment.enter(environment.of_worker(case))
     with leased(case) as variables, bar(images) as advance:
         os.environ.update(variables)
         generation.write(formats, options.output, images, generation.chunks(case, formats, given.inputs, advance))

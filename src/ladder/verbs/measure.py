@@ -2,7 +2,7 @@
 
 from ladder.devices import host
 from ladder.harness.measure import measure
-from ladder.machine import description, programs
+from ladder.machine import description, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.records.files import require_writable
@@ -21,6 +21,9 @@ def add_arguments(parser):
     parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
     parser.add_argument("--launcher", help="the command that starts ranks of MPI, for example mpiexec")
+    parser.add_argument(
+        "--prelude", action="store_true", help="keep the variables of runtimes, which a cluster's prelude has set"
+    )
 
 
 def run(options):
@@ -33,4 +36,15 @@ def run(options):
     data = data_paths(options.data, case)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
     label = description.label() if options.machine == "auto" else options.machine
-    measure(case, options.out, protocol, label, data, options.reference, ceilings, options.granted, options.launcher)
+    measure(
+        case,
+        options.out,
+        protocol,
+        label,
+        data,
+        options.reference,
+        ceilings,
+        options.granted,
+        options.launcher,
+        variables.of_prelude() if options.prelude else {},
+    )

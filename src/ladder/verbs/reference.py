@@ -1,7 +1,9 @@
 """Compute a reference that cases of several sizes or variants are checked against."""
 
 from ladder.catalogue import datasets, workloads
+from ladder.devices import host
 from ladder.errors import LadderError
+from ladder.harness import environment
 from ladder.harness.demands import write_reference
 from ladder.records.case import Case
 
@@ -24,5 +26,7 @@ def run(options):
             raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
     if workload.data_set(sizes) and not options.data:
         raise LadderError(f"The reference of {options.workload} is computed from data: name them with --data.")
-    found = workload.reference.compute(sizes, datasets.load(workload, options.data) if options.data else None)
+    data = datasets.load(workload, options.data) if options.data else None
+    environment.enter(environment.of_verb(len(host.AFFINITY)))
+    found = workload.reference.compute(sizes, data)
     write_reference(options.out, options.workload, sizes, found)

@@ -1,8 +1,6 @@
 """Find the smallest errors that the checks refuse (CSV)."""
 
-import os
-
-from ladder.devices import host
+from ladder.harness import environment
 from ladder.records.files import require_writable, write_atomically
 from ladder.verbs.arguments import data_paths
 
@@ -14,8 +12,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    os.environ.update(host.environment(1))  # runtimes read these once, when they are loaded
-
     import pandas as pd
 
     from ladder.harness import comparison, sensitivity
@@ -23,6 +19,7 @@ def run(options):
     require_writable(options.out)
     cases = [comparison.parse_key(key) for key in options.cases] or sensitivity.cases()
     data = data_paths(options.data, *cases)
+    environment.enter(environment.of_verb(1))
     rows = [
         {
             "workload": case.workload,

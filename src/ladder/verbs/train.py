@@ -1,7 +1,6 @@
 """Train a network, and keep its weights to go on later: the same bits as without the break."""
 
 import os
-import sys
 from dataclasses import replace
 
 from ladder.catalogue import workloads
@@ -34,9 +33,7 @@ def run(options):
     if options.save:
         require_writable(options.save)
     data = data_paths(options.data, case)
-    due = environment.of_worker(case)
-    if due != dict(os.environ):  # runtimes read their variables once, when they are loaded
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], due)
+    environment.enter(environment.of_worker(case))
 
     from ladder.harness import training  # which loads what the workload needs
 

@@ -1,0 +1,75 @@
+"""The variables of the environment that a measurement inherits; all others are dropped, or set by its case.
+
+Runtimes read hundreds of variables that change what is measured: `OMP_THREAD_LIMIT`, `NUMBA_OPT`, `OPENBLAS_CORETYPE`,
+`NPY_DISABLE_CPU_FEATURES`, `NVIDIA_TF32_OVERRIDE`, `LD_PRELOAD`, `GLIBC_TUNABLES` … No list of them is complete, so
+what is listed here are the variables by which a process finds its files, its job and its GPUs. Text is UTF-8, and what
+programs say is English.
+"""
+
+import os
+import re
+
+# Where programs, libraries and a user's files are.
+PLACES = (
+    "PATH HOME USER LOGNAME SHELL TERM TMPDIR LD_LIBRARY_PATH PYTHONHOME PYTHONPATH PYTHONUNBUFFERED VIRTUAL_ENV "
+    "CONDA_PREFIX CUDA_PATH CUDA_HOME SSH_AUTH_SOCK KRB5CCNAME"
+).split()
+# Which GPUs this process may use.
+GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
+# What schedulers tell the launchers that start in their jobs, and what the project tells itself.
+PREFIXES = ("SLURM_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
+LANGUAGE = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+# Those that a cluster's prelude may set for its measurements: what configures runtimes. In the prelude's shell they are
+# unset before, so that none of them is the user's.
+FAMILIES = (
+    "NUMBA_ OMP_ GOMP_ KMP_ LIBOMP OPENBLAS_ GOTO_ MKL_ BLIS_ ARMPL_ NPY_ NUMPY_ SCIPY_ TBB_ DNNL_ ONEDNN_ "
+    "MPICH_ MPIR_ MPIEXEC_ HYDRA_ PMI_ PMIX_ OMPI_ OPAL_ PRTE_ I_MPI_ MV2_ MPI4PY_ UCX_ UCC_ FI_ PSM2_ PSM3_ IBV_ "
+    "HCOLL_ SHARP_ HWLOC_ CUDA_ CUDNN_ CUBLAS CUPY_ NCCL_ NVIDIA_ NVSHMEM_ GDRCOPY_ PYTORCH_ TORCH ATEN_ TRITON_ XLA_ "
+    "MALLOC_ GLIBC_ JEMALLOC_ TCMALLOC_ MIMALLOC_ LD_ PYTHON"
+).split()
+NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+# What a record doesn't tell: it is private, tells nothing of the measurement, or stands elsewhere in the record.
+UNTOLD = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "TMPDIR",
+    "SSH_AUTH_SOCK",
+    "KRB5CCNAME",
+    "SLURM_",
+    "LADDER_",
+)
+
+
+def inherited(variables=None):
+    """Of this process's variables, or of these, those that a measurement inherits, and its language."""
+    variables = os.environ if variables is None else variables
+    return {name: value for name, value in variables.items() if is_inherited(name)} | LANGUAGE
+
+
+def is_inherited(name):
+    return name in PLACES or name in GPUS or name.startswith(PREFIXES)
+
+
+def of_prelude():
+    """The variables of runtimes in this process, which a cluster's prelude has set: `on_node` of the workflow."""
+    return {name: value for name, value in os.environ.items() if is_of_runtime(name)}
+
+
+def is_of_runtime(name):
+    return name.startswith(tuple(FAMILIES)) and not is_inherited(name) and name not in LANGUAGE
+
+
+def unset_families():
+    """A line of bash that unsets the variables of all FAMILIES but those that are inherited."""
+    names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
+    kept = "|".join(name for name in (*PLACES, *GPUS, *LANGUAGE) if name.startswith(tuple(FAMILIES)))
+    return f'for name in {names}; do case "$name" in {kept}) ;; *) unset "$name" ;; esac; done'
+
+
+def told(variables):
+    """Of the variables of a worker those that its record tells, by name."""
+    return {name: value for name, value in sorted(variables.items()) if not name.startswith(UNTOLD)}

@@ -1,0 +1,41 @@
+"""The variables that a measurement inherits, and those of a cluster's prelude."""
+
+import os
+import subprocess
+
+import pytest
+
+from ladder.machine import variables
+
+# One of each family, and of those that no family of ours has.
+DROPPED = (
+    "NUMBA_OPT OMP_THREAD_LIMIT GOMP_CPU_AFFINITY KMP_AFFINITY OPENBLAS_CORETYPE MKL_DYNAMIC BLIS_IR_NT "
+    "NPY_DISABLE_CPU_FEATURES MPICH_ASYNC_PROGRESS MPIR_CVAR_PMI_VERSION OMPI_MCA_btl UCX_TLS FI_PROVIDER HYDRA_RMK "
+    "PMI_RANK PMIX_RANK CUDA_LAUNCH_BLOCKING CUBLAS_WORKSPACE_CONFIG NVIDIA_TF32_OVERRIDE CUPY_CACHE_DIR NCCL_ALGO "
+    "PYTORCH_CUDA_ALLOC_CONF TORCHINDUCTOR_MAX_AUTOTUNE MALLOC_ARENA_MAX GLIBC_TUNABLES LD_PRELOAD LD_BIND_NOW "
+    "PYTHONMALLOC PYTHONOPTIMIZE LANG LANGUAGE LC_NUMERIC MPLBACKEND GIT_DIR CPATH ANYTHING"
+).split()
+KEPT = ("PATH", "HOME", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "SLURM_JOB_ID", "LADDER_VARIANTS")
+
+
+def test_a_measurement_inherits_what_finds_files_jobs_and_gpus_and_nothing_else():
+    given = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0"}
+    assert variables.inherited(given) == dict.fromkeys(KEPT, "x") | {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+
+
+@pytest.mark.parametrize(
+    "of_user", [{}, {"NUMBA_OPT": "0", "OMP_THREAD_LIMIT": "1", "UCX_TLS": "tcp", "LD_PRELOAD": ""}]
+)
+def test_a_prelude_s_variables_are_its_own(monkeypatch, of_user):
+    script = f"set -u; {variables.unset_families()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
+    own = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "CUDA_VISIBLE_DEVICES": "1"}
+    done = subprocess.run(["bash", "-c", script], env=own | of_user, capture_output=True, text=True, check=True)
+    left = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
+    assert own.items() <= left.items()
+    monkeypatch.setattr(os, "environ", left)
+    assert variables.of_prelude() == {"UCX_NET_DEVICES": "mlx5"}
+
+
+def test_a_record_tells_what_may_matter_and_nothing_private():
+    made = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
+    assert variables.told(made) == {"A": "b", "OMP_NUM_THREADS": "2"}
