@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import io
 import sys
 
 from ladder.errors import LadderError
@@ -11,6 +12,9 @@ from ladder.verbs import VERBS
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # of a locale that lacks a sign
     verb = [name for name in arguments[:1] if name in VERBS]
     options = parser(verb or VERBS).parse_args(arguments)
     try:

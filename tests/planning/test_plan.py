@@ -364,3 +364,30 @@ def test_published_machines_are_found_by_name(tmp_path):
     assert plan.published(["none"], tmp_path) == []
     with pytest.raises(LadderError, match="Nothing is published of torn; results/published has box"):
         plan.published(["box", "torn"], tmp_path)
+
+
+def test_variables_that_the_configuration_names_are_part_of_the_case():
+    config = {
+        "environment": {"NUMBA_OPT": [0, 3], "ANY": "/a b,c"},
+        "experiments": {
+            "general": experiment({"blas": {"threads": 1}}),
+            "own": experiment({"blas": {"threads": 1}}, environment={"NUMBA_OPT": "1"}),
+        },
+    }
+    found = plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
+    assert [one.case.variables["NUMBA_OPT"] for one in found] == ["0", "3", "1"]
+    slugs = [one.case.slug for one in found]
+    assert [slug.partition(",threads=1,")[2] for slug in slugs] == [
+        f"ANY=%2Fa%20b%2Cc,NUMBA_OPT={n}" for n in (0, 3, 1)
+    ]
+    assert [Case.parse("gemm", "blas", slug) for slug in slugs] == [one.case for one in found]
+
+
+@pytest.mark.parametrize("named", [{"omp_places": "cores"}, {"A": True}, {"A": 1.5}, {"A": []}, {"A": {"b": "c"}}])
+def test_variables_are_names_in_capitals_and_texts(named):
+    with pytest.raises(LadderError, match="The configuration is wrong at environment"):
+        configuration.checked({"environment": named, "experiments": {}})
+
+
+def test_a_variable_that_the_harness_sets_is_refused_when_planning():
+    assert "OMP_NUM_THREADS can't be named" in refused({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})

@@ -18,6 +18,7 @@ from pathlib import Path
 from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
+from ladder.machine import variables
 from ladder.planning.places import nodes_of, place_of
 from ladder.records import record
 from ladder.records.case import Case
@@ -44,8 +45,8 @@ def plan(config, places):
     found = []
     for name, experiment in config["experiments"].items():
         protocol = config["protocol"] | experiment.get("protocol", {})
-        variables = config["environment"] | experiment.get("environment", {})
-        for case in cases(name, experiment | {"environment": variables}):
+        environment = config["environment"] | experiment.get("environment", {})
+        for case in cases(name, experiment | {"environment": environment}):
             place = place_of(places, case)
             with planning(name), stated(case.workload, case.variant):
                 reason = reason_left_out(case, config["peers"], place)
@@ -106,10 +107,10 @@ def cases(name, experiment):
                 every_tuning = list(grid(tunings))
                 for tuning in every_tuning:
                     workloads.require_tuning(workload, variant, tuning)
-                for sizes, cache, tuning, variables in itertools.product(
+                for sizes, cache, tuning, environment in itertools.product(
                     every_size, listed(experiment.get("cache", "cold")), every_tuning, every_environment
                 ):
-                    texts = {variable: str(value) for variable, value in variables.items()}
+                    texts = {variable: str(value) for variable, value in environment.items()}
                     case = Case(workload, variant, sizes, tuning, cache, texts)
                     for other in workloads.used(case):
                         workloads.variant_path(*other)
@@ -174,7 +175,11 @@ def finds_mpi():
     program = "import mpi4py; mpi4py.rc.initialize = False; import mpi4py.MPI"
     line = [sys.executable, "-c", program]
     try:
-        return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE).returncode == 0
+        # As a worker would find it, whatever the user has set.
+        done = subprocess.run(
+            line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=variables.inherited()
+        )
+        return done.returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
