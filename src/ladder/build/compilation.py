@@ -53,7 +53,7 @@ def folder(case, environment=MappingProxyType({})):
     Nor is what it has compiled under other variables of its own in the environment of the process.
     """
     changed, name = of_compiler(environment), sources.fingerprint(case)
-    return FOLDER / (f"{name}-{digest(changed)}" if changed else name)
+    return FOLDER / f"{name}-{digest(changed)}" if changed else FOLDER / name
 
 
 def of_compiler(environment):
