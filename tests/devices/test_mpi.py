@@ -256,7 +256,8 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
 
 def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
-    monkeypatch.setenv("MPI4PY_LIBMPI", "/nowhere/libmpi.so")
+    made = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
+    monkeypatch.setattr(plan.variables, "inherited", lambda: made)
     monkeypatch.setattr(plan, "finds_mpi", plan.finds_mpi.__wrapped__)
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     for ranks in (1, 2):

@@ -25,7 +25,7 @@ from ladder.statistics import intervals
 
 
 @contextlib.contextmanager
-def started(case, protocol, data, reference, launcher, prelude):
+def started(case, protocol, data, reference, launcher, prelude=()):
     """A list of workers that are ready, to which more may be added; all are stopped in the end."""
     workers = []
     try:
