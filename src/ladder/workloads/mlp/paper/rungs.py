@@ -56,7 +56,7 @@ TRAINED_ON_CARD = tuple(Training("cuda", {"product": name, "graph": "on"}) for n
 BESIDE_PEERS = Training("host", {"product": "tiled", "threads": MOST})  # of the threads that peers were given
 PEERS_ON_HOST = (Training("numpy_loop", {"threads": MOST}), Training("pytorch", {"threads": MOST}))
 BY_TENSOR_CORES = (Training("cuda", {"product": "cuda_mma", "graph": "on"}),)
-PEER_ON_CARD = Training("pytorch_cuda", {"graph": "on"})  # its strongest form
+PEER_ON_CARD = Training("pytorch_cuda", {"graph": "on"})  # not its strongest form: the step isn't compiled
 
 
 def name(line):
