@@ -24,10 +24,10 @@ def told(monkeypatch, tmp_path):
                 (folder / name).write_text(f"{value}\n")
         monkeypatch.setattr(caches, "CPUS", tmp_path)
         monkeypatch.setattr(caches.os, "sysconf", library)
-        caches.found.cache_clear()
+        caches.listed.cache_clear()
 
     yield tell
-    caches.found.cache_clear()
+    caches.listed.cache_clear()
 
 
 def of_four_cpus():

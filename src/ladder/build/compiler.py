@@ -8,13 +8,13 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from ladder.build import binaries
 from ladder.catalogue import companions, sources
 from ladder.errors import LadderError
+from ladder.machine import programs
 from ladder.records import locks
 from ladder.records.files import read_json, write_atomically
 
@@ -95,10 +95,10 @@ def by_nvcc(source, macros, architecture):
         ]
         command += [f"-I{folder}" for folder in include_path(source)]
         command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = programs.run(*command)
         if done.returncode:
             raise failure(source, macros, architecture, done.stderr)
-        version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
+        version = programs.run("nvcc", "--version").stdout
         return out.read_bytes(), done.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"
 
 

@@ -9,9 +9,7 @@ import ctypes
 import functools
 import hashlib
 import json
-import os
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
@@ -146,7 +144,7 @@ def compile(source, options, path):
 def call(source, command):
     """Call the compiler; what it says. Raises LadderError."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
+        done = programs.run(*command)
     except FileNotFoundError:
         raise LadderError(
             f"{source.name} can't be compiled: there is no {COMPILER}. On Debian: apt-get install gcc libc6-dev."

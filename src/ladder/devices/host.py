@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.machine import caches, description
+from ladder.machine import caches, cpus, description
 
 # Nothing else may be timed on the machine meanwhile.
 SHARES_MACHINE = False
@@ -225,6 +225,7 @@ def require_threads(case_threads, runtime, found):
             f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "
             "give the job more cores, or lower `cores` in the configuration."
         )
+    cpus.require_quota(case_threads)
     counts = {name: count for name, count in found["runtimes"].items() if name.startswith(runtime)}
     if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")

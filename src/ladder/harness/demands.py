@@ -1,6 +1,7 @@
-"""What a case needs before its workers start: a device, its reference, sound and its own, and room for its arrays."""
+"""What a case needs before its workers start: a device, CPUs, its own reference, sound, and room for its arrays."""
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,14 @@ from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import archives
+from ladder.machine import cpus
 from ladder.records.case import Case
 
 
 def require_met(case, reference):
     """Refuse a case on its own, and one whose reference, a path or None, isn't the one that it is checked against."""
     devices.require_known(case.workload, case.variant)
+    cpus.require_quota(-(-case.ranks // int(os.environ.get("LADDER_NODES", "1"))) * case.threads)
     require_reference(case, reference)
     require_room(case)
 

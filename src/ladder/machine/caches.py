@@ -15,9 +15,13 @@ USUAL_SHARED, USUAL_PRIVATE = 32 * 2**20, 2 * 2**20
 SMALLEST_FLUSH = 64 * 2**20
 
 
+# What Linux calls the kinds, and what they add to a cache's name.
+LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
+
+
 @functools.cache
-def found():
-    """{(level, CPUs that share it): bytes} of the machine's data caches that Linux tells of."""
+def listed():
+    """{(level, kind, CPUs that share it): bytes} of the machine's caches that Linux tells of."""
     caches = {}
     for folder in CPUS.glob("cpu[0-9]*/cache/index[0-9]*"):
         try:
@@ -27,9 +31,13 @@ def found():
             )
         except OSError:
             continue  # a hypervisor may tell of some properties only
-        if kind != "Instruction":
-            caches[int(level), cpus] = int(size[:-1]) * UNITS[size[-1]]
+        caches[int(level), kind, cpus] = int(size[:-1]) * UNITS[size[-1]]
     return caches
+
+
+def found():
+    """{(level, CPUs that share it): bytes} of the machine's data caches that Linux tells of."""
+    return {(level, cpus): size for (level, kind, cpus), size in listed().items() if kind != "Instruction"}
 
 
 def last_level():

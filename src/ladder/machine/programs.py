@@ -1,5 +1,6 @@
-"""Other programs: the output of one, and the launcher of MPI's ranks."""
+"""Other programs: what one prints, in the same words everywhere, and the launcher of MPI's ranks."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -34,9 +35,31 @@ def words(text, what):
     return found
 
 
+def run(*command, timeout=None):
+    """A program that has ended, with what it printed as text: untranslated, whatever language the user reads.
+
+    Raises OSError where it can't be started, and subprocess.TimeoutExpired.
+    """
+    return subprocess.run(
+        command,
+        env=untranslated(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout,
+    )
+
+
+def untranslated():
+    """This process's environment with the C locale, in which every program has the words that it was written with."""
+    # LC_ALL outweighs LANG and every other LC_*, and with the C locale the translations of LANGUAGE aren't looked for.
+    return {name: value for name, value in os.environ.items() if name != "LANGUAGE"} | {"LC_ALL": "C"}
+
+
 def output(*command):
     """The output of a command; empty where there is no such program or it takes over 10 s."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout
+        return run(*command, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""

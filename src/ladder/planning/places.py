@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.machine import cpus, description, nvidia, programs
+from ladder.machine import control_groups, cpus, description, nvidia, programs
 from ladder.planning import configuration
 
 # Kinds of cases, by what they need: cores of one node, ranks of MPI, cards.
@@ -19,7 +19,8 @@ SITE_VARIABLE = "LADDER_SITE"
 class Place:
     """Machines of a kind: the label of their results, what one case may use there, and what a scheduler is asked for.
 
-    `cores` and `gpus` are those of a node, and a case's ranks may be on up to `nodes`. `launcher` starts ranks of MPI,
+    `cores` and `gpus` are those of a node, and a case's ranks may be on up to `nodes`. `quota` is the number of CPUs'
+    time that control groups allow, maybe a fraction, None where that has no limit. `launcher` starts ranks of MPI,
     None where nothing does. `model` is the scheduler's name for the type of the GPUs, or None. `asked` has resources of
     Snakemake's Slurm executor, None for what isn't asked for, and is empty for the machine that plans.
     """
@@ -31,6 +32,7 @@ class Place:
     nodes: int = 1
     model: str | None = None
     asked: dict = field(default_factory=dict, hash=False)
+    quota: float | None = None
 
 
 def kind_of(case):
@@ -71,7 +73,8 @@ def here(config, most=None):
     cores = cpus.cores() if config["cores"] == "auto" else config["cores"]
     gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
     label = description.label() if config["machine"] == "auto" else config["machine"]
-    return {"cpu": Place(label, min(cores, most or sys.maxsize), gpus, programs.launcher(config["mpi"]))}
+    launcher = programs.launcher(config["mpi"])
+    return {"cpu": Place(label, min(cores, most or sys.maxsize), gpus, launcher, quota=control_groups.quota())}
 
 
 def of_cluster(site):

@@ -135,6 +135,8 @@ def reason_left_out(case, peers, place):
     nodes, cards = min(nodes_of(place, case), place.nodes), workloads.cards(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > place.cores:
         return f"needs {cores} cores{' on a node' * (nodes > 1)}, {place.cores} to be had"
+    if place.quota is not None and cores > place.quota:
+        return f"needs {cores} cores, and the control group has a quota of {place.quota:.3g}"
     if case.ranks > 1 and not place.launcher:
         return "needs a launcher of MPI, none to be had"
     if cards > (found := place.gpus * (place.nodes if case.ranks > 1 else 1)) > 0:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
+from ladder.machine import programs
 from ladder.planning.plan import is_installed
 
 ANSWER = 60  # seconds that Slurm may take
@@ -150,6 +151,6 @@ def asked(*command):
 def answer(*command):
     """A program of Slurm's that has ended, and what it said. Raises LadderError when it doesn't end."""
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=ANSWER)
+        return programs.run(*command, timeout=ANSWER)
     except subprocess.TimeoutExpired:
         raise LadderError(f"Slurm hasn't answered `{command[0]}` for {ANSWER} s: try again when it does.") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ladder.errors import LadderError
+from ladder.machine import programs
 
 WIDTH = 160 / 25.4 * 72  # of the text, in points of PDF: a wider figure is scaled, and its type with it
 SLACK = 1.0  # points by which a box may stand out
@@ -81,5 +82,8 @@ def heights(pdf):
 
 
 def output(*command):
-    """What a command prints."""
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+    """What a program of poppler's prints. Raises LadderError with its words when it fails."""
+    done = programs.run(*map(str, command))
+    if done.returncode:
+        raise LadderError(f"`{' '.join(map(str, command))}` fails: {done.stderr.strip()}")
+    return done.stdout
