@@ -53,17 +53,71 @@ def test_a_card_is_known_by_its_place_on_the_bus(cards):
     assert nvidia.uuid_at("0000:00:00.0") is None
 
 
-@pytest.mark.parametrize(
-    ("visible", "found"), [(None, "012"), ("", ""), ("2,0", "02"), ("GPU-00000000-0000-0000-0000-000000000001", "1")]
-)
-def test_the_cards_are_those_that_this_process_may_use(cards, monkeypatch, visible, found):
+def test_the_cards_are_those_that_this_process_may_use(cards, monkeypatch):
     cards(3)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert [card["uuid"][-1] for card in nvidia.gpus()] == list(found)
+    for visible, found in ((None, "012"), ("", ""), ("2,0", "20"), ("GPU-00000000-0000-0000-0000-000000000001", "1")):
+        if visible is not None:
+            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert [card["uuid"][-1] for card in nvidia.gpus()] == list(found)
     for card in nvidia.gpus():
         del card["uuid"]
         assert card == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
+
+
+A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"
+# What two cards' driver made of the variable.
+READ_BY_CUDA = [
+    ("AB", ["0,1", "0, 1", " 0,1", "0 ,1", "0\t,1", "0,\n1", f"{A},{B}", f"{A} ,{B}", "GPU-6,GPU-5"]),
+    ("BA", ["1,0", "1a,0x", "1gpu,0gpu", "GPU-56d1cc52,GPU-68cfe46b"]),
+    ("B", ["01", "+1", "1.5", "1a", "1e0", "1,,0", "1\r", "1,\u00a00", f"{B},0"]),
+    ("A", [A, A[:12], f"GPU-{A[4:].upper()}", f"{A}x", "-0", "0x1", "0;1", "0 1", "0-1"]),
+    # A word of the other kind, or no card's, ends the list, even before a card that is there twice.
+    ("A", ["0,-1,1", "0,2,1", "0,5,0", "0,-1,0", "0,", "0,MIG-x", f"0,{B}", f"{A},1", f"{A},0", f"{A}, {B}"]),
+    ("A", [f"{A},-1,{B}", f"{A},GPU-ffffffff,{B}"]),
+    (
+        "",
+        [
+            "",
+            " ",
+            ",0",
+            "-1",
+            "--1",
+            "- 1",
+            "+",
+            "010",
+            "all",
+            "NoDevFiles",
+            "\uff11",
+            '"0"',
+            "MIG-0,0",
+            "99999999999,0",
+        ],
+    ),
+    ("", ["GPU-", "GPU-,0", "GPU-ffffffff,0", f" {A}", A.lower(), A[4:]]),
+    # A card that is there twice.
+    ("", ["0,0", "0,1,0", "0,1,1", "0,-0", "0x1,0", f"{A},{A}", f"{A},GPU-68cfe46b", f"{A},GPU-6,{B}"]),
+]
+
+
+@pytest.mark.parametrize(("seen", "choice"), [(seen, choice) for seen, choices in READ_BY_CUDA for choice in choices])
+def test_a_choice_of_cards_is_read_as_cuda_reads_it(seen, choice):
+    cards = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+    assert nvidia.visible(cards, choice) == [{"A": cards[0], "B": cards[1]}[one] for one in seen]
+
+
+def test_a_word_that_begins_two_cards_uuids_is_neither_of_them():
+    cards = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
+    assert nvidia.visible(cards, "GPU-62,GPU-6,GPU-60") == [cards[2]]
+
+
+def test_numbers_of_different_cards_need_the_order_of_the_bus(monkeypatch):
+    cards = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
+    with pytest.raises(LadderError, match=r"=1 names GPUs by numbers.* Set CUDA_DEVICE_ORDER=PCI_BUS_ID"):
+        nvidia.visible(cards, "1")
+    assert nvidia.visible(cards, "GPU-5") == [cards[1]]
+    assert nvidia.visible(cards, "none") == []
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    assert nvidia.visible(cards, "1") == [cards[1]]
 
 
 def test_a_machine_without_a_driver_has_no_cards(cards):

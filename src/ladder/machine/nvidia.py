@@ -3,6 +3,13 @@
 import contextlib
 import functools
 import os
+import re
+
+from ladder.errors import LadderError
+
+# How a word of CUDA_VISIBLE_DEVICES begins that names a card: as strtoul reads a number, or with a part of a UUID.
+NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+UUID = re.compile(r"GPU-[\w-]+", re.ASCII)
 
 # Why a card's clock is what it is: the bits that NVML calls nvmlClocksEventReason...
 REASONS = {
@@ -34,16 +41,59 @@ def library():
 
 
 def gpus():
-    """The cards that this process may use: [{name, uuid, memory, driver, capability}]; none where there are none."""
+    """The cards that this process may use: [{name, uuid, memory, driver, capability}]; none where there are none.
+
+    They are those that CUDA sees, in its order. Raises LadderError where the order can't be known.
+    """
     if not (nvml := library()):
         return []
-    found = []
+    found = {}
     for index in range(nvml.nvmlDeviceGetCount()):
         with contextlib.suppress(nvml.NVMLError):  # a card that has failed is none
-            found.append((str(index), description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))))
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    chosen = None if visible is None else set(visible.split(","))
-    return [card for index, card in found if chosen is None or {index, card["uuid"]} & chosen]
+            found[index] = description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
+    return visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def visible(cards, choice):
+    """Of the cards, by their number, those that CUDA sees where CUDA_VISIBLE_DEVICES is `choice`, None for unset.
+
+    As its driver was seen to read it. The first word says of all words whether they are numbers or UUIDs, of which
+    enough of the beginning suffices. Blanks before a number and what follows it or a UUID count for nothing. A word
+    that isn't of that kind, or is no card's, or several cards', ends the list; a card that is in it twice empties it.
+    Raises LadderError for numbers where cards differ, unless they are known to be those of the bus.
+    """
+    if choice is None:
+        return list(cards.values())
+    pattern = UUID if choice.startswith("GPU-") else NUMBER
+    if pattern is NUMBER and NUMBER.match(choice) and len({card["name"] for card in cards.values()}) > 1:
+        require_bus_order(choice)
+    chosen = []
+    for word in choice.split(","):
+        if not (found := pattern.match(word)):
+            break
+        if pattern is NUMBER:
+            named = [number for number in cards if number == int(found[1])]
+        else:
+            named = [number for number, card in cards.items() if begins(card["uuid"], found[0])]
+        if len(named) != 1:
+            break
+        chosen += named
+    return [cards[number] for number in chosen] if len(set(chosen)) == len(chosen) else []
+
+
+def begins(uuid, word):
+    """Whether a UUID begins with a word, as far as it goes; the case of letters counts for nothing."""
+    return uuid.lower().startswith(word[: len(uuid)].lower())
+
+
+def require_bus_order(choice):
+    """Refuse numbers of cards in an order that CUDA alone knows, since it puts the fastest first."""
+    if os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
+        raise LadderError(
+            f"CUDA_VISIBLE_DEVICES={choice} names GPUs by numbers, and this machine's GPUs differ, so that CUDA may "
+            "number them otherwise than `nvidia-smi`. Set CUDA_DEVICE_ORDER=PCI_BUS_ID as well, with which it doesn't, "
+            "or use the UUIDs that `nvidia-smi -L` lists."
+        )
 
 
 def description(nvml, handle):
