@@ -50,7 +50,10 @@ def order(monkeypatch):
 
 @pytest.fixture
 def simulated(monkeypatch):
-    """Workers that start no process, and whose times are made up: twice as long where that was planted."""
+    """Workers that start no process, and whose times are made up: twice as long where that was planted.
+
+    Their conditions are what a test has put in the place of `conditions`.
+    """
     measured, generator = [], np.random.default_rng(1)
 
     class Simulated:
@@ -60,9 +63,8 @@ def simulated(monkeypatch):
         def go(self, variables=None):
             measured.append(self)
             seconds = 2e-3 if self.case.variant == "slower_blas" else 1e-3
-            return {
-                "samples": list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.count))
-            }
+            samples = list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.count))
+            return {"samples": samples, "system": conditions(self.case, len(measured))}
 
         def wait_ready(self):
             """It is."""
@@ -73,8 +75,41 @@ def simulated(monkeypatch):
     return measured
 
 
+def conditions(case, number):
+    """The conditions of a simulated worker, by its case and its number from 1 on."""
+    return {"smt": "1"}
+
+
 def compared(a, b, **options):
     return comparison.side_by_side(comparison.parse_key(a), comparison.parse_key(b), **options)
+
+
+@pytest.mark.parametrize(
+    ("made_up", "refusal"),
+    [
+        (lambda case, number: {"smt": "1" if number < 8 else "0"}, r"The processes of case B .*smt \(1 and 0\)"),
+        (lambda case, number: {"boost": case.variant}, r"The two cases .*boost \(slower_blas and blas\)"),
+        (lambda case, number: {f"blas/{case.variant}.so/version": "1"}, None),  # one side loads another library
+        (lambda case, number: {"blas/one.so/architecture": case.variant}, "The two cases"),
+    ],
+)
+def test_processes_under_different_conditions_are_not_compared(simulated, monkeypatch, made_up, refusal):
+    monkeypatch.setitem(globals(), "conditions", made_up)
+    if refusal is None:
+        found = compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+        assert found.conditions["b"] == {"blas/blas.so/version": "1"}
+        return
+    with pytest.raises(LadderError, match=refusal):
+        compared(TWICE, PLAIN, samples=2, pairs=4, detect=1e9)
+
+
+def test_variables_of_a_variant_may_have_its_libraries_differ_but_not_the_machine(simulated, monkeypatch):
+    monkeypatch.setattr(comparison.workloads, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
+    monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
+    compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
+    monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
+    with pytest.raises(LadderError, match="The two cases"):
+        compared(TWICE, PLAIN, samples=2, pairs=2, detect=1e9)
 
 
 @pytest.mark.slow

@@ -144,6 +144,58 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
     assert found["converged"] is False
 
 
+def result(system):
+    """What a worker answers, of a product without checks."""
+    times = {"samples": [1e-3] * 3, "setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "compiled": 0}
+    threads = {"cpus": 2, "affinity": [0, 1], "runtimes": {}}
+    checks = [{"name": "product", "error": 0.0, "bound": 1.0}]
+    return times | {"phases": [], "checks": checks, "facts": {}, "curve": [], "threads": threads} | system
+
+
+@pytest.fixture
+def answered(monkeypatch):
+    """Have the processes of a case answer with these conditions in turn, without starting any."""
+
+    def answer(*conditions):
+        given = iter(conditions)
+        nothing = lambda *arguments: None  # noqa: E731
+        one = SimpleNamespace(wait_ready=nothing, stop=nothing, go=lambda variables: result(next(given)))
+        monkeypatch.setattr(measure, "Worker", lambda *job: one)
+        return {"processes": len(conditions), "most_processes": len(conditions)}
+
+    return answer
+
+
+def test_a_record_has_the_conditions_of_every_process():
+    found = measured(case_of())["processes"][0]["system"]
+    assert any(fact.startswith("blas/") and fact.endswith("/architecture") for fact in found)
+    assert {"numpy/vectors", "scheduler/nice", "limit/stack"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        ({"blas/o.so/architecture": "Haswell", "smt": "1"}, r"blas/o.so/architecture \(Zen and Haswell\)"),
+        ({"blas/o.so/architecture": "Zen", "smt": "0"}, r"smt \(1 and 0\)"),
+        ({"blas/o.so/architecture": "Zen"}, r"smt \(1 and not known\)"),
+        ({"blas/o.so/architecture": "Zen", "smt": "1", "quota": 1.5}, r"quota \(not known and 1.5\)"),
+    ],
+)
+def test_processes_under_different_conditions_are_not_pooled(answered, other, difference):
+    one = {"blas/o.so/architecture": "Zen", "smt": "1"}
+    changes = answered({"system": one}, {"system": other})
+    assert re.search(
+        f"The processes of the case ran under different conditions.*: they differ in {difference}.",
+        refused(case_of(), changes=changes),
+    )
+    changes = answered({"system": one}, {"system": one}, {})  # the last of another age
+    found = measured(case_of(), changes=changes)
+    found["processes"][1]["system"] = other
+    Path("out/record.json").write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(LadderError, match=f"its processes ran under different conditions, {difference}"):
+        record.read("out/record.json")
+
+
 @pytest.mark.slow
 def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}

@@ -22,6 +22,7 @@ from ladder.devices.host import (
     broadcast,
     by_rank,  # noqa: F401
     command,  # noqa: F401
+    conditions,  # noqa: F401
     is_first,  # noqa: F401
     launcher_hint,  # noqa: F401
     receive,  # noqa: F401

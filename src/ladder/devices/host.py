@@ -12,6 +12,7 @@ import numpy as np
 
 from ladder.errors import LadderError
 from ladder.machine import caches, cpus, description
+from ladder.machine import conditions as machine_conditions
 
 # Nothing else may be timed on the machine meanwhile.
 SHARES_MACHINE = False
@@ -181,6 +182,11 @@ def openmp_team(pool, count):
     region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: came.add(threading.get_native_id()))
     library.GOMP_parallel(region, None, count, 0)
     return len(came)
+
+
+def conditions():
+    """The conditions under which this process runs, see `machine/conditions.py`."""
+    return machine_conditions.of_process(sorted(AFFINITY))
 
 
 def thread_affinities():

@@ -172,6 +172,18 @@ def threads_found():
     return own | {"ranks": communicator().allgather(own)}
 
 
+def conditions():
+    """The conditions under which the ranks run, `host.conditions`; all values of a fact in which ranks differ."""
+    return together(communicator().allgather(host.conditions()))
+
+
+def together(conditions):
+    """The conditions of several ranks as one: of each fact the value, or a text with each value once."""
+    facts = dict.fromkeys(fact for one in conditions for fact in one)
+    values = {fact: list(dict.fromkeys(one[fact] for one in conditions if fact in one)) for fact in facts}
+    return {fact: some[0] if len(some) == 1 else ", ".join(map(str, some)) for fact, some in values.items()}
+
+
 def require_threads(case_threads, runtime, found):
     """Refuse a job in which this rank has other threads than the case says, or fewer CPUs."""
     rank = communicator().rank

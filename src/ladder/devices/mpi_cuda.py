@@ -36,6 +36,7 @@ from ladder.devices.mpi import (
     by_rank,  # noqa: F401
     command,  # noqa: F401
     communicator,
+    conditions,  # noqa: F401
     is_first,
     launcher_hint,  # noqa: F401
     receive,  # noqa: F401

@@ -20,6 +20,7 @@ from ladder.devices.host import (
     broadcast,  # noqa: F401
     by_rank,  # noqa: F401
     command,  # noqa: F401
+    conditions,  # noqa: F401
     empty,  # noqa: F401
     is_first,  # noqa: F401
     launcher_hint,  # noqa: F401

@@ -7,7 +7,7 @@ because of the outcome so far, which would make false outcomes more likely with 
 import itertools
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ladder.harness.demands import require_met
 from ladder.harness.exclusive import leased, quiet
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
+from ladder.records import agreement
 from ladder.records.case import Case
 from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
@@ -29,12 +30,16 @@ PAIRS = 2  # of a block
 
 @dataclass(frozen=True)
 class Comparison:
-    """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict."""
+    """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict.
+
+    `conditions` are those under which all processes of a case ran.
+    """
 
     cases: dict
     times: dict
     paired: bool
     verdict: Verdict
+    conditions: dict = field(default_factory=dict)
 
     @property
     def pairs(self):
@@ -64,22 +69,25 @@ def side_by_side(
         require_met(case, reference)
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
     protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # the number of samples alone ends a worker
-    times = {"a": [], "b": []}
+    results = {"a": [], "b": []}
     with quiet(a, b), leased(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
             began = time.monotonic()
-            measure_block(block, cases, times, protocol, data, reference, variables)
+            measure_block(block, cases, results, protocol, data, reference, variables)
+            require_same_conditions(cases, results)
+            times = {name: [one["samples"] for one in some] for name, some in results.items()}
             verdict = compare(times["a"], times["b"], paired=paired)
             done = len(times["a"])
             decided = done >= pairs and verdict.detectable <= detect
             now = time.monotonic()
             if decided or done + PAIRS > most_pairs or now + (now - began) > deadline:
-                return Comparison(cases, times, paired, verdict)
+                conditions = {name: some[0].get("system", {}) for name, some in results.items()}
+                return Comparison(cases, times, paired, verdict, conditions)
 
 
-def measure_block(block, cases, times, protocol, data, reference, variables=None):
-    """Add a block's samples to `times`. Its workers start together; then one measures while the others wait."""
+def measure_block(block, cases, results, protocol, data, reference, variables=None):
+    """Add a block's results to `results`. Its workers start together; then one measures while the others wait."""
     workers = []
     try:
         for name in block:
@@ -87,11 +95,22 @@ def measure_block(block, cases, times, protocol, data, reference, variables=None
         for worker in workers:
             worker.wait_ready()
         for name, worker in zip(block, workers, strict=True):
-            times[name].append(worker.go(variables)["samples"])
+            results[name].append(worker.go(variables))
             worker.stop()
     finally:
         for worker in workers:
             worker.stop()
+
+
+def require_same_conditions(cases, results):
+    """Refuse processes that ran under different conditions, of each case and of both.
+
+    Of both counts what both tell, and of libraries nothing where the variants set variables for them to differ.
+    """
+    for name, some in results.items():
+        agreement.require_same(some, f"The processes of case {name.upper()}")
+    with_libraries = len({str(workloads.environment(case)) for case in cases.values()}) == 1
+    agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
 
 
 def report(comparison):
@@ -125,6 +144,7 @@ def write(path, comparison):
         "paired": comparison.paired,
         "pairs": comparison.pairs,
         "times": comparison.times,
+        "conditions": comparison.conditions,
         "description": description.describe(),
         "source": revision.current(),
     }

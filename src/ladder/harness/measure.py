@@ -20,7 +20,7 @@ from ladder.harness.possible import require_possible
 from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision, variables
-from ladder.records import record
+from ladder.records import agreement, record
 from ladder.statistics import intervals
 
 
@@ -103,6 +103,7 @@ def measure(
             results = results_of(workers, protocol, leases, another=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
     require_phases(results)
+    agreement.require_same(results, "The processes of the case")
     for result in results[1:]:
         result["curve"] = []  # the record keeps the first process's, as it does its trace; the checks of all
         result.pop("trace", None)

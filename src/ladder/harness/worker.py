@@ -142,6 +142,7 @@ def work(case, workload, variant, job):
         "curve": curves.thinned(curves.checked(curve, case, getattr(workload, "CURVE", ()))),
         "threads": found,
         "state": state,
+        "system": device.conditions(),
         **({"trace": traced(steps.trace, reset, flush, case)} if steps.trace else {}),
     }
 

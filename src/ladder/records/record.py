@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records import documents
+from ladder.records import agreement, documents
 from ladder.records.files import read_json, write_atomically
 
 SCHEMA = 1
@@ -60,6 +60,9 @@ def read(path):
     for number, process in enumerate(record["processes"]):
         for wrong in mistakes(process):
             refuse(path, f"processes/{number}: {wrong}")
+    conditions = [process["system"] for process in record["processes"] if "system" in process]
+    for different in agreement.differences(conditions):
+        refuse(path, f"its processes ran under different conditions, {different}")
     return record
 
 

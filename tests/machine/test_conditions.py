@@ -1,0 +1,50 @@
+"""What a process says of the conditions under which it runs, by files of Linux's that a test has made up."""
+
+import numpy as np
+import pytest
+
+from ladder.machine import conditions
+
+FILES = {
+    "sys/devices/system/cpu/smt/active": "1\n",
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
+    "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance\n",
+    "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "performance\n",
+    "sys/devices/system/cpu/intel_pstate/no_turbo": "1\n",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "proc/sys/kernel/randomize_va_space": "2\n",
+    "proc/sys/kernel/numa_balancing": "1\n",
+    "proc/self/status": "Name:\tpython\nMems_allowed_list:\t0-1\n",
+    "proc/self/cgroup": "0::/\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name, text in FILES.items() | {("sys/fs/cgroup/cpu.max", "150000 100000\n")}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    mount = f"31 23 0:28 / {tmp_path}/sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+    (tmp_path / "proc/self/mountinfo").write_text(mount)
+    return tmp_path
+
+
+def test_what_linux_tells_is_there_and_what_it_does_not_tell_is_left_out(root):
+    found = conditions.of_process([1, 2], root)
+    told = {"smt/active": "1", "frequency/governor": "performance", "intel_pstate/no_turbo": "1"}
+    told |= {"transparent_hugepage/enabled": "madvise", "randomize_va_space": "2", "numa_balancing": "1"}
+    told |= {"Mems_allowed_list": "0-1", "quota": 1.5}
+    own = ("scheduler/", "limit/", "blas/", "numpy/", "numba/", "torch/")
+    assert {fact: value for fact, value in found.items() if not fact.startswith(own)} == told
+    assert conditions.of_process([0, 1], root)["frequency/governor"] == "performance, powersave"
+
+
+def test_a_blas_tells_which_kernels_it_runs_and_numpy_and_numba_for_which_vectors():
+    import numba
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    found = conditions.of_process([0])
+    families = {value for fact, value in found.items() if fact.startswith("blas/") and fact.endswith("/architecture")}
+    assert families
+    assert found["numba/optimisation"] == int(numba.config.OPT)
+    assert {"numpy/vectors", "numba/cpu", "numba/vectors", "scheduler/nice", "limit/stack"} <= set(found)
