@@ -455,6 +455,13 @@ def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of
     assert mpi_cuda.energy(None) == found
 
 
+def test_the_conditions_of_ranks_are_those_of_all(monkeypatch):
+    of_ranks = [{"smt": "1", "quota": 2.0}, {"smt": "1", "quota": 1.0}, {"smt": "1", "boost": "0", "quota": 2.0}]
+    monkeypatch.setattr(mpi.host, "conditions", lambda: of_ranks[0])
+    monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda own: of_ranks))
+    assert mpi.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
+
+
 def test_ranks_that_share_a_card_are_refused():
     from ladder.devices import mpi_cuda
 

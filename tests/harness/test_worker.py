@@ -5,6 +5,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from ladder.catalogue import workloads
 from ladder.devices import host
@@ -40,3 +41,26 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
     found = worker.work(case, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
     assert found["setup"] == 11.0
     assert found["check"] >= 1000.0
+
+
+@pytest.mark.parametrize(("cache", "flushes"), [("cold", 1), ("warm", 0)])
+def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_warm_one(monkeypatch, cache, flushes):
+    case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, cache)
+    called = []
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)
+    monkeypatch.setattr(host, "flusher", lambda: lambda: called.append("flush"))
+
+    def setup(problem, threads):
+        def run():
+            called.append("run")
+            np.matmul(problem.a, problem.b, out=problem.out)
+
+        return run
+
+    limits = LIMITS | {"samples": 3, "least": 3, "most": 3}
+    job = SimpleNamespace(data={}, reference=None, **limits)
+    worker.work(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
+    timed = ["flush"] * flushes + ["run"]
+    checked, last = called.index("flush") if flushes else len(called) - 5, len(called) - 1
+    assert called[checked:last] == timed * 4  # the first warms up
+    assert "flush" not in called[:checked] + called[last:]

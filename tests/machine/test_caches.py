@@ -6,8 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ladder import devices
+from ladder.devices import cuda, host, mpi
 from ladder.devices.mpi import own_cpus
-from ladder.machine import caches
+from ladder.machine import caches, description
 
 MIB = 2**20
 
@@ -106,6 +108,46 @@ def test_every_cpu_writes_twice_its_own_caches_and_then_the_caller_twice_the_sha
 def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, told):
     told(of_four_cpus())
     assert {size for size, _ in written_by(monkeypatch, lambda: caches.flusher([], 4))} == {32 * MIB}
+
+
+@pytest.mark.parametrize("device", ["host", "mpi"])
+def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, told, device):
+    """Of ranks, here one, all together."""
+    told(of_four_cpus())
+    monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value], rank=0))
+    cpus = sorted(host.AFFINITY)
+    writes = written_by(monkeypatch, devices.load(device).flusher)
+    due = [(128 * MIB, set(cpus)), *((2 * MIB, {cpu}) for cpu in cpus)]
+    for some in (writes[: len(due)], writes[len(due) :]):
+        assert sorted(some, key=str) == sorted(due, key=str)
+
+
+def test_ranks_empty_their_share_of_the_caches_of_their_node(monkeypatch):
+    here = description.node()
+    ranks = [(here, [0, 1, 2, 3]), ("elsewhere", [0, 1]), (here, [0, 1, 2, 3])]
+    monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: ranks, rank=2))
+    monkeypatch.setattr(caches, "flusher", lambda *given: given)
+    monkeypatch.setattr(host, "AFFINITY", {3, 1})
+    assert mpi.flusher() == ([1, 3], 2)
+    assert host.flusher() == ([1, 3],)
+
+
+@pytest.mark.parametrize("device", ["cuda", "mpi_cuda", "offload"])
+def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device):
+    writes = []
+
+    def empty(size, dtype):
+        return SimpleNamespace(fill=lambda value: writes.append((size * np.dtype(dtype).itemsize, value)))
+
+    card = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
+    cupy = SimpleNamespace(empty=empty, cuda=SimpleNamespace(Device=lambda: card))
+    monkeypatch.setattr(cuda, "load_cupy", lambda: cupy)
+    flush = devices.load(device).flusher()
+    assert writes == []
+    for times in (1, 2, 3):
+        flush()
+        assert [size for size, _ in writes] == [100 * MIB] * times
+    assert len({value for _, value in writes}) == 3, "what lies there already needn't be written"
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,148 @@
-"""The cores that a plan may use."""
+"""The properties of the CPUs, by files of Linux's that a test has made up, in lscpu's words."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
 
 import pytest
 
-from ladder.machine import cpus
+from ladder.machine import caches, cpus, description
+
+INFORMATION = """processor\t: {cpu}
+vendor_id\t: GenuineIntel
+model name\t: Intel(R) Xeon(R) CPU           E5620  @ 2.40GHz
+flags\t\t: fpu sse2 avx avx2 {flags}
+
+"""
+
+
+@pytest.fixture
+def linux(monkeypatch, tmp_path):
+    """A machine of two sockets with two cores of two threads each, and two nodes of memory; its folder."""
+    for cpu in range(8):
+        shared = {"thread_siblings": 0x11 << cpu % 4, "core_siblings": 0x33 << 2 * (cpu % 4 // 2)}
+        for name, mask in shared.items():
+            path = tmp_path / f"cpu{cpu}/topology/{name}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"00000000,{mask:08x}\n")
+        for index, (level, kind, size, of) in enumerate(
+            [
+                (1, "Data", "48K", 4),
+                (1, "Instruction", "32K", 4),
+                (2, "Unified", "1280K", 4),
+                (3, "Unified", "33792K", 2),
+            ]
+        ):
+            folder = tmp_path / f"cpu{cpu}/cache/index{index}"
+            folder.mkdir(parents=True)
+            values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % of}"}
+            for name, value in values.items():
+                (folder / name).write_text(f"{value}\n")
+    for node in range(2):
+        (tmp_path / f"node{node}").mkdir()
+    information = tmp_path / "cpuinfo"
+    information.write_text(INFORMATION.format(cpu=0, flags="avx512f") + INFORMATION.format(cpu=1, flags=""))
+    monkeypatch.setattr(cpus, "INFORMATION", information)
+    monkeypatch.setattr(cpus, "NODES", tmp_path)
+    monkeypatch.setattr(caches, "CPUS", tmp_path)
+    caches.listed.cache_clear()
+    yield tmp_path
+    caches.listed.cache_clear()
+
+
+def test_the_kernel_tells_what_lscpu_makes_words_of(linux):
+    assert cpus.cpu() == {
+        "Model name": "Intel(R) Xeon(R) CPU           E5620  @ 2.40GHz",
+        "Socket(s)": "2",
+        "Core(s) per socket": "2",
+        "Thread(s) per core": "2",
+        "NUMA node(s)": "2",
+        "L1d cache": "192 KiB (4 instances)",
+        "L1i cache": "128 KiB (4 instances)",
+        "L2 cache": "5 MiB (4 instances)",
+        "L3 cache": "66 MiB (2 instances)",
+        "Vector units": "avx512f",
+    }
 
 
 @pytest.mark.parametrize(
-    ("quota", "cores"),
+    ("size", "text"),
     [
-        ("200000 100000", 2),
-        ("250000 100000", 2),
-        ("50000 100000", 1),
-        ("900000 100000", 4),
-        ("max 100000", 4),
-        (None, 4),
+        (512, "512 B"),
+        (1023 * 2**10, "1023 KiB"),
+        (2**20, "1 MiB"),
+        (1280 * 2**10, "1.3 MiB"),  # a half goes up
+        (1088 * 2**10, "1.1 MiB"),
+        (1152 * 2**20, "1.1 GiB"),
     ],
 )
-def test_a_quota_limits_the_cores(tmp_path, monkeypatch, quota, cores):
-    """Of a process that may use four CPUs."""
-    path = tmp_path / "cpu.max"
-    if quota:
-        path.write_text(f"{quota}\n")
-    monkeypatch.setattr(cpus, "Path", lambda name: path)
-    monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
-    assert cpus.cores() == cores
+def test_sizes_are_written_as_lscpu_writes_them(size, text):
+    assert cpus.binary(size) == text
+
+
+@pytest.mark.skipif(
+    not shutil.which("lscpu") or platform.machine() != "x86_64", reason="waits for x86-64 with util-linux"
+)
+def test_it_is_what_lscpu_of_this_machine_says():
+    said = subprocess.run(["lscpu"], env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True).stdout
+    found = cpus.cpu()
+    for name in ("Model name", "Socket(s)", "Core(s) per socket", "Thread(s) per core", "NUMA node(s)"):
+        line = re.search(rf"^{re.escape(name)}:\s+(.*)", said, re.MULTILINE)
+        assert found[name] == (line[1] if line else "unknown")
+
+
+# What lscpu prints in some languages, and in that of the C locale, which has the model's name of an ARM.
+LSCPU = """#!/bin/sh
+case "${{LANGUAGE:-${{LC_ALL:-${{LC_MESSAGES:-$LANG}}}}}}" in
+    de*) echo "Modellname: {model}" ;;
+    fr*) echo "Nom de modèle : {model}" ;;
+    ja*) printf '\\223\\372: {model}\\n' ;;
+    *) printf 'CPU op-mode(s): 64-bit\\nModel name:   {model}\\n  Model: 1\\n' ;;
+esac
+"""
+LANGUAGES = [{}, {"LANG": "de_DE.UTF-8"}, {"LC_ALL": "fr_FR.UTF-8"}, {"LC_MESSAGES": "ja_JP.eucJP"}]
+LANGUAGES += [{"LANG": "de_DE.UTF-8", "LANGUAGE": "de:fr"}, {"LANG": "C.UTF-8", "LANGUAGE": "fr"}]
+
+
+@pytest.fixture
+def speaks(monkeypatch, tmp_path):
+    """A function that puts a program on the PATH."""
+
+    def write(name, text):
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    return write
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("information", "model", "label"),
+    [
+        (INFORMATION, "what lscpu says of x86 counts for nothing", "intel-xeon-e5620"),
+        ("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: fp asimd\n", "Neoverse-V2", "neoverse-v2"),
+        ("", "Neoverse-V2", "neoverse-v2"),
+        ("processor\t: 0\nmodel name\t: ARMv7 rev 4\nFeatures\t: neon\n", "Cortex-A72", "cortex-a72"),
+    ],
+)
+def test_a_machine_is_the_same_whatever_the_language(linux, speaks, monkeypatch, language, information, model, label):
+    (linux / "cpuinfo").write_text(information.format(cpu=0, flags=""))
+    speaks("lscpu", LSCPU.format(model=model))
+    for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in language.items():
+        monkeypatch.setenv(name, value)
+    assert description.label() == f"{label}-{cpus.cores()}c"
+
+
+def test_a_machine_of_which_nothing_is_told_is_unknown(linux, speaks):
+    (linux / "cpuinfo").unlink()
+    speaks("lscpu", "#!/bin/sh\nexit 1\n")
+    assert cpus.cpu()["Model name"] == cpus.cpu()["Vector units"] == "unknown"
+    shutil.rmtree(linux / "cpu0")
+    assert cpus.cpu()["Socket(s)"] == "2"

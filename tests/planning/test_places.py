@@ -8,6 +8,7 @@ import yaml
 from conftest import ROOT
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
+from ladder.harness import demands
 from ladder.planning import places, plan
 from ladder.records import record
 from ladder.records.case import Case
@@ -47,6 +48,17 @@ def site(tmp_path, monkeypatch):
 
 def case_of(variant, **tuning):
     return Case("gemv", variant, workloads.complete("gemv", {"n": 5, "m": 3}), tuning)
+
+
+@pytest.mark.parametrize(
+    ("quota", "reason"), [(0.5, "needs 1 cores, and the control group has a quota of 0.5"), (1, None)]
+)
+def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
+    monkeypatch.setattr(places.control_groups, "quota", lambda: quota)
+    place = places.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
+    assert (place.cores, plan.reason_left_out(case_of("blas", threads=1), True, place)) == (1, reason)
+    with pytest.raises(LadderError, match=f"works on 2 CPUs, .* a quota of {quota}"):
+        demands.require_met(case_of("blas", threads=2), None)
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,14 @@ def test_the_nodes_of_ranks_are_counted(here):
     assert found.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
 
 
+@pytest.mark.parametrize(
+    ("runtimes", "threads"), [({"numba-omp": 2, "blas-openblas": 1}, 2), ({"a": 1, "b": 7, "c": 3}, 7), ({}, 1)]
+)
+def test_the_threads_found_are_those_of_the_runtime_that_has_most(here, runtimes, threads):
+    here.add(case_of(2), threads=here.one["processes"][0]["threads"] | {"runtimes": runtimes})
+    assert tables(here.plan())["samples"]["threads_found"].unique().tolist() == [threads]
+
+
 def test_a_record_of_other_code_is_refused(here):
     here.add(case_of(1))
     here.cases[0]["sources"] = "0" * 16

@@ -1,0 +1,122 @@
+"""Quotas of control groups, of both versions, on trees that a test has made up as Linux shows them."""
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.machine import control_groups, cpus, description
+
+V1 = "4:memory:/a\n1:cpu,cpuacct:{}\n"
+V2 = "0::{}\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A function that makes a process's folder and mounted groups: {folder below what is mounted: its quota's text}.
+
+    The mount's options are those of an ordinary machine, in a folder whose name Linux has to write in octal digits.
+    """
+
+    def make(cgroup, groups=(), version=2, root="/"):
+        top = tmp_path / f"control groups {version}"
+        for name, text in dict(groups).items():
+            folder = top / name
+            folder.mkdir(parents=True, exist_ok=True)
+            if version == 2:
+                (folder / "cpu.max").write_text(text + "\n")
+            else:
+                for kind, value in zip(("quota", "period"), text.split(), strict=True):
+                    (folder / f"cpu.cfs_{kind}_us").write_text(value + "\n")
+        kind = "cgroup2 cgroup2 rw" if version == 2 else "cgroup cgroup rw,cpu,cpuacct"
+        where = str(top).replace(" ", "\\040")
+        with (tmp_path / "mountinfo").open("a") as file:
+            file.write(f"30 23 0:27 / {tmp_path} rw,relatime shared:9 - tmpfs tmpfs rw,mode=755\n")
+            file.write(f"31 30 0:28 {root} {where} rw,relatime shared:9 master:1 - {kind}\n")
+            file.write("32 30 0:29 / /nowhere rw,relatime - cgroup cgroup rw,cpuset\n")
+        (tmp_path / "cgroup").write_text(cgroup)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("groups", "quota"),
+    [
+        ({"a/b": "50000 100000"}, 0.5),
+        ({"a": "150000 100000", "a/b": "-1 100000"}, 1.5),
+        ({"": "250000 100000"}, 2.5),
+        ({"": "400000 100000", "a": "100000 100000", "a/b": "300000 100000"}, 1.0),
+        ({"a": "50000 25000", "a/b": "-1 100000"}, 2.0),
+        ({"": "-1 100000", "a": "-1 100000", "a/b": "-1 100000"}, None),
+        ({"beside": "10000 100000", "a/b/below": "10000 100000"}, None),
+        ({}, None),
+    ],
+)
+def test_the_strictest_quota_of_a_group_and_those_above_it_counts(tree, version, groups, quota):
+    if version == 2:
+        groups = {name: text.replace("-1", "max") for name, text in groups.items()}
+    assert control_groups.quota(tree((V1, V2)[version - 1].format("/a/b"), groups, version)) == quota
+
+
+@pytest.mark.parametrize(
+    ("root", "path"),
+    [
+        ("/pod/one", "/pod/one/inner"),  # a container without a namespace of its own
+        ("/", "/inner"),  # with one
+        ("/..", "/inner"),  # mounted by whom the namespace doesn't hold
+    ],
+)
+@pytest.mark.parametrize("version", [1, 2])
+def test_of_a_container_the_groups_that_are_mounted_count(tree, version, root, path):
+    groups = {"": "70000 100000", "inner": "90000 100000"}
+    assert control_groups.quota(tree((V1, V2)[version - 1].format(path), groups, version, root)) == 0.7
+
+
+@pytest.mark.parametrize("path", ["/other", "/../other", "/pod/oneself"])
+def test_of_a_group_outside_of_what_is_mounted_its_root_counts(tree, path):
+    assert control_groups.quota(tree(V2.format(path), {"": "70000 100000"}, root="/pod/one")) == 0.7
+
+
+def test_of_both_versions_side_by_side_the_stricter_counts(tree):
+    both = V1.format("/a") + V2.format("/b")
+    tree(both, {"a": "300000 100000", "b": "10000 100000"}, version=1)
+    assert control_groups.quota(tree(both, {"b": "200000 100000"}, version=2)) == 2.0
+
+
+@pytest.mark.parametrize("text", ["", "max", "0 0", "100000", "what 100000", "100000 0"])
+def test_a_file_that_says_no_quota_limits_nothing(tree, text):
+    path = tree(V2.format("/a"), {"a": text})
+    assert control_groups.quota(path) is None
+
+
+def test_a_system_without_control_groups_has_no_quota(tmp_path):
+    assert control_groups.quota(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [(None, 4), (0.5, 1), (1.0, 1), (1.5, 1), (2.0, 2), (2.999, 2), (9.0, 4)],
+)
+def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, cores):
+    """Of a process that may use four CPUs. An allocation's label says how many they are."""
+    monkeypatch.setattr(control_groups, "quota", lambda: quota)
+    monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
+    assert cpus.cores() == cores
+    assert description.label().endswith(f"-{cores}c")
+    for threads in range(1, 5):
+        if quota is None or threads <= quota:
+            cpus.require_quota(threads)
+        else:
+            with pytest.raises(
+                LadderError, match=rf"works on {threads} CPUs, .* has a quota of {quota:.3g}: .* stopped"
+            ):
+                cpus.require_quota(threads)
+
+
+def test_two_allocations_of_one_kind_of_node_have_two_labels(monkeypatch):
+    monkeypatch.setattr(control_groups, "quota", lambda: None)
+    labels = set()
+    for count in (1, 2, 64):
+        monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process, count=count: set(range(count)))
+        labels.add(description.label())
+    assert len(labels) == 3

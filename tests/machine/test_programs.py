@@ -1,0 +1,83 @@
+"""Other programs: what is read of them is the same in every language."""
+
+import hashlib
+import os
+import re
+
+import pytest
+
+from conftest import ROOT
+from ladder.build import compiler, libraries
+from ladder.machine import programs
+from ladder.planning import slurm
+from ladder.report import proof
+
+# A program that greets in the user's language, as gettext finds it, and makes the file that -o names.
+GREETING = r"""#!/bin/sh
+case "${LC_ALL:-${LC_MESSAGES:-$LANG}}" in
+    C) word=release ;;
+    C.*) case "$LANGUAGE" in de*) word=Fassung ;; *) word=release ;; esac ;;
+    de*) word=Fassung ;;
+    fr*) word=version ;;
+    *) word=$(printf '\244\342\377') ;;
+esac
+for last; do [ "$before" = -o ] && : > "$last"; before=$last; done
+echo "$word 12.5, ($LC_NUMERIC)" | tee /dev/stderr
+"""
+LANGUAGES = [
+    {"LANG": "de_DE.UTF-8"},
+    {"LC_ALL": "fr_FR.ISO-8859-1"},
+    {"LANG": "C.UTF-8", "LANGUAGE": "de"},
+    {"LC_ALL": "C.UTF-8", "LANGUAGE": "de"},
+    {"LANG": "C", "LC_MESSAGES": "ja_JP.eucJP"},
+]
+
+
+@pytest.fixture(params=LANGUAGES, ids=lambda language: " ".join(language.values()))
+def greeting(request, monkeypatch, tmp_path):
+    """Programs that greet in a language, whatever they are asked, in place of those on the PATH."""
+    for name in ("gcc", "nvcc", "sbatch", "pdfinfo", "git"):
+        (tmp_path / name).write_text(GREETING, encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_NUMERIC"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in request.param.items():
+        monkeypatch.setenv(name, value)
+    for cached in (libraries.host, libraries.version):
+        cached.cache_clear()
+    yield "release 12.5, ()"
+    for cached in (libraries.host, libraries.version):
+        cached.cache_clear()
+
+
+def test_programs_whose_words_are_read_speak_the_language_that_they_were_written_in(greeting, tmp_path):
+    assert programs.output("git").strip() == greeting
+    assert libraries.version() == greeting
+    digest = hashlib.sha256(f"{greeting}{greeting}\n".encode()).hexdigest()
+    assert libraries.host() == f"host-{digest[:12]}"
+    assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"]).strip() == greeting
+    assert slurm.answer("sbatch").stdout.strip() == greeting
+    assert proof.output("pdfinfo").strip() == greeting
+    assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
+
+
+def test_the_rest_of_the_environment_stays(monkeypatch):
+    monkeypatch.setenv("LADDER_OF_A_TEST", "kept")
+    assert programs.output("sh", "-c", "echo $LADDER_OF_A_TEST").strip() == "kept"
+
+
+def test_bytes_that_are_no_text_and_a_program_that_asks_stop_nothing():
+    assert programs.output("printf", r"\377\n") == "\N{REPLACEMENT CHARACTER}\n"
+    assert programs.output("cat") == ""
+
+
+def test_text_of_programs_is_read_by_one_function_alone():
+    """The launcher's of ranks and of workers is JSON; a log of LaTeX's has no other language."""
+    reads = re.compile(r"subprocess\.(run|Popen|check_output)\([^)]*(text|encoding|universal_newlines)=")
+    found = {
+        str(path.relative_to(ROOT / "src/ladder"))
+        for path in (ROOT / "src/ladder").rglob("*.py")
+        if reads.search(path.read_text(encoding="utf-8"))
+    }
+    assert found <= {"machine/programs.py", "harness/workers.py", "report/typesetting.py"}
