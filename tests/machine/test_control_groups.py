@@ -63,7 +63,7 @@ def test_the_strictest_quota_of_a_group_and_those_above_it_counts(tree, version,
     [
         ("/pod/one", "/pod/one/inner"),  # a container without a namespace of its own
         ("/", "/inner"),  # with one
-        ("/..", "/inner"),  # mounted by whom the namespace doesn't hold
+        ("/..", "/../inner"),  # mounted from outside of its namespace
     ],
 )
 @pytest.mark.parametrize("version", [1, 2])
@@ -72,9 +72,13 @@ def test_of_a_container_the_groups_that_are_mounted_count(tree, version, root, p
     assert control_groups.quota(tree((V1, V2)[version - 1].format(path), groups, version, root)) == 0.7
 
 
-@pytest.mark.parametrize("path", ["/other", "/../other", "/pod/oneself"])
-def test_of_a_group_outside_of_what_is_mounted_its_root_counts(tree, path):
-    assert control_groups.quota(tree(V2.format(path), {"": "70000 100000"}, root="/pod/one")) == 0.7
+@pytest.mark.parametrize(
+    ("root", "path"),
+    [("/pod/one", "/other"), ("/pod/one", "/pod/oneself"), ("/pod/one", "/"), ("/", "/../other"), ("/..", "/other")],
+)
+def test_of_a_group_outside_of_what_is_mounted_its_root_counts(tree, root, path):
+    groups = {"": "70000 100000", "other": "10000 100000"}
+    assert control_groups.quota(tree(V2.format(path), groups, root=root)) == 0.7
 
 
 def test_of_both_versions_side_by_side_the_stricter_counts(tree):

@@ -5,7 +5,6 @@ of the period. It holds for a group and for all groups in it, so that the strict
 above it counts. Of the groups above a container's root nothing is known in it.
 """
 
-import os
 import re
 from pathlib import Path, PurePosixPath
 
@@ -35,9 +34,10 @@ def folders(process):
     """The folders of this process's groups that may have a quota, from its own up to the root that is mounted."""
     own = groups(process)
     for version, root, mounted in mounts(process):
-        path = PurePosixPath(os.path.normpath(own.get(version, "/")))
-        # Of a group outside of what is mounted, as in a container, the root of what is mounted tells most.
+        path = PurePosixPath(own.get(version, "/"))
+        # Of a group outside of what is mounted, as some containers see theirs, the root of what is mounted tells most.
         inside = path.relative_to(root).parts if path.is_relative_to(root) else ()
+        inside = () if ".." in inside else inside
         for depth in range(len(inside), -1, -1):
             yield mounted.joinpath(*inside[:depth])
 
@@ -60,7 +60,7 @@ def mounts(process):
         place, _, kind = (part.split() for part in line.partition(" - "))
         _, _, _, root, folder, *_ = (re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), word) for word in place)
         if kind[0] == "cgroup2" or (kind[0] == "cgroup" and "cpu" in kind[-1].split(",")):
-            yield 2 if kind[0] == "cgroup2" else 1, os.path.normpath(root), Path(folder)
+            yield 2 if kind[0] == "cgroup2" else 1, root, Path(folder)
 
 
 def lines(path):

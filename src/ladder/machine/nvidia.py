@@ -7,9 +7,9 @@ import re
 
 from ladder.errors import LadderError
 
-# How a word of CUDA_VISIBLE_DEVICES begins that names a card: as strtoul reads a number, or with a part of a UUID.
+# How a word of CUDA_VISIBLE_DEVICES begins that names a card; of a UUID also what follows it.
 NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
-UUID = re.compile(r"GPU-[\w-]+", re.ASCII)
+UUID = re.compile(r"GPU-([0-9a-fA-F-]*)(.*)", re.DOTALL)
 
 # Why a card's clock is what it is: the bits that NVML calls nvmlClocksEventReason...
 REASONS = {
@@ -58,32 +58,40 @@ def visible(cards, choice):
     """Of the cards, by their number, those that CUDA sees where CUDA_VISIBLE_DEVICES is `choice`, None for unset.
 
     As its driver was seen to read it. The first word says of all words whether they are numbers or UUIDs, of which
-    enough of the beginning suffices. Blanks before a number and what follows it or a UUID count for nothing. A word
-    that isn't of that kind, or is no card's, or several cards', ends the list; a card that is in it twice empties it.
-    Raises LadderError for numbers where cards differ, unless they are known to be those of the bus.
+    enough of the beginning suffices. A word that is not of that kind, or is no card's, or several cards', ends the
+    list; a card that is in it twice empties it. Raises LadderError for numbers where cards differ, unless they are
+    known to be those of the bus.
     """
     if choice is None:
         return list(cards.values())
-    pattern = UUID if choice.startswith("GPU-") else NUMBER
-    if pattern is NUMBER and NUMBER.match(choice) and len({card["name"] for card in cards.values()}) > 1:
+    by_uuid = choice.startswith("GPU-")
+    if not by_uuid and NUMBER.match(choice) and len({card["name"] for card in cards.values()}) > 1:
         require_bus_order(choice)
     chosen = []
     for word in choice.split(","):
-        if not (found := pattern.match(word)):
-            break
-        if pattern is NUMBER:
-            named = [number for number in cards if number == int(found[1])]
-        else:
-            named = [number for number, card in cards.items() if begins(card["uuid"], found[0])]
-        if len(named) != 1:
+        named = [number for number, card in cards.items() if is_uuid_of(card, word)] if by_uuid else numbered(word)
+        if len(named) != 1 or named[0] not in cards:
             break
         chosen += named
     return [cards[number] for number in chosen] if len(set(chosen)) == len(chosen) else []
 
 
-def begins(uuid, word):
-    """Whether a UUID begins with a word, as far as it goes; the case of letters counts for nothing."""
-    return uuid.lower().startswith(word[: len(uuid)].lower())
+def numbered(word):
+    """The number that a word begins with, in a list, as strtoul reads it into 32 bits; none where it has no number."""
+    found = NUMBER.match(word)
+    if not found:
+        return []
+    number = int(found[1])
+    return [(number if abs(number) < 2**64 else -1) % 2**32]
+
+
+def is_uuid_of(card, word):
+    """Whether a word is a card's UUID, whatever follows it, or the beginning of it; hyphens count for nothing."""
+    if not (found := UUID.match(word)):
+        return False
+    digits, due = (text.replace("-", "").lower() for text in (found[1], card["uuid"].removeprefix("GPU-")))
+    is_beginning = digits != "" and found[2] == ""
+    return digits.startswith(due) or (is_beginning and due.startswith(digits))
 
 
 def require_bus_order(choice):
