@@ -105,11 +105,11 @@ def measure_block(block, cases, results, protocol, data, reference, variables=No
 def require_same_conditions(cases, results):
     """Refuse processes that ran under different conditions, of each case and of both.
 
-    Of both counts what both tell, and of libraries nothing where the variants set variables for them to differ.
+    Of both counts what both tell, and of libraries nothing where variables that are set for them differ.
     """
     for name, some in results.items():
         agreement.require_same(some, f"The processes of case {name.upper()}")
-    with_libraries = len({str(workloads.environment(case)) for case in cases.values()}) == 1
+    with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
     agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
 
 

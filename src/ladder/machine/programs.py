@@ -1,6 +1,5 @@
 """Other programs: what one prints, in the same words everywhere, and the launcher of MPI's ranks."""
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.machine import variables
 
 
 def launcher(choice):
@@ -38,23 +38,20 @@ def words(text, what):
 def run(*command, timeout=None):
     """A program that has ended, with what it printed as text: untranslated, whatever language the user reads.
 
+    It inherits what a measurement does, so that no variable of the user's, such as CPATH or NVCC_APPEND_FLAGS, changes
+    what a compiler makes.
+
     Raises OSError where it can't be started, and subprocess.TimeoutExpired.
     """
     return subprocess.run(
         command,
-        env=untranslated(),
+        env=variables.inherited() | {"LC_ALL": "C"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
         timeout=timeout,
     )
-
-
-def untranslated():
-    """This process's environment with the C locale, in which every program has the words that it was written with."""
-    # LC_ALL outweighs LANG and every other LC_*, and with the C locale the translations of LANGUAGE aren't looked for.
-    return {name: value for name, value in os.environ.items() if name != "LANGUAGE"} | {"LC_ALL": "C"}
 
 
 def output(*command):
