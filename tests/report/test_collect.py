@@ -512,3 +512,89 @@ def test_without_records_nothing_is_published(here):
     with pytest.raises(LadderError, match="There is nothing to publish"):
         here.publish()
     assert not Path("published").exists()
+
+
+def test_every_value_of_a_record_is_in_its_own_column_and_row():
+    """Two processes that differ in all that a record says of them."""
+
+    def process(number, **more):
+        first, later = 1.0 + number, 0.5 + number
+        about = {"setup": 10.0 * first, "first": later, "samples": [first, 2 * first], "phases": [{"a": later}, {"a": 4}]}
+        about["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
+        about["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
+        about["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
+        return about | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | more
+
+    ranks = [{"node": node} for node in ("a", "b", "a")]
+    plain = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})
+    other = process(1, facts={"steps": 8}, by_rank=[{"a": [1.0, 3.0]}, {"a": [0.0, 0.0]}])
+    other |= {"state": {"reasons": ["gpu_idle", "hw_slowdown"], "joules": 3.0, "sustained": 0.25}}
+    other["threads"] |= {"ranks": ranks}
+    cost = {"flops": 90, "bytes": 11, "precision": "tf32"}
+    about = {"device": "mpi", "converged": False, "cost": cost, "source": {"commit": "abc", "dirty": True}}
+    own = {"machine": "here", "experiment": "one", "m": 3}
+    rows = collect.rows_of(about | {"processes": [plain, other]}, own)
+    common = own | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}
+    one = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
+    two = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
+    total, phase = {"phase": "total"}, {"phase": "a"}
+    known = total | {"cold_start": 21.5, "joules": 3.0, "sustained": 0.25}
+    assert rows["samples"] == [
+        one | total | {"sample": 0, "seconds": 1.0, "cold_start": 10.5},
+        one | total | {"sample": 1, "seconds": 2.0, "cold_start": 10.5},
+        one | phase | {"sample": 0, "seconds": 0.5},
+        one | phase | {"sample": 1, "seconds": 4},
+        two | known | {"sample": 0, "seconds": 2.0},
+        two | known | {"sample": 1, "seconds": 4.0},
+        two | phase | {"sample": 0, "seconds": 1.5, "imbalance": 1.5},
+        two | phase | {"sample": 1, "seconds": 4, "imbalance": 1.0},
+    ]
+    assert rows["checks"] == [
+        own | {"process": number, "check": f"{name}{number}", "error": 0.5 + number, "bound": 8.0 * (1 + number)}
+        for number in (0, 1)
+        for name in ("x", "y")
+    ]
+    assert rows["curves"] == [
+        own | {"process": number, "epoch": epoch, "loss": (0.5 + number) / epoch}
+        for number in (0, 1)
+        for epoch in (1, 2)
+    ]
+    assert rows["traces"] == [
+        own | {"process": number, "lane": f"lane{number}", "name": f"name{number}", "start": 1.0 + number}
+        | {"end": 2.0 + 2 * number}
+        for number in (0, 1)
+    ]
+
+
+def test_two_machines_that_share_the_results_keep_their_records_apart(here, there):
+    """Each has a case that the other hasn't measured, and another time of the same."""
+    here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
+    there.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
+    for machine, measured, missing in ((here, [[1, 1.0], [2, 2.0]], [4]), (there, [[1, 5.0], [4, 6.0]], [2])):
+        found = tables(machine.plan())
+        assert found["samples"][["threads", "seconds"]].values.tolist() == measured
+        assert found["samples"]["machine"].unique().tolist() == [machine.name]
+        assert found["missing"][["machine", "threads", "why"]].values.tolist() == [
+            [machine.name, count, "not measured"] for count in missing
+        ]
+    both = {"experiment": "small", "cases": here.cases + there.cases}
+    publish.publish([both], "here", "published/here")
+    assert published("samples")[["machine", "threads", "seconds"]].values.tolist() == [["here", 1, 1.0], ["here", 2, 2.0]]
+    assert published("missing")[["machine", "threads"]].values.tolist() == [["here", 4]]
+    assert (about()["cases"], about()["samples"]) == (2, 2)
+    for path in Path("results/records/here").rglob("*.json"):
+        path.unlink()
+    with pytest.raises(LadderError, match="There is nothing to publish"):
+        publish.publish([both], "here", "published/here")
+
+
+def test_a_publication_describes_the_machine_as_its_last_measurement_found_it(here):
+    """However the plan orders them."""
+    for threads, day in ((1, "02"), (2, "03"), (4, "01")):
+        here.add(case_of(threads))
+        path = record.path_of("here", case_of(threads).key)
+        found = record.read(path)
+        description = found["description"] | {"cores": int(day)}
+        record.write(path, found | {"started": f"2030-01-{day}T00:00:00+00:00", "description": description})
+    here.publish()
+    assert about()["description"]["cores"] == 3

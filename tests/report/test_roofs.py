@@ -1,10 +1,15 @@
 """No share of a ceiling exceeds 1: ceilings are the most that was ever seen, each precision's its own."""
 
+import json
+
 import pandas as pd
 import pytest
 
+import made_up
 from conftest import ROOT
-from ladder.report import roofs
+from ladder.__main__ import main
+from ladder.report import TABLES, roofs
+from ladder.report.collect import write_table
 from ladder.report.study import Study
 from ladder.workloads.gemm.paper.ceilings import products
 from ladder.workloads.stream.paper.ceilings import bandwidths
@@ -76,6 +81,53 @@ def test_figures_draw_the_ceilings_of_the_tables():
     found = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
     assert products(found.ceilings, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0
     assert bandwidths(found.ceilings) == {1: roofs.bandwidth(found, 1)} == {1: 4000.0}
+
+
+def two_machines():
+    """A study of two machines, of which the other is three times as fast, published, and first in the tables."""
+    calls = [call("gemm", 1.0), call("gemm", 0.25, threads=2), call("stream", 0.5, kernel="read")]
+    calls.append(call("gemm", 0.125, "cuda"))
+    others = [one | {"machine": "there (published)", "seconds": one["seconds"] / 3} for one in calls]
+    return Study({"one": {"samples": pd.DataFrame([*others, *calls])}}, "here")
+
+
+def shares(found):
+    """What is held against on one thread and on two, of memory, and on a card."""
+    on_threads = (roofs.arithmetic(found, "float64", threads) for threads in (1, 2, None))
+    return [*on_threads, roofs.bandwidth(found), roofs.card_arithmetic(found, "float64")]
+
+
+def test_of_two_machines_each_has_its_own_ceilings():
+    """From the tables, and from a file, in whichever order they stand."""
+    found = two_machines()
+    slow, fast = [1000, 4000, 4000, 2000, 8000], [3000, 12000, 12000, 6000, 24000]
+    names = "here", "there (published)"
+    assert [shares(found.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    own = {name: found.of(name).ceilings for name in names[::-1]}
+    given = Study({}, None, roofs=own)
+    assert [shares(given.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    assert shares(given.of("nowhere")) == [None] * 5
+
+
+def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
+    """Of a published machine over all that it measured, whatever the tables of the ceiling experiments have of it."""
+    samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
+    for table in TABLES:
+        write_table(tmp_path / "one", table, samples if table == "samples" else pd.DataFrame())
+    published = samples[samples["machine"] != "here"].assign(machine="there")
+    published = published.assign(seconds=published["seconds"] / 2)
+    (tmp_path / "there").mkdir()
+    published.to_csv(tmp_path / "there/samples.csv.gz", index=False)
+    (tmp_path / "there/machine.json").write_text(json.dumps({"machine": "there", "description": made_up.description()}))
+    main(["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")])
+    found = json.loads((tmp_path / "roofs.json").read_text())
+    rates = {name: {(row["workload"], row["device"]): row["best"] for row in own["rows"]} for name, own in found.items()}
+    best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
+    assert rates == {
+        "here": pytest.approx(best),
+        "there (published)": pytest.approx({key: 6 * rate for key, rate in best.items()}),
+    }
+    assert {row["unit"] for row in found["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}
 
 
 @pytest.fixture(scope="module", params=PUBLISHED, ids=lambda path: path.parent.name)

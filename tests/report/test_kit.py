@@ -1,0 +1,248 @@
+"""What the kit of figures draws, read back from the axes: lengths, places, colours and words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import same_color, to_rgb
+from matplotlib.figure import Figure
+
+from ladder.report.figures import bars, ends, heat, layout, looks, marks, medians, scales, theme, waterfall
+
+FAR = medians.FAR
+COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
+FOUND = pd.DataFrame(
+    [
+        ("openmp", 1, 4.0, 2.0, 5.0, True),
+        ("openmp", 2, 2.0, 1.5, 3.0, False),
+        ("blas", 1, 0.5, 0.25, 1.0, True),
+        ("blas", 2, 0.25, 0.0, np.inf, True),
+    ],
+    columns=COLUMNS,
+)
+
+
+@pytest.fixture(autouse=True)
+def look():
+    """The look of every figure."""
+    with theme.context():
+        yield
+
+
+@pytest.fixture
+def axes():
+    return Figure().subplots()
+
+
+def segments(collection):
+    """The ends of an axes's lines of intervals, [[[x, y], [x, y]]]."""
+    return [segment.tolist() for segment in collection.get_segments()]
+
+
+def annotations(axes):
+    """{text: where it stands}."""
+    return {text.get_text(): text.xy for text in axes.texts}
+
+
+def test_an_interval_reaches_from_low_to_high_in_the_colour_of_its_method(axes):
+    marks.curves(axes, FOUND, "threads")
+    intervals, points = axes.collections
+    rows = FOUND.to_dict("records")
+    assert segments(intervals) == [
+        [[row["threads"], max(row["low"], 1 / FAR)], [row["threads"], min(row["high"], FAR)]] for row in rows
+    ]
+    assert points.get_offsets().tolist() == [[row["threads"], row["median"]] for row in rows]
+    drawn = zip(rows, intervals.get_colors(), points.get_edgecolors(), points.get_facecolors(), strict=True)
+    for row, interval, edge, face in drawn:
+        colour = looks.look(row["method"]).colour
+        assert same_color(interval, colour)
+        assert same_color(edge, colour)
+        assert same_color(face[:3], colour if row["converged"] else "white")
+    lines = {tuple(line.get_ydata()): line.get_color() for line in axes.lines if len(line.get_ydata())}
+    assert lines.keys() == {(4.0, 2.0), (0.5, 0.25)}
+    assert same_color(lines[4.0, 2.0], looks.look("openmp").colour)
+
+
+def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
+    marks.points(axes, FOUND.iloc[:2], "median", "threads", along="x")
+    assert segments(axes.collections[0]) == [[[2.0, 1], [5.0, 1]], [[1.5, 2], [3.0, 2]]]
+
+
+def bar(name, value, converged=True, shade=0.5, **more):
+    """A bar with an interval from half of its value to twice."""
+    about = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
+    return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | more
+
+
+def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
+    own = [bar("one", 3.0), bar("two", 5.0, converged=False), bar("none", None)]
+    bars.grouped(axes, [("openmp", own), ("blas", [bar("three", 7.0, shade=0.0)])], reach=20.0)
+    places = [1, 2, 5 + bars.GAP]
+    drawn = [(one.get_width(), one.get_x(), one.get_y() + one.get_height() / 2) for one in axes.patches]
+    assert drawn == [(width, 0, pytest.approx(at)) for width, at in zip((3.0, 5.0, 7.0), places, strict=True)]
+    red, blue = (looks.look(name).colour for name in ("openmp", "blas"))
+    faces = [looks.lighter(red, 0.5), "white", blue]
+    assert all(same_color(one.get_facecolor(), face) for one, face in zip(axes.patches, faces, strict=True))
+    assert [to_rgb(one.get_edgecolor()) for one in axes.patches] == [to_rgb(colour) for colour in (red, red, blue)]
+    assert segments(axes.collections[0]) == [
+        [[low, pytest.approx(at)], [high, pytest.approx(at)]]
+        for low, high, at in zip((1.5, 2.5, 3.5), (6.0, 10.0, 14.0), places, strict=True)
+    ]
+    told = annotations(axes)
+    assert told["3.0 a second"] == (1, 1)
+    assert told["5.0 a second"] == (1, 2)
+    assert told["None a second"] == (0, 3), "a text in the place of a bar"
+    assert told[looks.look("openmp").label] == (0, 0)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["one", "two", "none", "three"]
+    assert axes.get_xlim() == (0, 20.0)
+    low, high = axes.get_ylim()
+    assert low > high, "from the top down"
+
+
+def test_parts_of_a_bar_lie_beside_each_other_under_the_dot_of_the_whole(axes):
+    own = [bar("a", 4.0, parts=[(1.0, "red"), (2.0, "blue")]), bar("b", 6.0, parts=[(3.0, "red")], converged=False)]
+    bars.grouped(axes, [("openmp", own)])
+    drawn = {(one.get_x(), one.get_width(), round(one.get_y() + one.get_height() / 2)) for one in axes.patches}
+    assert drawn == {(0.0, 1.0, 1), (1.0, 2.0, 1), (0.0, 3.0, 2)}
+    intervals, dots = axes.collections
+    assert segments(intervals) == [[[2.0, 1], [8.0, 1]], [[3.0, 2], [12.0, 2]]]
+    assert dots.get_offsets().tolist() == [[4.0, 1], [6.0, 2]]
+    assert same_color(dots.get_facecolors()[1][:3], "white")
+
+
+def test_a_panel_of_bars_has_its_ceiling_its_unit_and_its_machine():
+    groups = [("openmp", [bar("one", 3.0)])]
+    lines = [(8.0, bars.DASHED), (None, bars.DASHED)]
+    figure = bars.figure({"here": [("a problem", groups, lines)], "there": [("another", groups, ())]}, "GB/s", 0.5)
+    assert [part.get_suptitle() for part in figure.subfigs] == ["here", "there"]
+    one, other = figure.axes
+    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
+    assert one.get_xlabel() == "GB/s"
+    assert [line.get_xdata() for line in one.lines] == [[8.0, 8.0]]
+    assert not other.lines
+    assert one.get_xlim()[1] > 8.0
+
+
+def test_a_rate_is_that_of_the_fastest_tuning_with_its_share_of_the_ceiling():
+    rows = [
+        (process, "blas", "nn", case, seconds * (1 + 0.01 * process))
+        for process in range(3)
+        for case, seconds in (("slow", 4.0), ("fast", 2.0))
+    ]
+    rows = pd.DataFrame(rows, columns=["process", "method", "form", "case", "seconds"]).assign(converged=True)
+    ((method, (found,)),) = bars.rates(rows, "form", {"tn": 0.0, "nn": 0.5}, {"nn": 202.0}, 400.0)
+    assert (method, found["name"], found["shade"]) == ("blas", "nn", 0.5)
+    assert found["value"] == pytest.approx(100.0)
+    assert found["low"] < found["value"] < found["high"]
+    assert found["text"] == "100 (25 %)"
+
+
+def test_a_cell_is_as_dark_as_it_is_near_to_the_best_of_its_column(axes):
+    table = pd.DataFrame({"nn": [1.0, 4.0], "tn": [8.0, np.nan]}, index=["8", "16"])
+    heat.fill(axes, [("cuda_naive", table)])
+    shares = np.ma.filled(axes.collections[0].get_array().astype(float), np.nan).reshape(3, 2)
+    assert np.array_equal(shares[1:], [[0.25, 1.0], [1.0, np.nan]], equal_nan=True)
+    assert {"1.00", "4.00", "8.00", looks.look("cuda_naive").label} <= {text.get_text() for text in axes.texts}
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["8", "16"]
+
+
+def rung(label, seconds, **more):
+    """A rung of three processes of which the last has one slow sample, which counts in no median."""
+    processes = [[0.99 * seconds] * 3, [seconds] * 3, [1.01 * seconds] * 2 + [9 * seconds]]
+    return waterfall.Rung(label, "blas", processes, more.pop("predicted", None), more.pop("converged", True), **more)
+
+
+def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
+    rungs = [
+        rung("first", 8e-3, predicted=4e-3),
+        rung("second", 2e-3, converged=False),
+        rung("other", 1e-3, begins=True),
+        rung("peer", 5e-4, is_peer=True, predicted=1e-4),
+    ]
+    waterfall.fill(axes, rungs, 5e-5, most=7)
+    (dots,) = axes.collections
+    places = [0, 1, 2, 3 + waterfall.GAP]
+    expected = [
+        (pytest.approx(factor * seconds), pytest.approx(at, abs=waterfall.SPREAD / 1.99))
+        for at, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
+        for factor in (0.99, 1.0, 1.01)
+    ]
+    assert [tuple(one) for one in dots.get_offsets().tolist()] == expected
+    hollow = [same_color(face[:3], "white") for face in dots.get_facecolors()]
+    assert hollow == [False] * 3 + [True] * 3 + [False] * 6
+    lines = [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
+    assert lines == [([4e-3] * 2, [-0.4, 0.4]), ([1e-4] * 2, [3.1, 3.9]), ([5e-5] * 2, [0, 1])]
+    told = annotations(axes)
+    assert [told[text] for text in ("8.00 ms", "2.00 ms", "1.00 ms", "500 µs")] == [(1, at) for at in places]
+    gains = {text: at for text, at in told.items() if "×" in text}
+    assert [(text.partition(" ")[0], at) for text, at in gains.items()] == [("4.0", (1, 0.5))]
+    assert axes.get_xscale() == "log"
+    low, high = axes.get_ylim()
+    assert low > high, "from the top down"
+
+
+def test_shares_of_a_rung_are_per_cent_of_its_parts(axes):
+    parts = {"a": 1e-3, "b": 3e-3}
+    waterfall.fill_shares(axes, Figure().subplots(), [rung("one", 8e-3, parts=parts)], {"a": "red", "b": "blue"})
+    drawn = {to_rgb(one.get_facecolor()): (one.get_x(), one.get_width()) for one in axes.patches}
+    assert drawn == {to_rgb("red"): (0.0, 25.0), to_rgb("blue"): (25.0, 75.0)}
+
+
+def ticks(axis):
+    """The words at an axis's ticks."""
+    locations = axis.get_majorticklocs()
+    return dict(zip(axis.get_major_formatter().format_ticks(locations), locations, strict=True))
+
+
+def test_times_have_a_logarithmic_axis_in_their_units(axes):
+    scales.time_axis(axes.yaxis, (0.5e-3, 20.0), most=6)
+    assert axes.get_yscale() == "log"
+    assert ticks(axes.yaxis) == pytest.approx({"1 ms": 1e-3, "10 ms": 1e-2, "100 ms": 0.1, "1 s": 1.0, "10 s": 10.0})
+
+
+def test_threads_have_a_logarithmic_axis_with_a_tick_at_each(axes):
+    scales.thread_axis(axes.xaxis, [24, 1, 2, 6, 2])
+    assert axes.get_xscale() == "log"
+    assert ticks(axes.xaxis) == {"1": 1, "2": 2, "6": 6, "24": 24}
+    assert axes.get_xlim() == pytest.approx((1 / 1.2, 24 * 1.2))
+
+
+def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
+    low, high = scales.extent(FOUND)
+    assert (low, high) == pytest.approx((0.25 / 4 / 1.25, 5.0 * 1.25))
+
+
+def test_panels_of_the_same_problems_share_an_axis_and_others_do_not():
+    for titles, limits in (
+        (("one", "one"), [(1.0, 8.0), (1.0, 8.0)]),
+        (("one", "two"), [(1.0, 4.0), (2.0, 8.0)]),
+    ):
+        panels = Figure().subplots(1, 2)
+        for axes, title, own in zip(panels, titles, ((1.0, 4.0), (2.0, 8.0)), strict=True):
+            axes.set_title(title, loc="left")
+            axes.set_ylim(own)
+        layout.share({"here": [panels[0]], "there": [panels[1]]})
+        assert [axes.get_ylim() for axes in panels] == limits
+
+
+def test_a_machine_stands_above_its_own_panels_and_is_marked_where_it_is_published():
+    figure = layout.new(3)
+    bands = layout.bands(figure, {"here": 2, "there (published)": 1})
+    names = {id(axes): part.get_suptitle() for part in figure.subfigs for axes in part.axes}
+    assert [names[id(axes)] for axes in bands["here"]] == ["here", "here"]
+    assert [names[id(axes)] for axes in bands["there (published)"]] == ["there†"]
+
+
+def test_the_legend_explains_hollow_marks_where_there_are_any():
+    for converged, words in ((True, ["blas"]), (False, ["blas", "hollow: not converged"])):
+        figure = layout.new(2)
+        layout.legend(figure, [layout.handle("blas")], converged)
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == words
+    entry = layout.handle("blas")
+    assert (entry.get_color(), entry.get_marker()) == (looks.look("blas").colour, looks.look("blas").marker)
+
+
+def test_lines_are_named_at_their_heights_in_their_colours(axes):
+    scales.log_axis(axes.yaxis, (1.0, 100.0))
+    ends.label(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
+    named = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
+    assert named == {"a": (1.0, "red"), "b": (0.5, "blue")}
