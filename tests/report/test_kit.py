@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 
-from ladder.report.figures import bars, ends, heat, layout, looks, marks, medians, scales, theme, waterfall
+from ladder.report.figures import bars, by_threads, ends, heat, layout, looks, marks, medians, scales, theme, waterfall
 
 FAR = medians.FAR
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
@@ -246,3 +246,16 @@ def test_lines_are_named_at_their_heights_in_their_colours(axes):
     ends.label(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
     named = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
     assert named == {"a": (1.0, "red"), "b": (0.5, "blue")}
+
+
+def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point(axes):
+    kinds = {"openmp": looks.Look("plain loops", "#ff0000", "o"), "blas": looks.Look("the library", "#0000ff", "s")}
+    found = FOUND.assign(low=FOUND["median"] / 2, high=FOUND["median"] * 1.2)
+    by_threads.fill_rates(axes, found, "threads", kinds, {1: 8.0, 2: 12.0}, inches=10.0)
+    drawn = {line.get_color(): list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())}
+    assert drawn == {"#ff0000": [4.0, 2.0], "#0000ff": [0.5, 0.25], by_threads.CEILING["color"]: [8.0, 12.0]}
+    assert axes.get_ylim()[1] > 12.0
+    heights = {text.get_text(): text.xy[1] for text in axes.texts}
+    low, high = np.log(axes.get_ylim())
+    due = {name: (np.log(rate) - low) / (high - low) for name, rate in (("plain loops", 2.0), ("the library", 0.25))}
+    assert heights == pytest.approx(due)
