@@ -265,3 +265,19 @@ def test_to_ask_whether_a_file_can_be_written_leaves_nothing(tmp_path):
 
 def test_an_odd_pair_that_would_be_one_too_many_is_not_measured(simulated):
     assert compared(PLAIN, PLAIN, samples=2, most_pairs=5, detect=0.0).pairs == 4
+
+
+def test_the_verb_compares_pair_by_pair_where_it_is_asked_to(simulated, capsys, tmp_path):
+    line = ["compare", TWICE, PLAIN, "--samples", "3", "--most-pairs", "8", "--json", "found.json"]
+    for options, paired in ((["--paired"], True), ([], False)):
+        main([*line, *options])
+        found = json.loads((tmp_path / "found.json").read_text())
+        ways = [comparison.compare(*found["times"].values(), paired=way) for way in (paired, not paired)]
+        assert found["paired"] is paired
+        assert [found["low"], found["high"]] == [ways[0].low, ways[0].high] != [ways[1].low, ways[1].high]
+        assert [found[name] for name in ("ratio", "detectable")] == [ways[0].ratio, ways[0].detectable]
+        printed = capsys.readouterr().out
+        assert f"pairs of processes, {'paired' if paired else 'unpaired'})" in printed
+        for name, key in (("a", TWICE), ("b", PLAIN)):
+            assert f"{name.upper()}  {np.median(found['times'][name]):.4g} s  {key}\n" in printed
+        assert f"{found['low']:.4f} to {found['high']:.4f}" in printed

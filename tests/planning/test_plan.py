@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -391,3 +392,26 @@ def test_variables_are_names_in_capitals_and_texts(named):
 
 def test_a_variable_that_the_harness_sets_is_refused_when_planning():
     assert "OMP_NUM_THREADS can't be named" in refused({"blas": {"threads": 1}}, environment={"OMP_NUM_THREADS": 1})
+
+
+def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
+    """Cores and cards may be on different machines, whose records lie in one folder."""
+    monkeypatch.chdir(tmp_path)
+    one, two = planned({"blas": {"threads": [1, 2]}})
+    here, there = (replace(one, machine=name) for name in ("here", "there"))
+    path = Path(plan.record.path_of("there", one.case.key))
+    path.parent.mkdir(parents=True)
+    path.touch()
+    whole = [here, there, replace(two, machine="there")]
+    assert [found.left_out for found in plan.measured(whole)] == ["not measured", None, "not measured"]
+    document = plan.document([here, replace(two, machine="there", left_out="why")], "one")["cases"]
+    assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
+        (one.case.key, "here", None),
+        (two.case.key, "there", "why"),
+    ]
+    assert [case["sources"] for case in document] == [sources.fingerprint(found.case) for found in (one, two)]
+
+
+def test_a_case_has_its_own_fingerprint_in_the_plan():
+    found = plan.document(planned({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
+    assert len({case["sources"] for case in found}) == 2

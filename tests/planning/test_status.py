@@ -279,3 +279,15 @@ def test_the_summary_of_a_run_that_had_all_is_short():
     written(record_of(planned(1)), '{"wall": 0.4}')
     assert status.summary(run).count("\n") == 1
     assert status.summary(begun(planned(1), due=[])) == ""
+
+
+def test_a_case_of_two_machines_has_a_state_on_each(at_work):
+    """A record, a log and a marker are those of the machine in their path."""
+    here, there = (planned(1, machine=name) for name in ("here", "there"))
+    run = begun(here, there, planned(2), planned(2, machine="there"))
+    written(record_of(there), '{"wall": 5}')
+    written(log_of(planned(2)), "ladder measure: Wrong.")
+    start(planned(2, machine="there"))
+    assert found(run, at_work=True) == ["not begun", "done", "failed", "running"]
+    assert "Of 4 cases 1 measured now, 0 before, 1 failed, 2 not begun or cut off" in status.summary(run)
+    assert ", 0:00:05 of it measuring." in status.summary(run)

@@ -1,0 +1,100 @@
+"""What verbs make of their options: each is used, and goes where it is meant to."""
+
+import argparse
+import ast
+import importlib
+
+import pytest
+
+from conftest import ROOT
+from ladder.__main__ import main
+from ladder.planning import configuration
+from ladder.verbs import VERBS
+
+SLUG = "form=nn,m=3,n=5,k=7,dtype=float64,source=random,seed=1,cache=warm,threads=1"
+
+
+def options_of(verb):
+    """The names of a verb's options."""
+    parser = argparse.ArgumentParser(add_help=False)
+    importlib.import_module(f"ladder.verbs.{verb}").add_arguments(parser)
+    return {action.dest for action in parser._actions}
+
+
+def used(verb):
+    """The names that a verb's module reads of its options, by attribute or as a word."""
+    tree = ast.parse((ROOT / f"src/ladder/verbs/{verb}.py").read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "add_arguments"]
+    nodes = [node for function in functions for node in ast.walk(function)]
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "options"}
+    return attributes | {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_option_is_ignored(verb):
+    assert options_of(verb) <= used(verb)
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """A function: the arguments with which a verb calls a function of a module, whose work isn't done."""
+
+    def called(module, name, *line):
+        found = []
+        monkeypatch.setattr(importlib.import_module(module), name, lambda *given, **named: found.append((given, named)))
+        main(list(line))
+        return found[0]
+
+    return called
+
+
+def test_compare_measures_as_it_is_asked_to(called, monkeypatch):
+    monkeypatch.setattr("ladder.harness.comparison.report", lambda found: "")
+    line = ["compare", f"gemm/blas/{SLUG}", f"gemm/openmp/{SLUG}", "--samples", "3", "--detect", "0.2", "--cap", "7"]
+    line += ["--most-pairs", "5", "--paired", "--reference", "r.npz"]
+    cases, options = called("ladder.harness.comparison", "side_by_side", *line)
+    assert [case.key for case in cases] == line[1:3]
+    due = {"samples": 3, "detect": 0.2, "cap": 7.0, "most_pairs": 5, "paired": True, "reference": "r.npz", "data": {}}
+    assert options == due
+    _, options = called("ladder.harness.comparison", "side_by_side", *line[:3])
+    due = {"samples": 10, "detect": 0.05, "cap": 600, "most_pairs": 30, "paired": False, "reference": None, "data": {}}
+    assert options == due
+
+
+def test_measure_measures_as_it_is_asked_to(called, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ladder.verbs.measure.read_ceilings", lambda path: {"of": path})
+    monkeypatch.setattr("ladder.devices.host.die_with_parent", lambda: None)
+    line = ["measure", "gemm", "blas", SLUG, "--out", "r.json", "--machine", "m", "--protocol", '{"processes": 2}']
+    line += ["--reference", "r.npz", "--ceilings", "c.json", "--granted", "4", "--launcher", "mpiexec -x"]
+    (case, *given), _ = called("ladder.verbs.measure", "measure", *line)
+    assert case.key == f"gemm/blas/{SLUG}"
+    protocol = configuration.protocol({"processes": 2})
+    assert given == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x"]
+
+
+def test_a_figure_is_given_what_its_constants_ask_for(called, monkeypatch):
+    """Tables by the name of their folder, and ceilings where it uses them."""
+    monkeypatch.setattr("ladder.report.stored.load", lambda folder: f"of {folder}")
+    monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
+    line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--ceilings", "roofs.json", "--out", "x"]
+    (name, out), given = called("ladder.report.figures", "write", *line)
+    assert (name, out) == ("descent_waterfall", "x")
+    assert given == {"tables": {"descent_ladder": "of t/descent_ladder"}, "ceilings": ("roofs.json", "roofs")}
+
+
+def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
+    """Verdicts, the page of validation and the tables; the study, kernels and sensitivity are those that are named."""
+    asked = []
+    monkeypatch.setattr("ladder.report.study.load", lambda *given: asked.append(given) or "study")
+    monkeypatch.setattr("ladder.report.tables.tables", lambda *given: asked.append(given) or {"one": "text"})
+    monkeypatch.setattr("ladder.report.validation_table.page", lambda found: f"page of {found}")
+    rows = argparse.Namespace(to_csv=lambda index: "a,b\n")
+    monkeypatch.setattr("ladder.report.verdicts.rows", lambda found: rows)
+    line = ["tables", "t/a", "t/b", "--machine", "m", "--description", "d.json", "--roofs", "r.json", "--kernel", "k.json"]
+    paths = {name: str(tmp_path / name) for name in ("out", "html", "verdicts")}
+    main([*line, "--sensitivity", "s.csv", *(word for name, path in paths.items() for word in (f"--{name}", path))])
+    assert asked == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv")]
+    assert (tmp_path / "html").read_text() == "page of study"
+    assert (tmp_path / "verdicts").read_text() == "a,b\n"
+    assert (tmp_path / "out/one.tex").read_text().endswith("text")
