@@ -519,7 +519,12 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
 
     def process(number, **more):
         first, later = 1.0 + number, 0.5 + number
-        about = {"setup": 10.0 * first, "first": later, "samples": [first, 2 * first], "phases": [{"a": later}, {"a": 4}]}
+        about = {
+            "setup": 10.0 * first,
+            "first": later,
+            "samples": [first, 2 * first],
+            "phases": [{"a": later}, {"a": 4}],
+        }
         about["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
         about["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
         about["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
@@ -560,7 +565,8 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
         for epoch in (1, 2)
     ]
     assert rows["traces"] == [
-        own | {"process": number, "lane": f"lane{number}", "name": f"name{number}", "start": 1.0 + number}
+        own
+        | {"process": number, "lane": f"lane{number}", "name": f"name{number}", "start": 1.0 + number}
         | {"end": 2.0 + 2 * number}
         for number in (0, 1)
     ]
@@ -579,7 +585,10 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(here, ther
         ]
     both = {"experiment": "small", "cases": here.cases + there.cases}
     publish.publish([both], "here", "published/here")
-    assert published("samples")[["machine", "threads", "seconds"]].values.tolist() == [["here", 1, 1.0], ["here", 2, 2.0]]
+    assert published("samples")[["machine", "threads", "seconds"]].values.tolist() == [
+        ["here", 1, 1.0],
+        ["here", 2, 2.0],
+    ]
     assert published("missing")[["machine", "threads"]].values.tolist() == [["here", 4]]
     assert (about()["cases"], about()["samples"]) == (2, 2)
     for path in Path("results/records/here").rglob("*.json"):

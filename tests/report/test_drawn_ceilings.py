@@ -117,4 +117,7 @@ def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
 
 def times(panels):
     """The ceiling's seconds of the first panel, and all that the models predict."""
-    return [next(iter(panels.values()))[2], *(rung.predicted or 0.0 for _, rungs, _ in panels.values() for rung in rungs)]
+    return [
+        next(iter(panels.values()))[2],
+        *(rung.predicted or 0.0 for _, rungs, _ in panels.values() for rung in rungs),
+    ]

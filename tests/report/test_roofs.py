@@ -119,9 +119,13 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     (tmp_path / "there").mkdir()
     published.to_csv(tmp_path / "there/samples.csv.gz", index=False)
     (tmp_path / "there/machine.json").write_text(json.dumps({"machine": "there", "description": made_up.description()}))
-    main(["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")])
+    main(
+        ["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")]
+    )
     found = json.loads((tmp_path / "roofs.json").read_text())
-    rates = {name: {(row["workload"], row["device"]): row["best"] for row in own["rows"]} for name, own in found.items()}
+    rates = {
+        name: {(row["workload"], row["device"]): row["best"] for row in own["rows"]} for name, own in found.items()
+    }
     best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
     assert rates == {
         "here": pytest.approx(best),

@@ -26,7 +26,9 @@ def used(verb):
     tree = ast.parse((ROOT / f"src/ladder/verbs/{verb}.py").read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "add_arguments"]
     nodes = [node for function in functions for node in ast.walk(function)]
-    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "options"}
+    attributes = {
+        node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "options"
+    }
     return attributes | {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
@@ -91,7 +93,19 @@ def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
     monkeypatch.setattr("ladder.report.validation_table.page", lambda found: f"page of {found}")
     rows = argparse.Namespace(to_csv=lambda index: "a,b\n")
     monkeypatch.setattr("ladder.report.verdicts.rows", lambda found: rows)
-    line = ["tables", "t/a", "t/b", "--machine", "m", "--description", "d.json", "--roofs", "r.json", "--kernel", "k.json"]
+    line = [
+        "tables",
+        "t/a",
+        "t/b",
+        "--machine",
+        "m",
+        "--description",
+        "d.json",
+        "--roofs",
+        "r.json",
+        "--kernel",
+        "k.json",
+    ]
     paths = {name: str(tmp_path / name) for name in ("out", "html", "verdicts")}
     main([*line, "--sensitivity", "s.csv", *(word for name, path in paths.items() for word in (f"--{name}", path))])
     assert asked == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv")]

@@ -1,0 +1,210 @@
+"""Queries of a study, and what its own numbers and tables make of them: worked out by hand on a few rows."""
+
+import math
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+import made_up
+from ladder.planning import configuration
+from ladder.report import about, latex, machines_table, study, validation_table, verdicts
+from ladder.report.study import Study
+from ladder.report.verdict_table import Claim
+from ladder.statistics import claims
+
+
+def rows(*seconds, process=0, **more):
+    """Rows of a case, a sample each."""
+    own = {
+        "machine": "here",
+        "experiment": "one",
+        "workload": "gemm",
+        "variant": "blas",
+        "case": "n=1,cache=cold,threads=1",
+    }
+    own |= {"process": process, "phase": "total", "cache": "cold", "device": "host", "threads": 1, "converged": True}
+    own |= {"flops": 8.0, "bytes": 4.0} | more
+    return [own | {"sample": number, "seconds": time} for number, time in enumerate(seconds)]
+
+
+def frame(*parts):
+    return pd.DataFrame([row for part in parts for row in part])
+
+
+def test_the_median_of_a_case_is_that_of_the_processes_medians():
+    found = frame(rows(1.0, 1.0, 9.0), rows(3.0, 3.0, 3.0, process=1), rows(4.0, process=2))
+    assert study.middle(found) == 3.0
+    assert study.middle(found.iloc[:0]) is None
+    assert study.best_rate(found, "flops") == 8.0
+    assert study.best_rate(found, "bytes") == 4.0
+
+
+def test_the_fastest_case_has_the_shortest_median_and_not_the_luckiest_sample():
+    steady, lucky = rows(2.0, 2.0, 30.0, case="a"), rows(0.1, 3.0, 3.0, case="b", variant="tiled")
+    assert set(study.fastest(frame(lucky, steady))["case"]) == {"a"}
+
+
+def test_energy_is_that_of_a_run_the_median_over_processes():
+    parts = [
+        rows(1.0, 1.0, process=number, joules=joules, sustained=0.5 + number)
+        for number, joules in enumerate((2.0, 9.0, 3.0))
+    ]
+    early = rows(1.0, process=3, joules=100.0)
+    assert study.energy(frame(*parts, early)) == 3.0
+    assert study.energy(frame(early)) is None
+    assert study.energy(frame(rows(1.0, joules=1.0, sustained=None))) is None
+    assert study.sustained(frame(*parts, early))["seconds"].tolist() == [0.5, 1.5, 2.5]
+
+
+def test_the_phases_of_a_case_are_of_its_variant_and_tuning():
+    phases = frame(rows(1.0, phase="a"), rows(2.0, case="n=2"), rows(3.0, variant="tiled"))
+    assert study.own_phases(frame(rows(9.0)), phases)["seconds"].tolist() == [1.0]
+
+
+def test_sizes_and_caches_never_mix():
+    """The most work, and cold before warm; every tuning of it."""
+    cases = [
+        f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
+    ]
+    found = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
+    assert study.one_size(found)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
+
+
+def test_rows_are_those_of_the_subject_in_an_experiment():
+    tables = {"one": {"samples": frame(rows(1.0), rows(2.0, machine="there"), rows(3.0, phase="a"))}}
+    found = Study(tables, "there")
+    assert found.samples("one")["seconds"].tolist() == [2.0]
+    assert found.of("here").samples("one")["seconds"].tolist() == [1.0]
+    assert found.of("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
+    assert found.samples("other").empty
+    assert found.first_with("one", phase="total", seconds=2.0).subject == "there"
+    assert found.first_with("one", seconds=7.0).subject is None
+
+
+def test_machines_measured_here_stand_before_published_ones():
+    assert study.ordered({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
+
+
+def test_each_machine_is_described_by_its_own_description():
+    """In the order of the machines, a published one with its mark."""
+    other = made_up.description() | {"cores": 7, "memory": 2**34, "system": "Linux 5.4.0", "python": "3.12.1"}
+    other["cpu"] = {
+        "Model name": "Another",
+        "L2 cache": "1 MiB (1 instance)",
+        "L3 cache": "8 MiB",
+        "Vector units": "sse",
+    }
+    other["libraries"] = {"numpy": "9.9", "torch": "2.0"}
+    found = Study(
+        {"one": {"samples": frame(rows(1.0, machine="there (published)"), rows(1.0))}},
+        "here",
+        {"there (published)": other, "here": made_up.description(), "unmeasured": other},
+    )
+    tables = (machines_table.machines(found), machines_table.software(found))
+    cells = [
+        [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if "texttt" in line] for text in tables
+    ]
+    gib = r"\qty{{{}}}{{\gibi\byte}}".format
+    assert cells[0] == [
+        [latex.code("here"), r"A CPU with 100\% of a\_name \& more", "24", gib("32.0"), "2 MiB", "--", "avx2"],
+        [r"\texttt{there}\published{}", "Another", "7", gib("16.0"), "1 MiB", "8 MiB", "sse"],
+    ]
+    assert cells[1] == [
+        [latex.code("here"), "Linux 6.1.0", "3.11.2", "2.4.6", "1.17.1", "0.68.1", "--", "--"],
+        [r"\texttt{there}\published{}", "Linux 5.4.0", "3.12.1", "9.9", "--", "--", "--", "2.0"],
+    ]
+
+
+def test_the_numbers_of_a_study_are_those_of_its_subject():
+    """Its cases, processes, samples of a process and caches, and what it lacks; not those of another machine."""
+    own = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
+    samples = frame(*own, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
+    why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 to be had"}
+    missing = frame(
+        *(rows(1.0, case=case, why=reason) for case, reason in why.items()),
+        rows(1.0, machine="there", why="not measured"),
+    )
+    found = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
+    told = about.cases(found)
+    assert told == {
+        "measured": r"\num{2}",
+        "left-out": r"\num{1}",
+        "unmeasured": r"\num{2}",
+        "converged": r"\num{1}",
+        "processes": r"\numrange{1}{2}",
+        "samples": r"\numrange{1}{2}",
+        "caches": "cold and warm",
+    }
+
+
+def test_the_protocol_is_told_with_its_units():
+    given = {
+        "processes": 4,
+        "most_processes": 5,
+        "samples": 6,
+        "least": 7,
+        "target": 0.025,
+        "cap": 80,
+        "phase_passes": 9,
+    }
+    told = about.limits(configuration.protocol({}) | given, 1.25)
+    counts = {"processes": 4, "most-processes": 5, "samples": 6, "least": 7, "phase-passes": 9}
+    units = {"target": r"\qty{2.5}{\percent}", "cap": r"\qty{80}{\second}", "margin": r"\qty{25}{\percent}"}
+    assert told == {name: f"\\num{{{count}}}" for name, count in counts.items()} | units
+
+
+def checked(case, *errors, bound=1.0, **more):
+    """Checks of a case, one of each error."""
+    own = rows(*errors, case=case, **more)
+    return [
+        row | {"check": f"c{row['sample']}", "error": row["seconds"], "bound": bound, "dtype": "float64"} for row in own
+    ]
+
+
+def test_validation_tells_the_check_that_uses_most_of_its_bound():
+    """Not the largest error: that of one with a smaller bound. What is checked in two experiments counts once."""
+    twice = checked("b", 0.25, variant="tiled", bound=0.5)
+    checks = frame(checked("a", 0.4, 0.1), twice, twice)
+    found = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
+    told = about.validation(found)
+    assert (told["checks"], told["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
+    assert told["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
+    nearest = validation_table.nearest(found).set_index("variant")
+    assert nearest.loc["tiled", ["cases", "comparisons", "error", "bound", "margin"]].tolist() == [1, 1, 0.25, 0.5, 2.0]
+    assert nearest.loc["blas", ["cases", "comparisons", "check", "margin"]].tolist() == [1, 2, "c0", 2.5]
+    (line,) = [line for line in validation_table.by_workload(found).splitlines() if "texttt" in line]
+    assert line == r"\texttt{gemm} & 2 & 3 & \qty{50}{\percent} \\"
+
+
+CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
+RATIO = claims.Ratio(3.0, 2.0, 4.0, CASES)
+
+
+@pytest.mark.parametrize(
+    ("answer", "changes"),
+    [
+        (claims.Answer("confirmed", RATIO, 1.5, 5.0, 0.25), {}),
+        (
+            claims.Answer("undecided", RATIO, 1.5, math.inf, 0.25),
+            {"most": None, "detectable": 0.25, "verdict": "undecided"},
+        ),
+        (claims.Answer("refuted", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "refuted"}),
+    ],
+)
+def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
+    claim = Claim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer)
+    due = {"chapter": "gemm", "group": "earlier", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
+    due |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "confirmed", "detectable": None, "cause": "since so"}
+    due |= {"machines": "here there", "cases": "gemm/blas/a gemm/tiled/b"}
+    assert verdicts.row(SimpleNamespace(workload="gemm"), "earlier", claim) == due | changes
+
+
+def test_the_samples_behind_verdicts_are_those_of_their_cases(monkeypatch):
+    """Of each process, and of no other case or machine."""
+    samples = frame(
+        rows(1.0, 1.0), rows(1.0, process=1), rows(1.0, 1.0, 1.0, case="other"), rows(*[1.0] * 4, machine="there")
+    )
+    found = Study({"one": {"samples": samples}}, "here")
+    told = verdicts.samples_behind(found, {("here", "gemm", "blas", "n=1,cache=cold,threads=1")})
+    assert told == {"study/behind/processes": r"\num{2}", "study/behind/samples": r"\numrange{1}{2}"}
