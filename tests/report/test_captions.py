@@ -1,0 +1,73 @@
+"""Every number in a caption is one of the code that draws the figure."""
+
+import re
+
+import pytest
+
+from ladder.report import figures
+from ladder.statistics import claims
+from ladder.workloads.backprop.paper import model as backprop_model
+from ladder.workloads.backprop.paper import rungs as backprop_rungs
+from ladder.workloads.backprop.paper import varied
+from ladder.workloads.dcgan.paper import rungs as dcgan_rungs
+from ladder.workloads.dcgan.paper import splits
+from ladder.workloads.gemv.paper import model as gemv_model
+from ladder.workloads.gemv.paper import query as gemv_query
+from ladder.workloads.mlp.paper import sample_digits
+
+NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|hundred|fifth|tenth|half)\b"
+WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 100: "hundred"}
+MEDIAN = "95 %"  # by `intervals.summary`
+RATIO = f"{100 * claims.LEVEL:.0f} %"
+# The parts of words that are no numbers of the code.
+NAMES = ("`O2`", "float64", "half precision", "two substitutions", "of two matrices")
+
+
+def of_code():
+    """What each caption should say, in order."""
+    at_o2 = [one for one in backprop_rungs.LINES if one.tuning == {"flags": "O2"}]
+    assert backprop_rungs.LINES[: len(at_o2)] == tuple(at_o2), "the first ones"
+    assert pytest.approx(1.2) == gemv_query.NEAR
+    first, *_ = splits.WAYS
+    return {
+        "backprop_host": [MEDIAN],
+        "backprop_variations": [str(varied.KERNELS.base["block"]), RATIO],
+        "backprop_waterfall": [WORDS[len(at_o2)], WORDS[backprop_model.IMAGES], RATIO],
+        "dcgan_splits": [WORDS[dcgan_rungs.split(2).tuning["batch"]], WORDS[sum(map(int, first.split(" + ")))]],
+        "dcgan_waterfall": [RATIO],
+        "descent_solution": [MEDIAN],
+        "descent_waterfall": [RATIO],
+        "gemm_roofline": [MEDIAN],
+        "gemv_phases": [MEDIAN, "fifth"],
+        "gemv_scaling": [MEDIAN],
+        "gemv_waterfall": [WORDS[1 + gemv_model.COPIES], RATIO],
+        "mlp_sample_digits": [WORDS[sample_digits.EACH]],
+        "mlp_scaling": [MEDIAN],
+        "mlp_waterfall": [RATIO],
+    }
+
+
+def test_the_numbers_of_captions_are_those_of_the_code():
+    told = {}
+    for name in figures.names():
+        text = " ".join(figures.constants(name)["CAPTION"].split())
+        for known in NAMES:
+            text = text.replace(known, "")
+        told |= {name: found} if (found := re.findall(NUMBER, text)) else {}
+    assert told == of_code()
+
+
+def test_the_captions_of_variations_tell_the_base_that_is_varied():
+    text = " ".join(figures.constants("backprop_variations")["CAPTION"].split())
+    words = {
+        "static": "a static schedule",
+        "reduction": "a reduction of the error",
+        "accumulators": "sums of each thread",
+    }
+    words |= {1: "vectors asked for", "shared": "operands in shared memory", "constant": "scalars in constants"}
+    words |= {"texture": "tables in textures", "block": "a block's sum of the error", 256: "256 threads a block"}
+    words |= {"offsets": "of `cuda_flat` offsets"}
+    base = [value for form in (varied.OPENMP, varied.KERNELS, varied.FLAT) for value in form.base.values()]
+    assert {words[value] for value in base} == {one for one in words.values() if one in text}
+    places = [text.index(words[value]) for value in base]
+    assert sorted(places) == places
