@@ -1,11 +1,25 @@
-"""The ceilings that figures draw are those of the machine that they show, on the threads that they show them for."""
+"""The ceilings that figures draw and tables share are those of the machine that is told of, on as many threads."""
+
+from dataclasses import replace
 
 import pytest
 
+import made_up
 from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
+from ladder.records.case import Case
 from ladder.report import figures
 from ladder.report.figures import by_threads, theme, waterfall
+from ladder.report.latex import code, percent
+from ladder.report.study import Study
+from ladder.workloads.backprop.paper import rates as rates_of_backprop
+from ladder.workloads.dcgan.paper import model as model_of_dcgan
+from ladder.workloads.gemm.paper import numbers as gemm_numbers
+from ladder.workloads.gemm.paper import tables as gemm_tables
+from ladder.workloads.gemv.paper import model as model_of_gemv
+from ladder.workloads.mlp.paper import query as mlp_query
+from ladder.workloads.mlp.paper import tables as mlp_tables
+from ladder.workloads.stream.paper import tables as stream_tables
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
@@ -56,10 +70,14 @@ def rates_drawn(monkeypatch):
 )
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(name, column, factor, cards, rates_drawn):
     """Of cards the memory of all; the training on the machine with most threads stands beside its product."""
-    draw(name, tables(name), ceilings())
+    figure = draw(name, tables(name), ceilings())
     on_threads = {threads: factor * own[column] for threads, own in ON_THREADS.items()}
     panels = 2 if name == "mlp_scaling" else 1
     assert rates_drawn == [pytest.approx(ceiling) for ceiling in [on_threads] * panels + cards]
+    rates = [axes for axes in figure.axes if axes.get_xlabel() in ("threads", "cores", "cards")]
+    assert [axes.get_xlabel() for axes in rates] == {"gemv": ["cores", "cards"]}.get(name[:4], ["threads"] * panels)
+    units = {axes.get_ylabel() or axes.get_title(loc="left") for axes in rates} - {""}
+    assert {"GB/s" if name == "gemv_scaling" else "GFLOP/s"} == {unit.splitlines()[0] for unit in units if "/s" in unit}
 
 
 LIBRARIES = {"blas", "cublas", "cuda_naive"}
@@ -103,16 +121,28 @@ def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensi
         assert any(point == pytest.approx(due) for point in points)
 
 
-@pytest.mark.parametrize("workload", ["mlp", "gemv", "descent", "dcgan", "backprop"])
+# Whose time each chapter's waterfall shows, and what its ceiling is.
+WORDS = {
+    "mlp": ("time", "products at the best rate"),
+    "gemv": ("time of a gigabyte", "memory of all cards"),
+    "descent": ("time of an iteration", "A read once"),
+    "dcgan": ("time of a picture", "products alone"),
+    "backprop": ("time of an epoch", "products and images alone"),
+}
+
+
+@pytest.mark.parametrize("workload", WORDS)
 def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
     """Where another's stand beside them, too; a machine that is seven times as fast has a seventh of the time."""
     name, given = f"{workload}_waterfall", ceilings()
-    monkeypatch.setattr(waterfall, "figure", lambda found, *words, **options: found)
+    words = []
+    monkeypatch.setattr(waterfall, "figure", lambda found, *said, **options: words.append(said[:2]) or found)
     known, found = (given, {HERE: given[THERE]}), tables(name)
     slower, faster = (times(figures.module(name).draw(tables=found, ceilings=one)) for one in known)
     assert slower[0] == pytest.approx(7 * faster[0])
     assert all(one == other or one > other for one, other in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]
+    assert words == [WORDS[workload]] * 2
 
 
 def times(panels):
@@ -121,3 +151,63 @@ def times(panels):
         next(iter(panels.values()))[2],
         *(rung.predicted or 0.0 for _, rungs, _ in panels.values() for rung in rungs),
     ]
+
+
+@pytest.mark.parametrize("threads", [1, 6])
+def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
+    """Of a card those of the case's precision."""
+    given, unit = ceilings(), UNIT[HERE]
+    found = Study({}, HERE, roofs=given)
+    on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
+    on_card = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
+    flops, reading = (unit * one for one in ON_THREADS[threads])
+    for rates in (rates_of_backprop.of_study(found, on_host), rates_of_backprop.of_ceilings(given[HERE], on_host)):
+        assert (rates.products, rates.reading) == (2 * flops, reading)
+    for rates in (rates_of_backprop.of_study(found, on_card), rates_of_backprop.of_ceilings(given[HERE], on_card)):
+        assert (rates.products, rates.reading) == (600 * unit, 50 * unit)
+    assert rates.multiply_adds == FUSED * unit
+    for rate_of, known in ((model_of_dcgan.rate_of_study, found), (model_of_dcgan.rate_of_ceilings, given[HERE])):
+        assert [rate_of(known, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
+    memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
+    rates = model_of_gemv.of_ceilings(given[HERE], found)
+    assert (rates.memory, rates.card) == (memory, 50 * unit)
+
+
+def told(text, *names):
+    """The cells of the lines of a table that begin with these names."""
+    lines = [line.removesuffix(r" \\").split(" & ") for line in text.splitlines()]
+    return [cells for cells in lines if cells[: len(names)] == [*names]]
+
+
+@pytest.fixture(scope="module")
+def shares():
+    """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
+    trained = made_up.mlp(batch=100)
+    chosen = [("gemm_threads", Case("gemm", "tiled", made_up.gemm("nn"), {"threads": count}), 1.0) for count in (1, 6)]
+    chosen += [("gemm_square", Case("gemm", "tiled", made_up.gemm("tn"), {"threads": 1}), 1.0)]
+    for count in (1, 2):
+        case = Case("mlp", "host", trained, {"product": "tiled", "threads": count})
+        chosen.append((mlp_query.PEERS, case, 1.0))
+    found = made_up.study(HERE, chosen=chosen)
+    for parts in found.tables.values():
+        parts["samples"]["seconds"] = 1.0
+        parts["samples"]["flops"] = 1e9
+    return replace(found, roofs=ceilings())
+
+
+def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
+    """A tenth of one thread's ceiling, a fortieth of that of six."""
+    (cells,) = told(gemm_tables.threads(shares), code("nn"), code("tiled"))
+    assert cells[4:6] == [percent(1 / 40), "6"]
+    (cells,) = told(gemm_tables.square(shares), code("tiled"))
+    assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
+    one, two = told(mlp_tables.peers(shares), "100", code("tiled"))
+    assert (one[2], one[-1]) == ("1", percent(1 / 10, 2))
+    assert (two[2], two[-1]) == ("2", percent(1 / 18, 2))
+    (cells,) = told(stream_tables.of_cores(shares), code(HERE))
+    assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
+    (cells,) = told(stream_tables.of_cards(shares), code(HERE))
+    assert cells[1:3] == ["0.600", "0.900"]
+    values = gemm_numbers.ceilings(shares)
+    assert values["float64/one"] == r"\qty{10.0}{\giga\flops}"
+    assert values["float32/best"] == r"\qty{180}{\giga\flops}"
