@@ -9,7 +9,7 @@ from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.report import figures
-from ladder.report.figures import by_threads, theme, waterfall
+from ladder.report.figures import by_threads, layout, theme, waterfall
 from ladder.report.latex import code, percent
 from ladder.report.study import Study
 from ladder.workloads.backprop.paper import rates as rates_of_backprop
@@ -64,20 +64,40 @@ def rates_drawn(monkeypatch):
     return found
 
 
+def without_most_threads(tables):
+    """Tables of the training in which the first machine has fewer threads than the second."""
+    frame = tables["samples"]
+    return tables | {"samples": frame[(frame["machine"] == THERE) | (frame["threads"] < max(ON_THREADS))]}
+
+
+def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_many_threads(rates_drawn):
+    """Those of the machine with most threads stand beside the chapter's host."""
+    found = tables("mlp_scaling", (HERE, THERE))
+    found["mlp_threads"] = without_most_threads(found["mlp_threads"])
+    figure = draw("mlp_scaling", found, ceilings())
+    product = {threads: own[0] for threads, own in ON_THREADS.items()}
+    training = {threads: rate for threads, rate in product.items() if threads < 24}
+    assert rates_drawn == [product, training, {threads: 7 * rate for threads, rate in product.items()}]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["threads"] * 3
+    assert figure.axes[0].get_ylabel() == "GFLOP/s"
+    machines = [axes.get_title(loc="left").partition("\n")[0] for axes in figure.axes]
+    assert machines == [HERE, HERE, layout.marked(THERE)]
+
+
 @pytest.mark.parametrize(
-    ("name", "column", "factor", "cards"),
-    [("mlp_scaling", 0, 1, []), ("gemv_scaling", 1, 1, [{1: 50, 8: 400}]), ("backprop_host", 0, 2, [])],
+    ("name", "column", "factor", "cards", "words"),
+    [
+        ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "cards: GB/s"]),
+        ("backprop_host", 0, 2, [], ["time of an epoch: 1 thread, 20,000 images", "threads: GFLOP/s"]),
+    ],
 )
-def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(name, column, factor, cards, rates_drawn):
-    """Of cards the memory of all; the training on the machine with most threads stands beside its product."""
+def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
+    name, column, factor, cards, words, rates_drawn
+):
+    """Of cards it is the memory of all."""
     figure = draw(name, tables(name), ceilings())
-    on_threads = {threads: factor * own[column] for threads, own in ON_THREADS.items()}
-    panels = 2 if name == "mlp_scaling" else 1
-    assert rates_drawn == [pytest.approx(ceiling) for ceiling in [on_threads] * panels + cards]
-    rates = [axes for axes in figure.axes if axes.get_xlabel() in ("threads", "cores", "cards")]
-    assert [axes.get_xlabel() for axes in rates] == {"gemv": ["cores", "cards"]}.get(name[:4], ["threads"] * panels)
-    units = {axes.get_ylabel() or axes.get_title(loc="left") for axes in rates} - {""}
-    assert {"GB/s" if name == "gemv_scaling" else "GFLOP/s"} == {unit.splitlines()[0] for unit in units if "/s" in unit}
+    assert rates_drawn == [{threads: factor * own[column] for threads, own in ON_THREADS.items()}, *cards]
+    assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
 
 
 LIBRARIES = {"blas", "cublas", "cuda_naive"}

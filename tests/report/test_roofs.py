@@ -112,9 +112,11 @@ def test_of_two_machines_each_has_its_own_ceilings():
 def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
     """Of a published machine over all that it measured, whatever the tables of the ceiling experiments have of it."""
     samples = two_machines().tables["one"]["samples"].assign(process=0, sample=0)
+    cards = samples[samples["machine"] == "here"].assign(machine="with-cards", seconds=lambda rows: rows["seconds"] / 9)
+    samples = pd.concat([samples, cards])
     for table in TABLES:
         write_table(tmp_path / "one", table, samples if table == "samples" else pd.DataFrame())
-    published = samples[samples["machine"] != "here"].assign(machine="there")
+    published = samples[samples["machine"] == "there (published)"].assign(machine="there")
     published = published.assign(seconds=published["seconds"] / 2)
     (tmp_path / "there").mkdir()
     published.to_csv(tmp_path / "there/samples.csv.gz", index=False)
@@ -129,6 +131,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
     assert rates == {
         "here": pytest.approx(best),
+        "with-cards": pytest.approx({key: 9 * rate for key, rate in best.items()}),
         "there (published)": pytest.approx({key: 6 * rate for key, rate in best.items()}),
     }
     assert {row["unit"] for row in found["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}
