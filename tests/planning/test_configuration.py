@@ -236,3 +236,14 @@ def test_a_protocol_is_the_defaults_with_changes():
     for wrong in ({"sample": 2}, {"samples": 0}, [], None):
         with pytest.raises(LadderError, match="wrong at protocol"):
             configuration.protocol(wrong)
+
+
+def test_the_default_of_every_key():
+    """As config/README.md tells them."""
+    found = configuration.checked({"experiments": {}})
+    protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
+    assert found.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
+    auto, nothing = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
+    others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
+    others |= {"ceiling_margin": 1.5, "experiments": {}}
+    assert found == dict.fromkeys(auto, "auto") | {key: [] for key in nothing} | others

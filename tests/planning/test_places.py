@@ -182,3 +182,33 @@ def test_a_path_has_no_comma_and_gives_the_slug_again():
     path = record.path_of("here", case.key)
     assert "," not in path
     assert record.from_path(Path(path).stem) == case.slug
+
+
+def test_this_machine_is_what_the_configuration_says_and_else_what_it_is(monkeypatch):
+    monkeypatch.setattr(places.cpus, "cores", lambda: 16)
+    monkeypatch.setattr(places.nvidia, "gpus", lambda: ["one", "two", "three"])
+    monkeypatch.setattr(places.description, "label", lambda: "a-label")
+    monkeypatch.setattr(places.programs, "launcher", lambda command: f"found {command}")
+    auto = {"cores": "auto", "gpus": "auto", "machine": "auto", "mpi": "auto"}
+    assert places.here(auto) == {"cpu": places.Place("a-label", 16, 3, "found auto")}
+    given = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
+    assert places.here(given) == {"cpu": places.Place("mine", 4, 1, "found srun")}
+    assert places.here(given, 2)["cpu"].cores == places.here(auto, 2)["cpu"].cores == 2
+    assert places.here(given, 9)["cpu"].cores == 4
+
+
+def test_a_kind_of_nodes_is_asked_for_as_its_description_says(site):
+    nodes = {"partition": "q", "machine": "cards", "cores": 64, "memory": 7000, "gpus": 4, "model": "a100", "count": 3}
+    nodes |= {"minutes": 55, "constraint": "ib", "launcher": "srun", "options": ["--mail-type=NONE", "-v"]}
+    found = places.of_cluster(site(account="a", qos="high", nodes={"cpu": NODES, "gpu": nodes}))["gpu"]
+    assert (found.label, found.cores, found.gpus, found.launcher) == ("cards", 64, 4, "srun")
+    assert (found.nodes, found.model) == (3, "a100")
+    assert found.asked == {
+        "slurm_account": "a",
+        "qos": "high",
+        "slurm_partition": "q",
+        "mem_mb": 7000,
+        "runtime": 55,
+        "constraint": "ib",
+        "slurm_extra": "--exclusive --mail-type=NONE -v",
+    }
