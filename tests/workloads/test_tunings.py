@@ -1,0 +1,471 @@
+"""That no launcher ignores a tuning: each tuning of each variant is read back from what the variant calls.
+
+Results are right whatever the tuning, so that a sweep over one that is ignored would measure a single setting. A
+variant runs on stand-ins (`noted.py`), once for each value, and OBSERVED says how the value shows there: in macros and
+launches, in calls of libraries, or in variables of the worker. Where it can, one of the values is the default, so that
+a single call that keeps it is seen beside others that don't. Whoever adds a tuning adds how it is observed.
+"""
+
+import re
+
+import pytest
+
+import noted
+from ladder.catalogue import workloads
+from ladder.records.case import Case
+
+SIZES = {
+    "backprop": {"layers": "784-12-8-10", "images": 40, "epochs": 1, "rate": 0.5, "source": "digits"},
+    "dcgan": {"images": 40, "channels": 16},
+    "descent": {"n": 32, "kappa": 10.0, "iterations": 4},
+    "descent_kernel": {"kernel": "reduction", "n": 64},
+    "fma": {"elements": 10_000, "length": 8},
+    "gemm": {"m": 64, "n": 64, "k": 64, "dtype": "float32"},
+    "gemv": {"n": 64, "m": 48},
+    "mlp": {"layers": "784-12-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "source": "digits"},
+    "pattern_input": {"images": 40, "source": "digits"},
+    "stream": {"kernel": "triad", "elements": 200_000},
+    "tconv": {"images": 8, "h": 4, "c": 8, "k": 4},
+}
+# Values of tunings without a default, where another tuning is looked at.
+USUAL = {"threads": 2, "ranks": 2, "mode": "resident", "schedule": "static", "binding": "spread", "math": "float16"}
+PRODUCTS = {"host": "blas", "cuda": "cublas"}
+
+
+class Observed:
+    """How the values of a tuning show: by patterns, each in a line or more, or (pattern, count) in so many.
+
+    `values` is {value: a pattern or a list of them}, or values of which `pattern` has each in the place of @. `among`
+    are other tunings, `sizes` other sizes. What a value shows is seen with this value and with no other.
+    """
+
+    def __init__(self, values, pattern=None, among=None, sizes=None):
+        if pattern:
+            values = {value: pattern.replace("@", re.escape(str(value))) for value in values}
+        self.values, self.among, self.sizes = values, among or {}, sizes or {}
+
+    def is_seen(self, value, lines):
+        due = self.values[value] if isinstance(self.values[value], list) else [self.values[value]]
+        return all(is_found(*(one if isinstance(one, tuple) else (one,)), lines) for one in due)
+
+
+def is_found(pattern, *rest):
+    """Whether a pattern is found in some lines, or in as many as are due."""
+    *count, lines = rest
+    found = sum(bool(re.search(pattern, line)) for line in lines)
+    return [found] == count if count else found > 0
+
+
+def tiling(base, **values):
+    """The parts of a tiling, which is given in full or not at all: each is a macro of the kernels."""
+    return {name: Observed(own, rf",{name}=@[, ]", among=base) for name, own in values.items()}
+
+
+def switch(pattern, off=None, **more):
+    """A tuning that is off or on: lines that only `on` has, and perhaps lines that only `off` has."""
+    return Observed({"off": off or (pattern, 0), "on": pattern}, **more)
+
+
+THREADS = Observed((1, 3), "^OMP_NUM_THREADS=@$")
+RANKS = {"ranks": Observed((2, 3), "^launched by env -n @$")}
+MODE = {"mode": Observed({"ship": "^runs scatter", "resident": "^prepares scatter"})}
+FLAGS = {"flags": Observed(("O2", "native"), r" dtype=\w+,flags=@[, ]")}
+GRAPH = {"graph": switch("^graph")}
+TORCH_GRAPH = {"graph": switch(r"^torch\.cuda\.CUDAGraph\(")}
+COMPILED = {"compiled": switch(r"^torch\.compile\(")}
+TF32 = Observed({"default": "^TF32 is allowed: False", "tf32": "^TF32 is allowed: True"})
+HALVES = {"float16": r"^torch\..*\.to\(torch\.float16", "bfloat16": r"^torch\..*\.to\(torch\.bfloat16"}
+NO_HALVES = (r"\.to\(torch\.b?float16", 0)
+IN_TORCH = Observed(
+    {
+        "default": ["^TF32 is allowed: False False$", NO_HALVES],
+        "tf32": ["^TF32 is allowed: True True$", NO_HALVES],
+        **HALVES,
+    }
+)
+GEMM = Observed({"cublas": r"^cublas cublas[SD]gemm", "cuda_naive": "^gemm/cuda_naive "})
+LAUNCH = {
+    "block": Observed((64, 128), r" block=\[@\]"),
+    "load": Observed((2, 4), ",load=@ "),
+}
+ON_THREADS = {"threads": THREADS}
+SQUARE = {"block": Observed((8, 16), r",block=@ .* block=\[@ @\]")}
+LINE = {"block": Observed((64, 128), r",block=@ .*block=\[@\]")}
+CUBOID = {
+    "channels": Observed((1, 2), r",channels=@,.*block=\[@ 4 4\]"),
+    "columns": Observed((2, 4), r",columns=@,.*block=\[2 @ 4\]"),
+    "rows": Observed((2, 4), r",rows=@ .*block=\[2 4 @\]"),
+}
+LAYERS = {  # of a generator on a card, by images, rows, and channels in and out
+    "first": Observed(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
+    "last": Observed(("cuda_window", "cuda_naive"), r"^tconv/@ "),
+    "split": Observed({split: ("^tconv/cuda_window to", 4 - split) for split in (0, 1, 2, 3)}),
+    "batch": Observed((10, 20), r"numbers=\[@ 4 16 8 1\]"),
+    "batches": Observed(
+        {"even": (r"^tconv/cuda_window to3.*grid=\[2 16\]", 0), "tapered": r"^tconv/cuda_window to3.*grid=\[2 16\]"},
+        among={"batch": 32},
+        sizes={"images": 64},
+    ),
+    "epilogue": Observed(
+        {
+            "fused": r"^tconv/cuda_implicit .*numbers=\[\d+ 4 16 8 1\]",
+            "folded": [r"^tconv/cuda_implicit .*numbers=\[\d+ 4 16 8 0\]", r"^dcgan/cuda to_.*\[0 0 \d+ 8 8 8 1\]"],
+            "separate": [
+                r"^tconv/cuda_implicit .*numbers=\[\d+ 4 16 8 0\]",
+                r"^dcgan/cuda to_.*numbers=\[\d+ 8 8 8 1\]",
+            ],
+        }
+    ),
+    "math": Observed(
+        {
+            "default": [" tf32_to_float32 ", "^cublas cublasSgemm"],
+            "tf32": [" tf32_to_float32 ", " project_to_float32 "],
+            "float16": [" float16_to_float32 ", " project_to_float16 "],
+            "bfloat16": [" bfloat16_to_float32 ", " project_to_bfloat16 "],
+        },
+        among={"first": "cuda_implicit_mma"},
+    ),
+    "product": GEMM,
+}
+OBSERVED = {
+    "backprop": {
+        **dict.fromkeys(("before", "loop_order", "temporaries", "fusion", "associativity"), FLAGS),
+        "openmp": {
+            "threads": Observed((1, 3), " patterns_.* threads=@ "),
+            "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
+            "error": Observed(("reduction", "atomic"), " patterns_@ "),
+            "update": Observed(("accumulators", "owner", "atomic"), " weight_change_@ "),
+            "simd": Observed((0, 1), ",simd=@ "),
+            **FLAGS,
+        },
+        "tuned": {
+            "threads": Observed((1, 3), " patterns .* threads=@ "),
+            "block": Observed((32, 96), r" patterns .*, @\)"),
+            "vector": Observed((16, 32), ",vector=@ "),
+            **FLAGS,
+        },
+        "blas": {"threads": THREADS, "block": Observed({20: ("^runs error", 2), 10: ("^runs error", 4)})},
+        "cuda_flat": {
+            "index": Observed(("walk", "offsets"), " products_@ "),
+            "block": Observed((64, 256), r" products_walk .*block=\[@\]"),
+        },
+        "cuda_kernels": {
+            "operands": Observed({"global": " products_global_", "shared": " products_tiled_"}),
+            "scalars": Observed(("argument", "constant"), " activations_@_"),
+            "tables": Observed(("global", "readonly", "texture"), r" activations_\w+_@ "),
+            "error": Observed(("atomic", "emulated", "block"), " error_@_"),
+            "block": Observed((64, 256), r" activations_.*block=\[@\]"),
+        },
+        "cuda": {"product": GEMM, **GRAPH},
+        "cuda_fused": {
+            **tiling({"bm": 160, "tn": 3, "tp": 14}, bm=(64, 160), tn=(3, 5), tp=(7, 14)),
+            "math": Observed({"default": " learn dtype", "tf32": " learn_tf32 dtype"}),
+            **GRAPH,
+        },
+        "numpy_loop": ON_THREADS,
+        "pytorch": {
+            "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
+            "gradients": Observed({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
+            "block": Observed((10, 65536), r"\.split\(@\)"),
+        },
+        "pytorch_cuda": {**TORCH_GRAPH, **COMPILED, "math": TF32},
+    },
+    "dcgan": {
+        "host": {
+            "threads": Observed((1, 3), r"^dcgan/host .* project .*, @\)"),
+            "first": Observed({"tuned": r"^tconv/tuned .* convolve .*, 4, 16, 8, ", "loops": "^tconv.loops .*x8x8x8"}),
+            "last": Observed(
+                {"tuned": r"^tconv/tuned .* convolve .*, 32, 2, 3, ", "loops": "^tconv.loops .*x64x64x3"},
+                among={"split": 3},
+            ),
+            "split": Observed(
+                {0: ("^tconv.loops ", 12), 1: ("^tconv.loops ", 9), 4: ("^tconv.loops ", 0)}, among={"last": "loops"}
+            ),
+            "batch": Observed((12, 16), " project .*pointer, @, 100, "),
+            "epilogue": Observed(
+                {
+                    "fused": r" convolve .*, 4, 16, 8, .*, 1\)",
+                    "folded": ["^prepares fold", r" convolve .*, 4, 16, 8, .*, 0\)"],
+                    "separate": ["^prepares norms", r" convolve .*, 4, 16, 8, .*, 0\)"],
+                }
+            ),
+            "vector": Observed((16, 32), "^dcgan/host .*,vector=@ "),
+        },
+        "cuda": {**LAYERS, **GRAPH},
+        "home": {
+            **LAYERS,
+            "gpus": Observed({1: r"numbers=\[40 4 16 8 1\]", 2: r"numbers=\[20 4 16 8 1\]"}),
+            "memory": Observed(
+                {"pinned": "^lock pages", "staged": r"^pinned\(", "pageable": ("^lock pages|^pinned", 0)}
+            ),
+            "copies": Observed(
+                {"hidden": r"^copy\(kind=2, stream=2\)", "after": r"^copy\(kind=2, stream=0\)"}, among={"batch": 10}
+            ),
+            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", among={"batch": 10}),
+            **GRAPH,
+        },
+        "mpi_home": {
+            **RANKS,
+            **LAYERS,
+            "batch": Observed((5, 10), r"numbers=\[@ 4 16 8 1\]"),
+            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", among={"batch": 5}),
+            **GRAPH,
+        },
+        "pytorch": {
+            "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
+            "batch": Observed((8, 16), r"\.split\(@\)"),
+        },
+        "pytorch_cuda": {
+            "batch": Observed((8, 512), r"\.split\(@\)"),
+            "math": IN_TORCH,
+            "turned": switch(r"\.flip\("),
+            **TORCH_GRAPH,
+            **COMPILED,
+        },
+        "pytorch_home": {
+            "batch": Observed((8, 512), r"\.split\(@\)"),
+            "math": IN_TORCH,
+            "turned": switch(r"\.flip\("),
+            **COMPILED,
+        },
+    },
+    "descent": {
+        **dict.fromkeys(("numpy_loop", "scipy_cg", "scipy_cholesky"), ON_THREADS),
+        "openmp": {
+            "threads": Observed((1, 3), r" solve .* @x2, "),
+            "recompute": Observed((0, 2), r" solve .*, @, 1\.17"),
+        },
+        "blas": {
+            "threads": THREADS,
+            "product": Observed(("gemv", "symv"), "^BLAS @ "),
+            "recompute": Observed({count: (r"^BLAS gemv \(-1\.0", 4 // count if count else 0) for count in (0, 1, 2)}),
+        },
+        "cuda_version2": {
+            **LAUNCH,
+            "launch": Observed(
+                {
+                    "right": (r" reduction .*grid=\[2\], block=\[128\]| vecdif .*grid=\[1\]", 2),
+                    "swapped": r" reduction .*grid=\[128\], block=\[2\]",
+                    "square": r" vecdif .*grid=\[8\], block=\[128\]",
+                }
+            ),
+        },
+        "cublas": {
+            "product": Observed({"gemv": "^cublas cublasSgemv", "symv": "^cublas cublasSsymv"}),
+            "batch": Observed({count: ("^cublas cublasSgemv", count or 4) for count in (0, 1, 2)}),
+            **GRAPH,
+        },
+        "cuda_fused": {
+            **tiling(
+                {"block": 512, "team": 32, "rows": 1, "unroll": 4},
+                block=(128, 512),
+                team=(32, 64),
+                rows=(1, 2),
+                unroll=(2, 4),
+            ),
+            "recompute": Observed({count: (" recompute_residual ", 4 // count if count else 0) for count in (0, 1, 2)}),
+            **GRAPH,
+        },
+        "cuda_persistent": {
+            **tiling(
+                {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
+                block=(128, 256),
+                team=(32, 64),
+                rows=(1, 2),
+                unroll=(2, 4),
+                columns=(8, 16),
+            ),
+            "blocks": Observed((2, 4), r" solve\w* .*grid=\[@\]"),
+            "recompute": Observed((1, 2), r" solve\w* .* @\]"),
+        },
+        "cuda_cluster": {
+            "blocks": Observed((8, 16), r",blocks=@,.*grid=\[@\]"),
+            "block": Observed((128, 256), r",block=@,.*block=\[@\]"),
+            "columns": Observed((8, 16), ",columns=@ "),
+        },
+        "cuda_symmetric": {"block": Observed((64, 256), r",block=@ .*block=\[@\]")},
+    },
+    "descent_kernel": {
+        "cuda_version2": {
+            **LAUNCH,
+            "launch": Observed({"right": r"grid=\[8\], block=\[128\]", "swapped": r"grid=\[128\], block=\[8\]"}),
+        },
+    },
+    "fma": {
+        "cuda": {"block": Observed((64, 128), r",block=@,.*block=\[@\]"), "chains": Observed((4, 8), ",chains=@ ")}
+    },
+    "gemm": {
+        **dict.fromkeys(("openmp", "interchanged", "tiled", "blas"), ON_THREADS),
+        **dict.fromkeys(("cuda_naive", "cuda_shared"), SQUARE),
+        "cuda_columns": {
+            "bm": Observed((16, 32), r",bm=@,.*"),
+            "bn": Observed((32, 64), r",bn=@ .*block=\[@\]"),
+            "bk": Observed((8, 16), ",bk=@,"),
+        },
+        "cuda_tiled": tiling(
+            {"bm": 32, "bn": 32, "bk": 16, "tm": 4, "tn": 4, "splitk": 1},
+            bm=(32, 64),
+            bn=(32, 64),
+            bk=(8, 16),
+            tm=(4, 8),
+            tn=(4, 8),
+            splitk=(1, 4),
+        ),
+        "cuda_mma": tiling(
+            {"bm": 64, "bn": 64, "bk": 32, "wm": 32, "wn": 32, "stages": 3, "splitk": 1},
+            bm=(64, 128),
+            bn=(64, 128),
+            bk=(16, 32),
+            wm=(16, 32),
+            wn=(16, 32),
+            stages=(2, 3),
+            splitk=(1, 4),
+        ),
+        "cublas": {
+            "math": Observed({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
+        },
+        "cublas_mixed": {
+            "math": Observed(("float16", "bfloat16", "tf32x3"), "^gemm/cublas_mixed @ "),
+            "conversion": Observed({"timed": "^runs convert", "ahead": "^prepares convert"}),
+        },
+        "c_openmp": {"threads": THREADS, **FLAGS},
+    },
+    "gemv": {
+        "openmp": {"threads": Observed((1, 3), r" multiply .*, @\)")},
+        "openmp_bound": {
+            "threads": Observed((1, 3), r" multiply .*, @\)"),
+            "binding": Observed(("spread", "close"), "^OMP_PROC_BIND=@$"),
+        },
+        "c_openmp": {
+            "threads": THREADS,
+            "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
+        },
+        "blas": ON_THREADS,
+        "mpi": {**RANKS, **MODE},
+        "mpi_openmp": {**RANKS, **MODE, "threads": Observed((2, 3), r" multiply .*threads=@\)")},
+        **dict.fromkeys(("cuda_naive", "cuda_shared"), LINE),
+        "cuda_coalesced": {
+            "block": Observed((64, 256), r" gemv .*,block=@,.*block=\[@\]"),
+            "tile": Observed((16, 32), r" transpose .*,tile=@ .*block=\[@ "),
+        },
+        "cuda_warp": tiling(
+            {"block": 256, "team": 32, "rows": 4, "unroll": 2},
+            block=(128, 256),
+            team=(32, 64),
+            rows=(1, 4),
+            unroll=(2, 4),
+        ),
+        "cublas": {},
+        "mpi_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)})},
+        "nccl_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)}), **GRAPH},
+    },
+    "mlp": {
+        "host": {
+            "product": Observed({"blas": (r"^gemm\.", 0), "tiled": r"^gemm\.tiled ", "openmp": r"^gemm\.openmp "}),
+            "threads": Observed({count: [rf"^share\({count}\)", rf"set_num_threads\({count}\)"] for count in (1, 3)}),
+        },
+        "cuda": {"product": GEMM, **GRAPH},
+        "numpy_loop": ON_THREADS,
+        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
+        "pytorch_cuda": TORCH_GRAPH,
+    },
+    "pattern_input": {
+        "openmp_tasks": {
+            "threads": Observed((1, 3), r" read_all .*, @, 256\)"),
+            "block": Observed((16, 256), r" read_all .*, @\)"),
+        },
+    },
+    "stream": {"openmp": ON_THREADS, "cuda": {"block": Observed((128, 512), r",block=@ .*block=\[@\]")}},
+    "tconv": {
+        **dict.fromkeys(("loops", "parity"), ON_THREADS),
+        "blas": {
+            "threads": Observed((1, 3), r" convolve .* @x\d+x100, "),
+            "block": Observed({16: r" convolve .*, 1\)", 32: r" convolve .*, 2\)"}),
+        },
+        "tuned": {
+            "threads": Observed((1, 3), r" convolve .*, @, 0\)"),
+            "block": Observed((2, 4), r" convolve .*, 4, 8, 4, @, "),
+            "vector": Observed((16, 32), ",vector=@ "),
+            **FLAGS,
+        },
+        **dict.fromkeys(("cuda_naive", "cuda_parity"), CUBOID),
+        "cuda_im2col": {"product": GEMM, "block": Observed({2: (" gather ", 4), 4: (" gather ", 2)})},
+        "cuda_col2im": {"product": GEMM, "block": Observed({2: (" add_up ", 4), 4: (" add_up ", 2)})},
+        "cuda_implicit": tiling(
+            {"bm": 64, "bn": 32, "bk": 16, "tm": 4, "tn": 4, "parities": 1},
+            bm=(32, 64),
+            bn=(32, 64),
+            bk=(8, 16),
+            tm=(4, 8),
+            tn=(4, 8),
+            parities=(1, 4),
+        ),
+        "cuda_implicit_mma": {
+            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            **tiling(
+                {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "parities": 1},
+                bm=(64, 128),
+                bn=(64, 128),
+                wm=(16, 32),
+                wn=(16, 32),
+                stages=(2, 3),
+                parities=(1, 4),
+            ),
+        },
+        "cuda_implicit_wgmma": {
+            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            **tiling(
+                {"bm": 128, "bn": 64, "groups": 1, "stages": 4, "parities": 1},
+                bm=(64, 128),
+                bn=(64, 128),
+                groups=(1, 2),
+                stages=(3, 4),
+                parities=(1, 2),
+            ),
+        },
+        "cuda_implicit_tma": {
+            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            **tiling({"octets": 1, "bn": 64, "cluster": 2}, octets=(1, 2), bn=(32, 64), cluster=(1, 2)),
+        },
+        "cuda_window": {"rows": Observed((8, 16), r",rows=@ ")},
+        "cuda_window_mma": {
+            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            "rows": Observed((8, 16), r" \w+_to_float32 .*,rows=@ "),
+        },
+        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
+        "pytorch_cuda": {
+            "math": Observed(
+                {"default": [r"^TF32 is allowed: False False$", NO_HALVES], "tf32": r"^TF32 is allowed: False True$"}
+                | HALVES
+            ),
+            "turned": switch(r"\.flip\("),
+        },
+    },
+}
+TUNINGS = [
+    (workload, variant, name)
+    for workload in workloads.names()
+    for variant in workloads.variants(workload)
+    for name in workloads.tunings(workload, variant)
+]
+
+
+def lines(workload, variant, observed, **tuning):
+    """What the variant calls with a tuning."""
+    takes, device = workloads.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
+    usual = {"product": PRODUCTS.get(device)} | USUAL
+    given = {name: usual[name] for name, (_, is_required) in takes.items() if is_required}
+    sizes = workloads.complete(workload, SIZES[workload] | observed.sizes)
+    case = Case(workload, variant, sizes, given | observed.among | tuning, "warm")
+    workloads.require_tuning(workload, variant, case.tuning)
+    return noted.of(case)
+
+
+@pytest.mark.parametrize(("workload", "variant", "name"), TUNINGS)
+def test_a_variant_does_what_its_tuning_says(workload, variant, name):
+    observed = OBSERVED[workload][variant][name]
+    assert len(observed.values) > 1
+    for value in observed.values:
+        seen = lines(workload, variant, observed, **{name: value})
+        shown = [one for one in observed.values if observed.is_seen(one, seen)]
+        assert shown == [value], "\n".join(seen)
