@@ -1,0 +1,135 @@
+"""That OpenMP's schedule reaches every loop that it is a tuning of, and is the one that the case names.
+
+Which thread does an iteration shows in how it rounds: the first thread rounds up, the others to nearest. Where one
+block holds all iterations, the first thread does all of them, whatever their number of threads: then the results are
+those of one thread bit by bit. A loop with a schedule of its own would share them.
+"""
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ladder.build import libraries
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.harness import environment
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
+from ladder.workloads.backprop import in_c
+
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc"),
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="knows how x86 rounds"),
+    pytest.mark.xdist_group("schedules"),  # each library is compiled once
+]
+STATIC, DYNAMIC, GUIDED = 1, 2, 3  # of omp_sched_t
+NEAREST, UP = 0, 0x800  # FE_TONEAREST, FE_UPWARD
+NETWORK = {"layers": "784-5-10", "images": 40, "epochs": 1, "rate": 0.5, "momentum": 0.0, "source": "digits"}
+LOOPS = ("patterns_reduction", "patterns_atomic", "weight_change_atomic", "weight_change_accumulators")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory):
+    """A working folder for the libraries."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("schedules"))
+        yield
+
+
+@pytest.fixture
+def openmp():
+    """The runtime, with its schedule and threads as before in the end."""
+    runtime = ctypes.CDLL("libgomp.so.1")
+    kind, chunk, threads = ctypes.c_int(), ctypes.c_int(), runtime.omp_get_max_threads()
+    runtime.omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
+    yield runtime
+    runtime.omp_set_schedule(kind, chunk)
+    runtime.omp_set_num_threads(threads)
+
+
+def rounded_up(run):
+    """What a run gives where the first thread rounds up, and the others, which are there already, to nearest."""
+    run()
+    mathematics = ctypes.CDLL("libm.so.6")
+    mathematics.fesetround(UP)
+    try:
+        return run()
+    finally:
+        mathematics.fesetround(NEAREST)
+
+
+def product(openmp, threads):
+    """A run of the product of a matrix and a vector: its result."""
+    generator = np.random.default_rng(1)
+    matrix, x, y = generator.random((40, 64)), generator.random(64), np.empty(40)
+    openmp.omp_set_num_threads(threads)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (matrix, x, y)]
+    multiply = libraries.load("gemv", "c_openmp", "float64").gemv
+
+    def run():
+        multiply(*pointers, ctypes.c_long(40), ctypes.c_long(64))
+        return y.copy()
+
+    return run
+
+
+def step(openmp, threads, loop):
+    """A run of a loop of back-propagation: what it writes."""
+    sizes, generator = workloads.complete("backprop", NETWORK), np.random.default_rng(1)
+    tuning = {"threads": threads, "schedule": "static"}
+    problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), host)
+    program = in_c.Program(problem, "openmp", threads=threads, flags="O2", simd=0)
+    arrays = [*program.arrays["out"], *program.arrays["delta"][1:], *program.arrays["w"][1:], problem.targets]
+    given = [generator.random(array.shape, "float32") for array in arrays]
+    problem.ranpat[...] = generator.permutation(40)
+    _, call = program.step("", loop, *([1] if "weight" in loop else []))
+    written = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
+
+    def run():
+        for array in written:
+            array[...] = 0
+        for array, values in zip(arrays, given, strict=True):
+            array[...] = values
+        call()
+        # The order of patterns that threads add at once is theirs.
+        found = written[:-1] if loop == "patterns_atomic" else written
+        return np.concatenate([array.ravel() for array in found])
+
+    return run
+
+
+@pytest.mark.parametrize("loop", ["gemv", *LOOPS])
+def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
+    def found(threads, chunk):
+        openmp.omp_set_schedule(STATIC, chunk)
+        return rounded_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
+
+    alone = found(1, 40)
+    assert np.array_equal(found(2, 40), alone)
+    assert not np.array_equal(found(2, 1), alone)
+
+
+READ = """
+import ctypes, sys
+runtime, kind, chunk = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_int()
+ctypes.CDLL("libgomp.so.1").omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
+print(kind.value & 0xFF)
+"""
+
+
+@pytest.mark.parametrize(("schedule", "kind"), [("static", STATIC), ("dynamic", DYNAMIC), ("guided", GUIDED)])
+def test_a_worker_has_the_schedule_of_its_case(schedule, kind):
+    sizes = workloads.complete("gemv", {"n": 4, "m": 4})
+    case = Case("gemv", "c_openmp", sizes, {"schedule": schedule, "threads": 2})
+    library = libraries.ensure(case.workload, case.variant, libraries.slug(case.workload, case.variant, "float64", {}))
+    variables = os.environ | environment.of_worker(case)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", READ, library], env=variables, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) == kind
