@@ -1,6 +1,7 @@
 // The KERNELS of a source, on the CPU. Blocks may have DYNAMIC bytes of shared memory, an array `memory`.
 #include "by_name.h"
 
+#define read read_  // of which the operating system has another
 #include SOURCE
 
 #if DYNAMIC

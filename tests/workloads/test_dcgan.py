@@ -222,6 +222,17 @@ def test_wrong_pictures_are_noticed(fault, output):
     assert failed(problem)
 
 
+def test_every_chunk_of_pictures_is_checked(monkeypatch):
+    monkeypatch.setattr(dcgan, "CHUNK", 5)
+    problem = problem_of(sizes_of(17))
+    run(problem)
+    assert not failed(problem)
+    for image in (4, 5, 16):
+        problem.pictures[image, 63, 63, 2] -= 0.05
+        assert failed(problem)
+        problem.pictures[image, 63, 63, 2] += 0.05
+
+
 def test_another_rounds_pictures_are_noticed():
     problem = problem_of(sizes_of(17))
     run(problem)

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+import elementary
 import sanitized
 from ladder.catalogue import workloads
+from ladder.devices import cuda
 from ladder.harness import validation
+from ladder.harness.worker import make_problem
+from ladder.records.case import Case
 from ladder.workloads import fma
 
 DTYPES = ("float64", "float32")
@@ -62,6 +66,23 @@ def test_rounds_differ_and_steps_are_counted():
     fma.fill({"x": other}, sizes, 1, None)
     assert not (one == other).any()
     assert (fma.cost(sizes).flops, fma.cost(sizes).bytes) == (2000, 800)
+
+
+@elementary.needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+def test_the_kernel_is_right_in_emulation_and_writes_nothing_beyond(monkeypatch, tmp_path, dtype):
+    tuning = {"block": 32, "chains": 3}
+    named = elementary.named(["recurrence"])
+    kernels = elementary.Kernels(tmp_path, "named.cpp", "fma", "cuda", dtype, named, **tuning)
+    monkeypatch.setattr(cuda, "kernel", kernels.get)
+    for elements, length in ((1, 1), (65, 171), (290, 17)):  # 170 steps are done without a branch
+        sizes = workloads.complete("fma", {"elements": elements, "length": length, "dtype": dtype})
+        device = elementary.device()
+        problem = make_problem(fma, Case("fma", "cuda", sizes, tuning), device)
+        fma.fill(problem.inputs, sizes, 1, None)
+        workloads.load_variant("fma", "cuda").setup(problem, **tuning)()
+        validation.require(fma.check(sizes, problem.inputs, problem.outputs, 1, None, None, dtype)[0], "fma")
+        assert all(np.isnan(guard).all() for guard in device.guards)
 
 
 @pytest.mark.gpu

@@ -63,6 +63,21 @@ def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtyp
     assert failures(problem, steps.timed(), digits) == 0
 
 
+def test_every_part_is_checked(digits, monkeypatch):
+    monkeypatch.setattr(pattern_input, "PART", 17)
+    problem = problem_of(65)
+
+    def run(wrong=()):
+        first = problem.first[0]
+        problem.out[...] = digits.images[first : first + 65].reshape(65, -1) / np.float32(255)
+        for place in wrong:
+            problem.out[place] += np.float32(1e-7)
+
+    assert failures(problem, run, digits) == 0
+    for place in (0, 16, 17, 50, 64):
+        assert failures(problem, lambda place=place: run([place]), digits) == 2
+
+
 @pytest.mark.parametrize(
     ("fault", "rounds"), [(None, 0), ("always the first images", 1), ("last image left out", 2), ("reciprocal", 2)]
 )

@@ -1,10 +1,15 @@
 """Streams: right at odd lengths, and wrong ones caught."""
 
+import functools
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import elementary
 from ladder.catalogue import workloads
-from ladder.devices import host
+from ladder.devices import cuda, host
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
@@ -12,6 +17,7 @@ from ladder.workloads import stream
 
 KERNELS = ("read", "copy", "triad")
 DTYPES = ("float64", "float32")
+BEYOND = stream.PART + stream.BLOCK + 17  # checked in two parts, the second of two blocks
 LENGTHS = [1, 17, 65537, 131072]
 
 
@@ -65,3 +71,40 @@ def test_another_round_has_other_values():
 def test_the_cost_counts_loads_and_stores(kernel, flops, bytes):
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": 100, "dtype": "float32"})
     assert (stream.cost(sizes).flops, stream.cost(sizes).bytes) == (100 * flops, 100 * bytes)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_part_is_right_and_checked(kernel):
+    """Also for what is wrong by the rounding of a lower precision alone."""
+    problem = run(kernel, BEYOND, "float64")
+    assert is_right(problem)
+    for place in (stream.PART // (stream.BLOCK if kernel == "read" else 1), -1):
+        right = problem.out[place]
+        problem.out[place] = np.float32(right)
+        assert not is_right(problem), place
+        problem.out[place] = right
+    assert is_right(problem)
+
+
+@functools.cache
+def kernels(dtype):
+    """The kernels of the card, on the CPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        return elementary.Kernels(
+            Path(folder), "named.cpp", "stream", "cuda", dtype, elementary.named(KERNELS), block=32
+        )
+
+
+@elementary.needs_compiler
+@pytest.mark.xdist_group("stream")  # the kernels are compiled once
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernels_of_a_card_are_right_in_emulation_and_write_nothing_beyond(monkeypatch, kernel, dtype):
+    monkeypatch.setattr(cuda, "kernel", kernels(dtype).get)
+    sizes = workloads.complete("stream", {"kernel": kernel, "elements": BEYOND, "dtype": dtype})
+    device = elementary.device()
+    problem = make_problem(stream, Case("stream", "cuda", sizes, {"block": 32}), device)
+    stream.fill(problem.inputs, sizes, 1, None)
+    workloads.load_variant("stream", "cuda").setup(problem, block=32)()
+    assert is_right(problem)
+    assert all(np.isnan(guard).all() for guard in device.guards)
