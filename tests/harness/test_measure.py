@@ -196,6 +196,14 @@ def test_processes_under_different_conditions_are_not_pooled(answered, other, di
         record.read("out/record.json")
 
 
+def test_a_rung_of_numba_has_its_threads_and_compiles_nothing_in_its_process():
+    """Its threads can be read back once its first region has run."""
+    sizes = workloads.complete("stream", {"kernel": "copy", "elements": 1000})
+    (process,) = measured(Case("stream", "openmp", sizes, {"threads": 2}, "warm"))["processes"]
+    assert process["threads"]["runtimes"]["numba-omp"] == 2
+    assert process["compiled"] == 0
+
+
 @pytest.mark.slow
 def test_a_training_has_phases_and_a_curve():
     sizes = {"layers": "784-7-10", "images": 65, "batch": 30, "epochs": 2, "rate": 0.5, "source": "digits"}

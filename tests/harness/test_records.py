@@ -1,0 +1,288 @@
+"""Where each key of a record comes from, with workers and a worker's clock of the test's own."""
+
+import contextlib
+import itertools
+import json
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from conftest import PROTOCOL
+from ladder.catalogue import workloads
+from ladder.devices import host
+from ladder.errors import LadderError
+from ladder.harness import measure, worker, workers
+from ladder.harness.steps import Steps
+from ladder.harness.validation import Check
+from ladder.machine import description, revision
+from ladder.planning import configuration
+from ladder.records.case import Case
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def case_of(variant="cublas", dtype="float32", **tuning):
+    sizes = {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": dtype}
+    return Case("gemm", variant, workloads.complete("gemm", sizes), tuning, "warm")
+
+
+# A measurement
+
+
+def result(number):
+    """The answer of the process of this number, no two alike."""
+    return {
+        "samples": [number + 1.0, number + 1.0],
+        "facts": {},
+        "phases": [],
+        "curve": [{"epoch": number}],
+        "trace": [["lane", str(number), 0.0, 1.0]],
+    }
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """A function that measures a case by workers that answer at once: the record, as it would be written."""
+    written, given, asked = {}, {}, []
+    ticks, answers = itertools.count(), itertools.count()
+
+    class Answering:
+        def __init__(self, *job):
+            pass
+
+        def wait_ready(self):
+            pass
+
+        def stop(self):
+            pass
+
+        def go(self, variables):
+            given.update(variables)
+            return result(next(answers))
+
+    device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], share_start=lambda *job: True)
+    for name, stand_in in {
+        "Worker": Answering,
+        "require_met": lambda *case: None,
+        "quiet": lambda case: contextlib.nullcontext(),
+        "leased": lambda case: contextlib.nullcontext({"CARDS": "3"}),
+        "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
+        "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),
+        "datetime": SimpleNamespace(now=lambda zone: START + timedelta(seconds=next(ticks))),
+        "require_possible": lambda *given: asked.append(given),
+    }.items():
+        monkeypatch.setattr(measure, name, stand_in)
+    monkeypatch.setattr(measure.devices, "of", lambda case: device)
+    monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
+    for module, name in ((description, "describe"), (description, "slurm"), (revision, "current")):
+        monkeypatch.setattr(module, name, lambda name=name: f"{name} at {next(ticks)}")
+    monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
+
+    def run(case, **options):
+        protocol = configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
+        measure.measure(case, "there.json", protocol, "here", **options)
+        return written | {"variables": given, "asked": asked}
+
+    return run
+
+
+def test_every_key_of_a_record_is_that_of_its_case_and_its_time(measured):
+    found = measured(case_of(math="tf32"))
+    assert (found["machine"], found["out"], found["device"]) == ("here", "there.json", "cuda")
+    assert (found["workload"], found["variant"], found["case"]) == ("gemm", "cublas", case_of(math="tf32").slug)
+    assert found["protocol"] == configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
+    # What the code is, and the state of the clocks, is asked before anything is measured; times are from its start.
+    assert found["sources"] == "of cublas at 0"
+    assert found["started"] == "2026-01-02T03:04:06+00:00"
+    before, after = found["clocks"]["before"], found["clocks"]["after"]
+    assert (before, after[1]) == ([2, {"CARDS": "3"}], {"CARDS": "3"})
+    assert after[0] > before[0] + 1
+    assert found["wall"] == after[0] - 1 - (before[0] + 1)
+    assert found["variables"] == {"CARDS": "3"}
+    assert all(found[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm")))
+    assert found["source"].startswith("current at ")
+    assert found["asked"] == []
+
+
+def test_curve_and_trace_are_those_of_the_first_process_and_samples_of_all(measured):
+    first, second = measured(case_of())["processes"]
+    assert [one["samples"] for one in (first, second)] == [[1.0, 1.0], [2.0, 2.0]]
+    assert (first["curve"], first["trace"]) == ([{"epoch": 0}], [["lane", "0", 0.0, 1.0]])
+    assert second["curve"] == []
+    assert "trace" not in second
+
+
+def test_a_record_has_converged_where_all_processes_together_have(monkeypatch, measured):
+    asked = []
+    monkeypatch.setattr(measure.intervals, "converged", lambda samples, target: asked.append((samples, target)) or True)
+    assert measured(case_of())["converged"] is True
+    assert asked[-1] == ([[1.0, 1.0], [2.0, 2.0]], configuration.protocol(PROTOCOL)["target"])
+
+
+PRECISIONS = [
+    ("gemm", "cublas", "float32", {}, "float32"),
+    ("gemm", "cublas", "float32", {"math": "tf32"}, "tf32"),
+    ("gemm", "cublas", "float64", {"math": "tf32"}, "float64"),
+    ("gemm", "cublas_mixed", "float32", {"math": "tf32x3"}, "tf32x3"),
+    ("gemm", "cuda_mma", "float32", {}, "tf32"),
+    ("gemm", "cuda_mma", "float64", {}, "float64"),
+    ("mlp", "cuda", "float32", {"product": "cuda_mma"}, "tf32"),
+    ("mlp", "cuda", "float32", {"product": "cuda_tiled"}, "float32"),
+    ("backprop", "cuda_fused", "float32", {"math": "tf32"}, "tf32"),
+    ("backprop", "cuda_fused", "float64", {"math": "tf32"}, "float64"),
+    ("tconv", "cuda_implicit_mma", "float32", {}, "tf32"),
+    ("tconv", "cuda_implicit_mma", "float32", {"math": "bfloat16"}, "bfloat16"),
+    ("tconv", "cuda_col2im", "float32", {"product": "cuda_mma"}, "tf32"),
+    ("dcgan", "home", "float32", {}, "float32"),
+    ("dcgan", "home", "float32", {"first": "cuda_implicit_mma"}, "tf32"),
+    ("dcgan", "home", "float32", {"first": "cuda_implicit_mma", "math": "float16"}, "float16"),
+]
+
+
+@pytest.mark.parametrize(("workload", "variant", "dtype", "tuning", "due"), PRECISIONS)
+def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload, variant, dtype, tuning, due):
+    """By which rates become ceilings, and samples are held against these."""
+    module, case = workloads.load(workload), Case(workload, variant, {"dtype": dtype}, tuning)
+    monkeypatch.setattr(module, "cost", lambda sizes: SimpleNamespace(flops=1, bytes=1, precision=sizes["dtype"]))
+    assert measure.cost_of(case, [{}]).precision == due
+
+
+def test_samples_are_held_against_the_ceilings_by_that_precision(measured):
+    found = measured(case_of(math="tf32"), ceilings={"flops": {}})
+    ((case, results, cost, ceilings),) = found["asked"]
+    assert (case.slug, ceilings, cost.precision, found["cost"]["precision"]) == (
+        case_of(math="tf32").slug,
+        {"flops": {}},
+        "tf32",
+        "tf32",
+    )
+    assert len(results) == 2
+
+
+def test_a_record_counts_the_threads_of_every_rank_among_the_cores(measured):
+    sizes = workloads.complete("gemv", {"n": 5, "m": 5})
+    case = Case("gemv", "mpi_openmp", sizes, {"ranks": 2, "threads": 2, "mode": "ship"}, "warm")
+    with pytest.raises(LadderError, match="asks for 4 threads, but Snakemake grants 3 cores"):
+        measured(case, granted=3)
+    assert measured(case, granted=4)
+
+
+def test_a_worker_is_told_all_of_the_protocol(monkeypatch):
+    lines = []
+    pipe = SimpleNamespace(write=lines.append, flush=lambda: None)
+    monkeypatch.setattr(workers.subprocess, "Popen", lambda *command, **options: SimpleNamespace(stdin=pipe))
+    counts = {"processes": 4, "most_processes": 9, "samples": 11, "least": 3, "most": 77, "phase_passes": 5}
+    protocol = configuration.protocol(counts | {"target": 0.125, "cap": 10.0, "energy": False})
+    case = case_of("blas", threads=1)
+    workers.Worker(case, protocol, {"digits": "there"}, "reference.npz")
+    job = json.loads(lines[0])
+    assert job.pop("seconds") == 2.5
+    assert job == {
+        **{"workload": "gemm", "variant": "blas", "case": case.slug},
+        **{"data": {"digits": "there"}, "reference": "reference.npz"},
+        **{"samples": 11, "least": 3, "most": 77, "target": 0.125, "phase_passes": 5, "energy": False},
+    }
+
+
+# A worker
+
+LIMITS = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
+
+
+class Told:
+    """What a worker tells of a variant whose n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
+
+    def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, **tuning):
+        self.clock, self.runs, self.flushed, self.precisions = 0.0, 0, 0, []
+        gemm, case = workloads.load("gemm"), case_of(variant, **tuning)
+        case = Case(case.workload, case.variant, case.sizes, case.tuning, cache)
+        times = SimpleNamespace(perf_counter=lambda: self.clock, monotonic=lambda: self.clock)
+        monkeypatch.setattr(worker, "time", times)
+        for name, stand_in in {
+            "require_threads": lambda *given: self.asked.append(given),
+            "threads_found": lambda: {"runs": self.runs},
+            "flusher": lambda: self.flush,
+            "stopwatch": self.stopwatch,
+            "state": lambda run: {"celsius": 33.0},
+            "energy": lambda run: {"joules": 7.0, "sustained": 0.5},
+            "transfers": lambda staged, problem: [("to device", lambda: self.spend(1e6))],
+        }.items():
+            monkeypatch.setattr(host, name, stand_in)
+        self.asked = []
+        stand_ins = {"fill": self.fill, "check": self.check}
+        workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
+        job = SimpleNamespace(data={}, reference=None, **LIMITS | {"energy": energy})
+        self.result = worker.work(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
+
+    def spend(self, seconds):
+        self.clock += seconds
+
+    def stopwatch(self, run):
+        before = self.clock
+        run()
+        return self.clock - before
+
+    def flush(self):
+        self.flushed += 1
+
+    def fill(self, inputs, *given):
+        self.spend(1000.0)
+        return workloads.load("gemm").fill(inputs, *given)
+
+    def check(self, sizes, inputs, outputs, round, data, reference, precision):
+        self.precisions.append(precision)
+        return [Check("half", 0.5 + round / 4, 1.0)], None
+
+    def setup(self, problem, **tuning):
+        self.spend(100_000.0)
+
+        def run():
+            self.spend(2.0**self.runs)
+            self.runs += 1
+            problem.out[...] = 1
+
+        def twice():
+            self.spend(10.0)
+
+        return Steps([("product", run), ("rest", twice), ("rest", twice)])
+
+
+def test_times_of_a_worker_are_those_of_its_parts(monkeypatch):
+    told = Told(monkeypatch)
+    found = told.result
+    assert found["setup"] == 100_000.0
+    assert found["first"] == 2.0**0 + 20  # of the first round; then comes that of the second, and one that warms up
+    assert found["samples"] == [2.0**3 + 20, 2.0**4 + 20]
+    assert found["check"] == 3000 + 2.0**0 + 2.0**1 + 40  # with the inputs of both rounds, and those that are timed
+    assert [phases["rest"] for phases in found["phases"]] == [20.0, 20.0]
+    assert [phases["product"] for phases in found["phases"]] == [2.0**6, 2.0**7]
+    assert all(phases["to device"] == 1e6 for phases in found["phases"])
+    assert found["total"] == told.clock - sum(sum(phases.values()) for phases in found["phases"])
+
+
+def test_threads_are_read_once_all_rounds_have_run_and_before_any_sample(monkeypatch):
+    """A runtime may have none before its first region."""
+    told = Told(monkeypatch, threads=3)
+    assert told.result["threads"] == {"runs": 2}
+    assert told.asked == [(3, "blas", {"runs": 2})]
+
+
+def test_a_worker_tells_the_state_of_its_device_and_energy_where_it_is_asked_for(monkeypatch):
+    assert Told(monkeypatch).result["state"] == {"celsius": 33.0, "joules": 7.0, "sustained": 0.5}
+    assert Told(monkeypatch, energy=False).result["state"] == {"celsius": 33.0}
+
+
+def test_the_worst_check_of_all_rounds_is_told(monkeypatch):
+    assert Told(monkeypatch).result["checks"] == [{"name": "half", "error": 0.75, "bound": 1.0}]
+
+
+@pytest.mark.parametrize(("cache", "count"), [("warm", 0), ("cold", 3 + 2 * 3)])
+def test_caches_are_emptied_before_timed_calls_and_phases_where_they_are_to_be_cold(monkeypatch, cache, count):
+    """Before the call that warms up, each sample, and every part of the phases' passes."""
+    assert Told(monkeypatch, cache=cache).flushed == count
+
+
+@pytest.mark.parametrize(("tuning", "due"), [({}, "float32"), ({"math": "tf32"}, "tf32")])
+def test_results_are_checked_by_the_precision_of_the_arithmetic(monkeypatch, tuning, due):
+    assert set(Told(monkeypatch, "cublas", **tuning).precisions) == {due}
