@@ -95,3 +95,14 @@ def device():
 
     own = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy, "guards": guards}
     return SimpleNamespace(is_first=host.is_first, **own)
+
+
+def guarded_host():
+    """The host with guards behind its arrays, as `device` has them."""
+    own = device()
+    return SimpleNamespace(**vars(host) | {"empty": own.empty, "guards": own.guards})
+
+
+def are_whole(guards):
+    """Whether nothing was written behind an array: NaN there, or 0 behind whole numbers."""
+    return all(np.isnan(guard).all() if guard.dtype.kind == "f" else not guard.any() for guard in guards)

@@ -8,11 +8,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+import elementary
 from ladder.build import libraries
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -68,7 +68,7 @@ def tuning_of(variant):
 
 
 def problem_of(sizes, variant="blas"):
-    return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), host)
+    return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), elementary.guarded_host())
 
 
 def failures(sizes, digits, exact, run, problem, before=lambda round: None):
@@ -91,7 +91,9 @@ def trained(sizes, digits, exact, variant, **tuning):
     module = workloads.load_variant("backprop", variant)
     backprop.fill(problem.inputs, sizes, 0, digits)
     steps = Steps.of(module.setup(problem, **tuning_of(variant), **tuning))
-    return failures(sizes, digits, exact, steps.timed(), problem)
+    found = failures(sizes, digits, exact, steps.timed(), problem)
+    assert elementary.are_whole(problem.device.guards), "what lies behind an array is written to"
+    return found
 
 
 @pytest.mark.parametrize("layers", LAYERS)

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
+import elementary
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
@@ -40,7 +40,7 @@ def every(variants, forms):
 def problem_of(round=0, dataset=None, **sizes):
     """A filled and poisoned problem."""
     sizes = workloads.complete("gemm", sizes)
-    problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), host)
+    problem = make_problem(gemm, Case("gemm", "blas", sizes, {"threads": 1}), elementary.guarded_host())
     gemm.fill(problem.inputs, sizes, round, dataset)
     validation.poison(problem.outputs)
     return problem
@@ -79,6 +79,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (m, n, k, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
+            assert elementary.are_whole(problem.device.guards), "what lies behind an array is written to"
 
 
 @pytest.mark.parametrize(("variant", "form", "dtype"), every(VARIANTS[:4], ["nt"]))

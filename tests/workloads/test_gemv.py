@@ -8,11 +8,12 @@ import subprocess
 import numpy as np
 import pytest
 
+import elementary
 import sanitized
 from conftest import TESTS
 from ladder.build import binaries
 from ladder.catalogue import companions, workloads
-from ladder.devices import cuda, host, large
+from ladder.devices import cuda, large
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -42,7 +43,7 @@ def problem_of(n, m, dtype, variant="blas", round=0):
     """A filled and poisoned problem, its pages touched by the variant first if it wants that."""
     sizes = workloads.complete("gemv", {"n": n, "m": m, "dtype": dtype})
     module = workloads.load_variant("gemv", variant)
-    problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), host, module)
+    problem = make_problem(gemv, Case("gemv", variant, sizes, TUNINGS[variant]), elementary.guarded_host(), module)
     gemv.fill(problem.inputs, sizes, round, None)
     validation.poison(problem.outputs)
     return problem
@@ -76,6 +77,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
             validation.require_finite(problem.outputs, problem.output_kinds)
             assert is_right(problem, round), (n, m, round)
             assert all(np.array_equal(problem.inputs[name], before[name]) for name in before)
+            assert elementary.are_whole(problem.device.guards), "what lies behind an array is written to"
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

@@ -9,7 +9,7 @@ import pytest
 
 import elementary
 from ladder.catalogue import workloads
-from ladder.devices import cuda, host
+from ladder.devices import cuda
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
@@ -24,11 +24,12 @@ LENGTHS = [1, 17, 65537, 131072]
 def run(kernel, elements, dtype):
     """A problem solved by the variant, its output poisoned before."""
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
-    problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), host)
+    problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), elementary.guarded_host())
     stream.fill(problem.inputs, sizes, 1, None)
     validation.poison(problem.outputs)
     workloads.load_variant("stream", "openmp").setup(problem, threads=1)()
     validation.require_finite(problem.outputs, problem.output_kinds)
+    assert elementary.are_whole(problem.device.guards)
     return problem
 
 

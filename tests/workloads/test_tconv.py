@@ -117,11 +117,12 @@ def test_a_generator_does_as_many_operations_as_the_earlier_study_says():
 def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     if variant == "pytorch" and not find_spec("torch"):
         pytest.skip("waits for PyTorch: install ladder[peers]")
-    problem = problem_of(shape, dtype)
+    problem = problem_of(shape, dtype, device=elementary.guarded_host())
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **ON_HOST[variant])
     steps = Steps.of(steps)
     in_order([*steps.prepare, *steps.run])()
     assert failed(problem) == set()
+    assert elementary.are_whole(problem.device.guards)
 
 
 def rounded(values):
