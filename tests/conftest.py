@@ -13,11 +13,12 @@ import yaml
 
 from ladder.catalogue import kept
 from ladder.machine import nvidia
-from ladder.records import record
+from ladder.records import locks, record
 from stand_in_nvml import pynvml as stand_in
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
+OWN_LOCKS = TESTS / "own_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
 
 
@@ -41,6 +42,15 @@ def pytest_collection_modifyitems(items):
 def nothing_kept():
     """Walks along the code are walked: what tests change of the walk itself isn't part of the code on the disk."""
     kept.FOLDER = Path("no-study/cache/code")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_locks(tmp_path_factory):
+    """Locks of the machine for this process's tests alone, and for what they start (`own_locks/sitecustomize.py`)."""
+    folder = tmp_path_factory.mktemp("locks")
+    locks.FOLDERS = (folder,)
+    os.environ["LADDER_TESTS_LOCKS"] = str(folder)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OWN_LOCKS), os.environ.get("PYTHONPATH")]))
 
 
 @pytest.fixture(autouse=True)
@@ -101,9 +111,8 @@ class Study:
         (self.folder / "study.yaml").write_text(yaml.safe_dump(self.config))
         python = self.folder / ".venv/bin" / Path(sys.executable).name
         line = [python, "-m", "snakemake", *arguments, "--configfile", "study.yaml"]
-        # A lock of its own: nothing here is a measurement that others have to wait for.
         path = os.pathsep.join(filter(None, [str(self.folder / "src"), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, "XDG_RUNTIME_DIR": str(self.folder)}
+        environment = {**os.environ, "PYTHONPATH": path, "LADDER_TESTS_LOCKS": str(self.folder)}
         return line, environment
 
     def snakemake(self, *arguments):

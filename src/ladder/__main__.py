@@ -1,16 +1,20 @@
 """The command line: `python -m ladder VERB` runs one verb of `ladder.verbs`, as each rule of the workflow does."""
 
 import argparse
+import contextlib
 import importlib
 import io
 import sys
 
 from ladder.errors import LadderError
+from ladder.machine import processes
+from ladder.records import locks
 from ladder.verbs import VERBS
 
 
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
+    is_job = processes.join_run()  # before anything takes time
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -18,7 +22,9 @@ def main(arguments=None):
     verb = [name for name in arguments[:1] if name in VERBS]
     options = parser(verb or VERBS).parse_args(arguments)
     try:
-        options.run(options)
+        # No job works beside a timed sample, of whichever run.
+        with locks.quiet_machine(shared=True) if is_job and not options.times else contextlib.nullcontext():
+            options.run(options)
     except LadderError as error:
         print(f"ladder {options.verb}: {error}", file=sys.stderr)
         sys.exit(1)
@@ -42,7 +48,7 @@ def parser(names=VERBS):
         module = importlib.import_module(f"ladder.verbs.{name}")
         one = verbs.add_parser(name, help=module.__doc__, description=module.__doc__)
         module.add_arguments(one)
-        one.set_defaults(run=module.run)
+        one.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
     return top
 
 

@@ -30,7 +30,6 @@ def place(monkeypatch, tmp_path):
     """A working folder with variants, a lock and compiled code of its own."""
     (tmp_path / "variants/gemm").mkdir(parents=True)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     yield

@@ -116,7 +116,6 @@ def scaling(tmp_path, monkeypatch):
     """The workload in a folder of the user's, and the working directory a study's."""
     write_workload(tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(environment, "enter", lambda made: None)  # the tests aren't a verb that can start again
     monkeypatch.chdir(tmp_path)
     sources.forget()

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from conftest import PROTOCOL, ROOT
+from conftest import OWN_LOCKS, PROTOCOL, ROOT
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 
@@ -51,7 +51,8 @@ def test_ranks_run_on_two_nodes(slurm, tmp_path):
 def test_a_rank_that_fails_on_another_node_ends_its_job_with_a_sentence(slurm, tmp_path, fault, sentence):
     sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9})
     case = Case("gemm", "on_ranks", sizes, {"ranks": 2, "threads": 1, "fault": fault}, "warm")
-    variables = {"LADDER_VARIANTS": ROOT / "tests/variants", "XDG_RUNTIME_DIR": tmp_path, "PYTHONPATH": ROOT / "src"}
+    variables = {"LADDER_VARIANTS": ROOT / "tests/variants", "LADDER_TESTS_LOCKS": tmp_path}
+    variables |= {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}"}
     command = ["env", *(f"{name}={value}" for name, value in variables.items()), sys.executable, "-m", "ladder"]
     command += ["measure", case.workload, case.variant, case.slug, "--out", tmp_path / "record.json"]
     job = ended(slurm, [*command, "--launcher", LAUNCHER, "--protocol", json.dumps(PROTOCOL)])

@@ -34,7 +34,6 @@ LIMIT = 60
 def place(monkeypatch, tmp_path):
     """A working folder and a lock of its own, and the tests' variants."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
 

@@ -14,7 +14,6 @@ from ladder.records import locks
 @pytest.fixture
 def device(monkeypatch, tmp_path):
     """A function that makes a device; a case is then whatever is timed on it."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(devices, "of", lambda case: case.device)
 
     def make(shares, lease=lambda count: contextlib.nullcontext({})):
@@ -27,7 +26,8 @@ def device(monkeypatch, tmp_path):
 def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, shared):
     refused = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
     cases = [SimpleNamespace(device=device(kind)) for kind in kinds]
-    with exclusive.quiet(*cases), locks.opened("timing") as other, refused:
+    (other,) = locks.opened("timing")
+    with exclusive.quiet(*cases), refused:
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 

@@ -88,7 +88,6 @@ def finding(tmp_path, monkeypatch):
     (folder / "__init__.py").write_text(WORKLOAD)
     (folder / "numpy.py").write_text(VARIANT)
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     sources.forget()
     yield

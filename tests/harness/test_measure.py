@@ -51,7 +51,6 @@ def place(monkeypatch, tmp_path):
     (tmp_path / "variants/gemm").mkdir(parents=True)
     shipped = TESTS / "variants"
     monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'variants'}:{shipped}")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     sources.forget()
@@ -428,7 +427,6 @@ def text(tmp_path_factory):
     """The text of a record, measured once."""
     folder = tmp_path_factory.mktemp("sound")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))
         patch.chdir(folder)
         measured(case_of(), "sound.json")
     return (folder / "sound.json").read_text()

@@ -115,7 +115,6 @@ def test_without_a_card_there_are_the_clocks_of_the_cpus_alone():
 
 
 def test_a_record_may_hold_a_cards_state_and_nothing_else_there(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9}), {"threads": 1}, "warm")
     measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here")

@@ -88,8 +88,8 @@ def copy_to(folder):
 
 def run_tests(folder, tests, tier, *options):
     """(Exit status, output) of pytest in a copy of the project; None for the status where it took too long."""
-    # The copy's package, not the one that is installed; locks of its own.
-    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "XDG_RUNTIME_DIR": str(folder)}
+    # The copy's package, not the one that is installed.
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "--tb=short", "-p", "no:cacheprovider", *options]
     process = subprocess.Popen(
         [*command, *TIERS[tier], *tests],

@@ -12,7 +12,7 @@ from snakemake.persistence.file import FilePersistence
 from ladder import __main__ as commands
 from ladder.planning import status
 from ladder.planning.plan import Planned
-from ladder.records import locks, record
+from ladder.records import record, runs
 from ladder.records.case import Case
 
 LEFT = "needs 64 cores, 2 to be had"
@@ -31,9 +31,9 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def at_work():
     """A run that lives, for as long as the test."""
-    locks.clear_stale()
+    runs.begin()
     yield
-    locks.held.pop().close()
+    runs.held.pop().close()
 
 
 def planned(m, left_out=None, machine="here"):
@@ -105,7 +105,7 @@ def test_what_was_running_when_snakemake_died_was_cut_off():
     run = begun(planned(1), planned(2))
     start(planned(1))
     start(planned(2), "4711")
-    assert not status.is_at_work()
+    assert not runs.is_at_work()
     assert found(run, at_work=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
     assert "Snakemake is not at work." in report
@@ -175,13 +175,6 @@ def test_a_torn_marker_is_a_job_and_other_files_are_none():
         written(f".snakemake/incomplete/{name}")
     assert found(run, at_work=True) == ["running"]
     assert record_of(planned(1)) in status.markers()
-
-
-def test_on_another_host_its_locks_say_whether_it_is_at_work(at_work):
-    assert status.is_at_work()
-    assert not status.is_at_work("another")
-    written(".snakemake/locks/0.output.lock")
-    assert status.is_at_work("another")
 
 
 @pytest.mark.parametrize(

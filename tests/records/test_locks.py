@@ -1,21 +1,51 @@
-"""Places for timing: one job a machine, or one a card."""
+"""Places for timing: one job a machine, or one a card, whatever the environment; and who waits says for whom."""
 
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from ladder.build import compiler, libraries
 from ladder.errors import LadderError
+from ladder.records import holders, locks, runs
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from ladder.machine import processes
 from ladder.records import locks
+locks.FOLDERS = tuple(map(Path, sys.argv[2:]))
+with locks.quiet_machine(shared=sys.argv[1] == "shared"):
+    print("holds", flush=True)
+    if sys.argv[1] == "started":
+        processes.run(["sh", "-c", "sleep 60 & echo $!; wait"])
+    time.sleep(60)
+"""
 
 
 @pytest.fixture(autouse=True)
-def own_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+def folders(tmp_path, monkeypatch):
+    """The two folders of a machine's locks, for a test alone."""
+    folders = tmp_path / "tmp", tmp_path / "shm"
+    for folder in folders:
+        folder.mkdir()
+    monkeypatch.setattr(locks, "FOLDERS", folders)
+    return folders
 
 
-def entered(context, seconds=0.3):
+def files(name="timing"):
+    return [folder / f"ladder-{name}-{os.getuid()}.lock" for folder in locks.FOLDERS]
+
+
+def entered(context, seconds=0.2):
     """Whether a context can be entered while others hold what they hold; it is left at once."""
     there = threading.Event()
 
@@ -26,6 +56,19 @@ def entered(context, seconds=0.3):
     thread = threading.Thread(target=enter, daemon=True)
     thread.start()
     return there.wait(seconds)
+
+
+@contextlib.contextmanager
+def holder(kind="alone", **variables):
+    """Another process that holds the machine for timing."""
+    environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], **variables}
+    line = [sys.executable, "-c", HOLDER, kind, *map(str, locks.FOLDERS)]
+    with subprocess.Popen(line, env=environment, cwd=locks.FOLDERS[0], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "holds\n"
+            yield process
+        finally:
+            process.kill()
 
 
 def test_a_machine_is_held_by_one_or_shared_by_cards():
@@ -46,38 +89,162 @@ def test_each_job_holds_a_card_of_its_own_and_the_next_waits_for_one():
             assert third == "b"
 
 
-def test_a_folder_that_is_only_on_the_machine_that_submitted_holds_no_locks(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "elsewhere"))
+def test_no_variable_moves_the_locks_of_a_machine(folders):
+    """A login and a cron job."""
+    elsewhere = dict.fromkeys(("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "HOME"), str(folders[0].parent))
+    with holder(**elsewhere):
+        assert not entered(locks.quiet_machine())
+
+
+def test_outside_tests_the_folders_are_the_machine_s():
+    line = [sys.executable, "-c", "from ladder.records import locks; print(*locks.FOLDERS)"]
+    environment = {"PYTHONPATH": str(ROOT / "src"), "LADDER_TESTS_LOCKS": "/nowhere", "TMPDIR": "/nowhere"}
+    found = subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
+    assert found == "/tmp /dev/shm\n"
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_folder_that_two_have_in_common_is_enough(folders, monkeypatch, which, tmp_path):
+    """A service has a /tmp of its own; a cleaner deletes a file of /tmp that is held."""
+    with holder():
+        own = list(folders)
+        own[which] = tmp_path / "own"
+        own[which].mkdir()
+        monkeypatch.setattr(locks, "FOLDERS", tuple(own))
+        assert not entered(locks.quiet_machine())
+
+
+def test_who_waits_for_a_file_that_is_deleted_takes_its_successor():
+    """Else it would hold what no later process sees."""
+    with locks.quiet_machine():
+        thread = threading.Thread(target=lambda: entered(locks.quiet_machine(), 5), daemon=True)
+        thread.start()
+        time.sleep(0.1)
+        for path in files():
+            path.unlink()
+    thread.join()
+    assert all(path.exists() for path in files())
+    with locks.quiet_machine():
+        assert not entered(locks.quiet_machine())
+
+
+def test_holders_that_follow_each_other_let_in_who_needs_the_machine_alone():
+    with locks.quiet_machine(shared=True):
+        alone = threading.Thread(target=entered, args=(locks.quiet_machine(), 5), daemon=True)
+        alone.start()
+        time.sleep(0.1)
+        assert not entered(locks.quiet_machine(shared=True))
+    alone.join(5)
+    assert not alone.is_alive()
+
+
+def waited(capsys, name="timing"):
+    """What is said on standard error, once, while the lock of this name is waited for."""
+    context = locks.quiet_machine() if name == "timing" else locks.first_free([name])
+    assert not entered(context)
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said.strip()
+
+
+def test_who_waits_says_for_whom_and_since_when(capsys, folders):
+    with holder() as process:
+        said = waited(capsys)
+    since = said[-9:-1]
+    assert time.strptime(since, "%H:%M:%S")
+    who = f"`-c alone {folders[0]} {folders[1]}`, process {process.pid} in {folders[0]}"
+    assert said == f"ladder: waits for {who}, which has held the machine for timing since {since}."
+
+
+def test_who_waits_for_several_says_so(capsys):
+    with holder("shared") as first, holder("shared"):
+        said = waited(capsys)
+    assert f"process {first.pid} in " in said
+    assert " and 1 more, which have held " in said
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"process": 1}\n', "[]\n5\n", "\x00\xff", '{"process": "\ud800"}'])
+def test_a_holder_that_says_nothing_sensible_is_waited_for_all_the_same(capsys, text):
+    with locks.quiet_machine():
+        for path in files():
+            path.write_bytes(text.encode(errors="surrogatepass"))
+        assert waited(capsys) == "ladder: waits for another process, which holds the machine for timing."
+
+
+def test_what_a_holder_says_is_one_line(capsys):
+    odd = holders.signature() | {"does": "a\nb\x1b[1m", "since": 1e300, "process": 10**30}
+    with locks.quiet_machine():
+        for path in files():
+            path.write_text(json.dumps(odd))
+        assert waited(capsys).startswith("ladder: waits for `a?b?[1m`, process 1")
+
+
+def test_who_waits_for_a_card_or_for_a_folder_says_so_too(capsys, tmp_path):
+    with locks.first_free(["GPU-1"]):
+        assert f"process {os.getpid()} in " in (said := waited(capsys, "GPU-1"))
+        assert ", which has held GPU-1 since " in said
+    with locks.alone_in(tmp_path / "build"):
+        assert not entered(locks.alone_in(tmp_path / "build"))
+    assert f", which has held {tmp_path / 'build'} for compiling since " in capsys.readouterr().err
+
+
+def test_nothing_is_said_where_nobody_waits(capsys):
+    for shared in (False, True):
+        with locks.quiet_machine(shared=shared), locks.first_free(["a"]):
+            pass
+    assert capsys.readouterr().err == ""
+
+
+def linked(path):
+    path.symlink_to(path.parent.parent / "precious")
+
+
+@pytest.mark.parametrize("make", [linked, Path.mkdir, os.mkfifo], ids=["link", "folder", "pipe"])
+def test_what_is_no_lock_of_this_user_s_is_a_sentence(make, tmp_path):
+    make(files()[1])
+    with pytest.raises(LadderError, match=r"shm/ladder-timing-\d+.lock, a lock of this machine, can't be used: "):
+        locks.quiet_machine().__enter__()
+    assert not (tmp_path / "precious").exists()
+
+
+def test_another_user_s_file_is_a_sentence(monkeypatch):
     with locks.quiet_machine():
         pass
+    stat = os.fstat
+    monkeypatch.setattr(locks.os, "fstat", lambda file: os.stat_result([*stat(file)[:4], 4711, *stat(file)[5:]]))
+    with pytest.raises(LadderError, match=r"it isn't a plain file of this user's\. Remove it"):
+        locks.quiet_machine().__enter__()
 
 
-def test_what_a_killed_run_left_goes_and_what_another_machines_run_holds_stays(monkeypatch, tmp_path):
-    monkeypatch.setattr(locks, "held", [])
-    lock, owner = tmp_path / "locks/0.input.lock", tmp_path / "ladder.lock"
-    lock.parent.mkdir()
+def test_one_folder_will_do_and_none_is_a_sentence(folders):
+    folders[1].rmdir()
+    with locks.quiet_machine():
+        pass
+    files()[0].unlink()
+    files("turn")[0].unlink()
+    folders[0].rmdir()
+    with pytest.raises(LadderError, match=r"The locks of this machine can't be written \(.*\). Make /tmp writable\."):
+        locks.quiet_machine().__enter__()
 
-    def begun():
-        lock.touch()
-        locks.clear_stale(tmp_path)
-        locks.held.clear()  # as when the run ends
-        return lock.exists()
 
-    assert not begun()
-    assert not begun()
-    assert owner.read_text() == locks.platform.node()
-    owner.write_text("another")
-    assert begun()
-    assert begun()
-    lock.unlink()
-    locks.clear_stale(tmp_path)
-    assert owner.read_text() == locks.platform.node()
+def test_what_a_holder_started_keeps_the_machine_when_it_dies(capsys):
+    """What a compiler of a killed run has started, for example, works on for a while."""
+    with holder("started") as process:
+        sleeping = int(process.stdout.readline())
+        process.kill()
+        process.wait()
+        try:
+            assert f"process {process.pid} in " in waited(capsys)
+        finally:
+            os.kill(sleeping, signal.SIGKILL)
+        assert entered(locks.quiet_machine(), 5)
 
 
 @pytest.mark.parametrize(
     "begin",
     [
-        locks.clear_stale,
+        runs.begin,
+        runs.clear_stale,
         lambda: libraries.ensure("gemm", "c_openmp", "dtype=float64,flags=O2"),
         lambda: compiler.ensure("sm_90", "gemm", "cuda_naive", "dtype=float64,block=16"),
     ],

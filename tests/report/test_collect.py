@@ -29,7 +29,6 @@ def one(tmp_path_factory):
     case = case_of(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("XDG_RUNTIME_DIR", str(folder))
         measure.measure(case, "record.json", configuration.protocol(PROTOCOL), "here")
         return record.read("record.json")
 

@@ -86,7 +86,7 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
 def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
     command = [sys.executable, HOME / f"{name}.py", *arguments]
     folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PATH": "", "XDG_RUNTIME_DIR": str(tmp_path), "LADDER_FAULT": "nothing"}
+    environment = os.environ | {"PATH": "", "LADDER_FAULT": "nothing"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
@@ -97,7 +97,6 @@ def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
 def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
     launch = script("launch")
     monkeypatch.setattr(launch.cuda, "lease", lambda: nullcontext({}))
-    monkeypatch.setattr(launch.os, "environ", {})
     monkeypatch.setattr(launch, "times", lambda: (alone * 1e-6, 5e-6))
     with pytest.raises(SystemExit) as end:
         launch.main()

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ladder import __main__ as commands
-from ladder.devices import host
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
@@ -100,8 +99,6 @@ SENTENCES = [
 def place(monkeypatch, tmp_path):
     """A folder with files that are of no use."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr(host, "die_with_parent", lambda: None)  # it would bind the tests' own process
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1', encoding="utf-8")
     Path("empty.json").write_text("{}", encoding="utf-8")

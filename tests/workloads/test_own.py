@@ -23,7 +23,6 @@ def own(tmp_path, monkeypatch):
     """The folder with the workload, outside of the project, in which users' own are looked for."""
     folder = shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     sources.forget()
     yield folder

@@ -1,14 +1,17 @@
 # The plan: which cases there are on this machine. Everything else follows from it.
+import contextlib
 import json
 import os
 import sys
 from pathlib import Path
 
+from snakemake.persistence import PersistenceBase
+
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import revision, variables
 from ladder.planning import configuration, places, plan, slurm, status
-from ladder.records import locks
+from ladder.records import runs
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
 from ladder.report.ceilings import is_ceiling
@@ -51,10 +54,19 @@ EVERYTHING = PLAN  # also what isn't measured this time
 if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
 if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for it
-    try:
-        locks.clear_stale()
-    except LadderError as error:
-        stop(error)
+    said(runs.clear_stale)
+
+
+@contextlib.contextmanager
+def locked(persistence, snakemakes=PersistenceBase.lock):
+    """Snakemake's lock of the working directory, for a run: one that a killed run has left is in nobody's way."""
+    said(runs.begin)
+    with snakemakes(persistence):
+        yield
+
+
+if workflow.is_main_process:
+    PersistenceBase.lock = locked
 
 if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
@@ -69,6 +81,8 @@ OWN = not workflow.deployment_settings.deployment_method
 # By variables, since the project's folder may have blanks in its name, and by its path in a command a moved folder would
 # have all measured anew.
 os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
+# Whose death ends the verbs of the rules.
+os.environ["LADDER_PARENT"] = str(os.getpid())
 PYTHON = '"$LADDER_PYTHON"' if OWN else 'env PYTHONPATH="$LADDER_CODE" python'
 
 EXPERIMENTS = list(CONFIG["experiments"])

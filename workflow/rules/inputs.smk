@@ -69,7 +69,14 @@ def records_of(experiments, machines=MACHINES):
 
 def ladder(verb, wrapper=""):
     """The command line of a verb, replacing its shell, so that a killed run takes the command with it."""
-    return f"LADDER_PARENT=$PPID exec {wrapper} {PYTHON} -m ladder {verb} "
+    return job(f"ladder {verb}", wrapper)
+
+
+def job(module, wrapper=""):
+    """The command line of a module of Python's that dies with the run."""
+    # What starts containers may stand between Snakemake and the command; elsewhere Snakemake is its parent.
+    parent = 'LADDER_PARENT="$PPID $$" ' if SITE or not OWN else ""
+    return f"{parent}exec {wrapper} {PYTHON} -m {module} "
 
 
 def on_node(verb):

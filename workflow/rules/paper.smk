@@ -155,5 +155,6 @@ rule report:
         cluster="--default-resources on_cluster=1" if SITE else "",
     shell:
         # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
-        f"exec {PYTHON} -m snakemake --nolock --report {{output}} --configfile {{input.configuration}}"
+        job("ladder.machine.processes snakemake")
+        + "--nolock --report {output} --configfile {input.configuration}"
         " --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"

@@ -13,10 +13,13 @@ rule publish:
     conda:
         ENVIRONMENT
     params:
-        machines=[name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)]
-        or MACHINES,
+        machines=[
+            f"--machine={name}"
+            for name in [
+                name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)
+            ]
+            or MACHINES
+        ],
         keep="--keep" if CONFIG["keep_published"] else "",
     shell:
-        "for machine in {params.machines:q}; do "
-        f"{PYTHON} -m ladder publish {{input.plans}} --machine $machine --out results/published/$machine"
-        " {params.keep} || exit 1; done 2> >(tee {log} >&2)"
+        ladder("publish {input.plans} {params.machines:q} --into results/published {params.keep} 2> >(tee {log} >&2)")

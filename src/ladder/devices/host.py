@@ -267,15 +267,3 @@ def state(run):
 def clocks(variables):
     """The clocks of what `variables` lease, before or after measuring: the CPUs', see `description.clocks`."""
     return description.clocks()
-
-
-def die_with_parent(parent=None):
-    """Ask Linux to end this process when its parent dies, so that a killed run leaves no measurement behind.
-
-    `parent` is the process id that the parent had; it may have died before this process could ask.
-    """
-    parent = parent or int(os.environ.pop("LADDER_PARENT", os.getppid()))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
-        if os.getppid() != parent:
-            os._exit(1)

@@ -27,7 +27,7 @@ from ladder.devices.host import (
     upload,  # noqa: F401
 )
 from ladder.errors import LadderError
-from ladder.machine import caches, description
+from ladder.machine import caches, description, processes
 
 SHARES_MACHINE = False
 CEILINGS = "host"
@@ -87,7 +87,7 @@ def environment(threads):
 
 def start(case):
     """Join the other ranks. Raises LadderError where there is no MPI, or where it isn't that of the launcher."""
-    host.die_with_parent(os.getppid())
+    processes.die_with_parent(os.getppid())
     if communicator().size != case.ranks:
         raise LadderError(
             f"The launcher has started {case.ranks} processes, but MPI knows of {communicator().size}: "

@@ -14,6 +14,8 @@ from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import environment
+from ladder.machine.processes import die_with_parent
+from ladder.records import locks
 
 # Seconds that a worker has for starting, which takes long from a slow file system, for releasing its resources once it
 # has answered, and for ending after SIGTERM.
@@ -33,7 +35,8 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment.of_worker(case, prelude),
-            preexec_fn=partial(devices.load("host").die_with_parent, os.getpid()),
+            preexec_fn=partial(die_with_parent, os.getpid()),
+            pass_fds=locks.descriptors,
             start_new_session=True,  # so that what a launcher has started can be ended with it
             encoding="utf-8",
             errors="replace",  # what a launcher prints

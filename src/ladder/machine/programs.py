@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.machine import variables
+from ladder.machine import processes, variables
 
 
 def launcher(choice):
@@ -43,7 +43,7 @@ def run(*command, timeout=None):
 
     Raises OSError where it can't be started, and subprocess.TimeoutExpired.
     """
-    return subprocess.run(
+    return processes.run(
         command,
         env=variables.inherited() | {"LC_ALL": "C"},
         stdin=subprocess.DEVNULL,

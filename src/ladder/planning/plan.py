@@ -18,7 +18,7 @@ from pathlib import Path
 from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
-from ladder.machine import variables
+from ladder.machine import processes, variables
 from ladder.planning.places import nodes_of, place_of
 from ladder.records import record
 from ladder.records.case import Case
@@ -178,7 +178,7 @@ def finds_mpi():
     line = [sys.executable, "-c", program]
     try:
         # As a worker would find it, whatever the user has set.
-        done = subprocess.run(
+        done = processes.run(
             line, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=variables.inherited()
         )
         return done.returncode == 0

@@ -10,7 +10,6 @@
 import base64
 import json
 import os
-import platform
 import sys
 import textwrap
 import time
@@ -19,7 +18,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records import documents, locks, record
+from ladder.records import documents, record, runs
 from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path(".snakemake")
@@ -32,13 +31,13 @@ def note(planned, due, folder=FOLDER):
 
     Raises LadderError when it can't be written.
     """
-    run = {"host": platform.node(), "cases": cases_of(planned, due)}
+    run = {"cases": cases_of(planned, due)}
     write_atomically(folder / RUN, json.dumps(run) + "\n")
     return read(folder)
 
 
 def read(folder=FOLDER):
-    """The last run: its host, its cases, and when it began in nanoseconds. Raises LadderError when there was none."""
+    """The last run: its cases, and when it began in nanoseconds. Raises LadderError when there was none."""
     path = folder / RUN
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
@@ -93,14 +92,6 @@ def markers(folder=FOLDER):
     return found
 
 
-def is_at_work(host=None, folder=FOLDER):
-    """Whether a Snakemake is at work in this folder; `host` is where the last one was started."""
-    if host not in (None, platform.node()):
-        # A lock of another machine's kernel may not show here. Snakemake's own do, if also those that a kill has left.
-        return any((folder / "locks").glob("*.lock"))
-    return locks.is_at_work(folder)
-
-
 def state_of(case, started, began, at_work):
     """One of STATES, by the markers of started jobs, when the run began, and whether a Snakemake is at work on it."""
     path = record.path_of(case["machine"], case["key"])
@@ -146,7 +137,7 @@ def reason(log):
 
 def report(cases, run=None):
     """What `ladder status` prints of cases, those of a run if one is given."""
-    at_work = is_at_work(run and run["host"])
+    at_work = runs.is_at_work()
     found = states(cases, run["began"] if run else 0, at_work)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
     return "\n".join(

@@ -5,13 +5,12 @@ It needs pdfinfo, pdftotext and pdftoppm, which Debian's poppler-utils has.
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.machine import programs
+from ladder.machine import processes, programs
 
 WIDTH = 160 / 25.4 * 72  # of the text, in points of PDF: a wider figure is scaled, and its type with it
 SLACK = 1.0  # points by which a box may stand out
@@ -70,7 +69,7 @@ def of_figures(paths):
 def heights(pdf):
     """How far down each page of a PDF is filled, as shares of its text's height."""
     found = []
-    rest = subprocess.run(["pdftoppm", "-gray", "-r", str(RESOLUTION), pdf], capture_output=True, check=True).stdout
+    rest = processes.run(["pdftoppm", "-gray", "-r", str(RESOLUTION), pdf], capture_output=True, check=True).stdout
     while rest:
         header = re.match(rb"P5\s+(\d+)\s+(\d+)\s+255\s", rest)
         width, height = int(header[1]), int(header[2])

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ladder.errors import LadderError
+from ladder.machine import processes
 
 PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-science lmodern"
 # No clock and no path may reach the PDF: its inputs alone decide its bytes.
@@ -59,7 +60,7 @@ def run_latex(source, folder):
     # Long lines, so that a complaint isn't broken in the log.
     variables |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
     command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
-    done = subprocess.run(
+    done = processes.run(
         [*command, f"-outdir={folder}", str(source)],
         env=os.environ | variables,
         stdin=subprocess.DEVNULL,

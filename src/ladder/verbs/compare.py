@@ -4,6 +4,9 @@ from ladder.harness import comparison
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
 
+# It holds the machine by itself, for its samples.
+TIMES = True
+
 
 def add_arguments(parser):
     parser.add_argument("a", help="workload/variant/case")

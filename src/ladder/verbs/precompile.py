@@ -4,7 +4,6 @@ import sys
 
 from ladder.build import compilation
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness.precompile import precompile
 from ladder.planning import configuration
@@ -20,7 +19,6 @@ def add_arguments(parser):
 
 
 def run(options):
-    host.die_with_parent()
     case = Case.parse(options.workload, options.variant, options.case)
     workloads.require_sound(case)
     if not compilation.is_needed(case):

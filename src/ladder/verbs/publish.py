@@ -1,15 +1,24 @@
-"""Write this machine's measurements where they can be committed."""
+"""Write the measurements of machines where they can be committed."""
 
+from pathlib import Path
+
+from ladder.errors import LadderError
 from ladder.report.publish import publish
 from ladder.verbs.arguments import read_plan
 
 
 def add_arguments(parser):
-    parser.add_argument("--machine", required=True, help="the label of the machine")
+    parser.add_argument("--machine", required=True, action="append", help="the label of a machine")
     parser.add_argument("plans", nargs="+", help="the experiments' plans (JSON)")
     parser.add_argument("--keep", action="store_true", help="keep what is published of cases without a record")
-    parser.add_argument("--out", required=True)
+    folder = parser.add_mutually_exclusive_group(required=True)
+    folder.add_argument("--out", help="the folder of the one machine")
+    folder.add_argument("--into", help="the folder in which every machine has one of its name")
 
 
 def run(options):
-    publish([read_plan(path) for path in options.plans], options.machine, options.out, options.keep)
+    plans = [read_plan(path) for path in options.plans]
+    if options.out and options.machine[1:]:
+        raise LadderError("Several machines can't share the folder --out: name their folder by --into.")
+    for machine in options.machine:
+        publish(plans, machine, options.out or Path(options.into, machine), options.keep)

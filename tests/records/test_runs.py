@@ -1,0 +1,147 @@
+"""The one run of a working directory: what a killed one has locked goes, what a live one has locked stays."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from ladder.errors import LadderError
+from ladder.records import holders, mounts, runs
+
+RUN = """
+import sys, time
+from ladder.records import runs
+runs.begin(sys.argv[1])
+print("began", flush=True)
+time.sleep(60)
+"""
+REMOTE = "36 35 0:31 / / rw,relatime - {} server:/home rw,vers=4.2{}\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Snakemake's folder with a lock in it, on the file system that a test says."""
+    (tmp_path / "locks").mkdir()
+    lock(tmp_path).touch()
+    monkeypatch.setattr(runs, "held", [])
+    monkeypatch.setattr(runs, "PATIENCE", 0.2)
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
+    return tmp_path
+
+
+def lock(folder):
+    return folder / "locks/0.input.lock"
+
+
+def begun(folder, **signature):
+    """Have the folder's last run signed with this."""
+    (folder / runs.OF_A_RUN).write_text(json.dumps(holders.signature() | signature) + "\n")
+
+
+def mounted(kind, options=""):
+    mounts.MOUNTS.write_text(REMOTE.format(kind, options), encoding="utf-8")
+
+
+def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
+    begun(folder, host="a container that is gone")
+    assert not runs.is_at_work(folder)
+    runs.clear_stale(folder)
+    assert not lock(folder).exists()
+    lock(folder).touch()
+    runs.begin(folder)
+    assert not lock(folder).exists()
+    assert runs.is_at_work(folder)
+    assert json.loads((folder / runs.OF_A_RUN).read_text())["host"] == os.uname().nodename
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "goes"),
+    [
+        ("ext4", "", True),  # this machine was restarted
+        ("overlay", "", True),
+        ("nfs4", ",local_lock=none", True),
+        ("nfs", ",local_lock=flock", False),
+        ("nfs", ",nolock", False),
+        ("lustre", ",flock", True),
+        ("lustre", ",localflock", False),
+        ("fuse.sshfs", "", False),
+        ("9p", "", False),
+    ],
+)
+@pytest.mark.parametrize("text", [None, "", "another\n", "{"])
+def test_of_another_machine_s_run_the_file_system_knows(folder, kind, options, goes, text):
+    mounted(kind, options)
+    begun(folder, boot="another", host=os.uname().nodename)
+    if text is not None:  # torn, or an earlier version's
+        (folder / runs.OF_A_RUN).write_text(text)
+    assert runs.is_at_work(folder) is not goes
+    if goes:
+        runs.begin(folder)
+    else:
+        with pytest.raises(LadderError, match=r"may still be at work: .* by `snakemake --unlock`"):
+            runs.begin(folder)
+        runs.clear_stale(folder)
+    assert lock(folder).exists() is not goes
+    if not goes:
+        lock(folder).unlink()
+        runs.begin(folder)
+
+
+def test_without_anything_to_tell_starts_of_machines_apart_their_names_do(folder, monkeypatch):
+    monkeypatch.setattr(holders, "BOOT", folder / "nowhere")
+    begun(folder, host="another")
+    assert runs.is_at_work(folder)
+    begun(folder)
+    assert not runs.is_at_work(folder)
+
+
+def test_a_live_run_is_told_of_and_its_death_frees_the_folder(folder):
+    line = [sys.executable, "-c", RUN, str(folder)]
+    with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
+        try:
+            assert run.stdout.readline() == "began\n"
+            lock(folder).touch()
+            runs.clear_stale(folder)
+            assert lock(folder).exists()
+            assert runs.is_at_work(folder)
+            with pytest.raises(LadderError, match=rf"Another run is at work .* process {run.pid} in .* on .*, since "):
+                runs.begin(folder)
+        finally:
+            run.kill()
+    assert not runs.is_at_work(folder)
+    runs.begin(folder)
+    assert not lock(folder).exists()
+
+
+def test_a_run_waits_for_who_only_looks(folder):
+    """Else it would go on without a lock, and the next run would take it for dead."""
+    with Path(folder, runs.OF_A_RUN).open("w", encoding="utf-8") as look:
+        runs.fcntl.flock(look, runs.fcntl.LOCK_SH)
+        line = [sys.executable, "-c", RUN, str(folder)]
+        with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
+            try:
+                time.sleep(0.5)
+                look.close()
+                assert run.stdout.readline() == "began\n"
+            finally:
+                run.kill()
+
+
+def test_a_mount_is_found_by_its_point(tmp_path, monkeypatch):
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
+    lines = [
+        "1 0 8:1 / / rw - ext4 /dev/sda rw",
+        f"2 1 0:9 / {tmp_path}/my\\040home rw - nfs4 server:/home rw,local_lock=none",
+        f"3 1 0:8 / {tmp_path}/my\\040home rw,noexec - fuse.sshfs server: rw",
+        "4 1 0:7 / /tm rw - 9p other rw",
+    ]
+    mounts.MOUNTS.write_text("\n".join(lines), encoding="utf-8")
+    assert mounts.mount_of(tmp_path / "my home/project") == ("fuse.sshfs", {"rw", "noexec"})
+    assert mounts.mount_of(tmp_path)[0] == "ext4"
+    mounts.MOUNTS.unlink()
+    assert mounts.mount_of(tmp_path) == ("", set())
