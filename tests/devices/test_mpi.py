@@ -1,5 +1,6 @@
 """Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -229,6 +230,85 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
 def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
     assert mpi.share_start(case_of(ranks), launcher) == may
+
+
+JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
+
+
+@pytest.mark.parametrize(
+    ("job", "here"),
+    [
+        ({}, False),
+        (JOB | {"SLURM_JOB_NUM_NODES": "1"}, True),
+        (JOB | {"SLURM_NNODES": "1"}, True),
+        (JOB | {"SLURM_JOB_NUM_NODES": "2"}, False),
+        (JOB | {"SLURM_JOB_NUM_NODES": "1", "HYDRA_LAUNCHER": "slurm"}, False),
+    ],
+)
+def test_in_a_job_of_one_node_an_mpiexec_starts_its_ranks_itself(monkeypatch, job, here):
+    for name, value in job.items():
+        monkeypatch.setenv(name, value)
+    assert (mpi.environment(1).get("HYDRA_LAUNCHER") == "fork") is here
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_in_a_job_of_one_node_ranks_are_measured(monkeypatch):
+    """Without that, MPICH's mpiexec would start an srun."""
+    for name, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
+        monkeypatch.setenv(name, value)
+    assert measured(case_of(2))["slurm"]["SLURM_JOB_ID"] == "7"
+
+
+@pytest.fixture
+def shared_memory(monkeypatch):
+    """A function that sets the MB which are free where the ranks of a node exchange data."""
+    mpi.require_memory.cache_clear()
+
+    def free(megabytes):
+        found = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000)
+        monkeypatch.setattr(mpi, "os", SimpleNamespace(environ=os.environ, statvfs=lambda folder: found))
+
+    yield free
+    mpi.require_memory.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"])
+@pytest.mark.parametrize(
+    ("ranks", "megabytes", "will_do"), [(1, 1, True), (2, 19, False), (2, 20, True), (8, 55, False)]
+)
+def test_little_shared_memory_is_a_sentence_before_mpi_starts(
+    monkeypatch, shared_memory, name, ranks, megabytes, will_do
+):
+    monkeypatch.setenv(name, str(ranks))
+    shared_memory(megabytes)
+    told = rf"/dev/shm, .*, has {megabytes} MB free, but {ranks} ranks need \d+: enlarge it"
+    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
+        mpi.require_memory()
+
+
+def test_groups_start_one_after_the_other_where_shared_memory_is_little(shared_memory):
+    shared_memory(159)
+    assert not mpi.share_start(case_of(2), "mpiexec")
+    shared_memory(160)
+    assert mpi.share_start(case_of(2), "mpiexec")
+
+
+def test_without_a_place_of_shared_memory_nothing_is_required(monkeypatch, tmp_path):
+    monkeypatch.setattr(mpi, "SHARED", tmp_path / "nowhere")
+    assert mpi.share_start(case_of(2), "mpiexec")
+
+
+@needs_mpi
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system, as root")
+@pytest.mark.slow
+def test_ranks_in_a_container_with_little_shared_memory_are_a_sentence(tmp_path):
+    launcher = tmp_path / "mpiexec"
+    mount = "mount -t tmpfs -o size=16m tmpfs /dev/shm"
+    launcher.write_text(f'#!/bin/sh\nexec unshare -m sh -c \'{mount}; exec "$@"\' sh {LAUNCHER} "$@"\n')
+    launcher.chmod(0o755)
+    with pytest.raises(LadderError, match=r"/dev/shm, where .* 17 MB free, but 2 ranks need 20"):
+        measured(case_of(2), str(launcher))
 
 
 @needs_mpi

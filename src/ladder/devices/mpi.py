@@ -4,6 +4,8 @@ A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The firs
 checks the arrays; the others hold only what a variant gives them.
 """
 
+import functools
+import math
 import os
 import shlex
 import shutil
@@ -40,6 +42,16 @@ OPEN_MPI = {
 }
 # An srun would let the others wait for a rank that has failed, or has ended without a message.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
+# Inside a job of Slurm on one node an mpiexec of MPICH or Intel would start its ranks by an srun of its own, for which
+# the job may have no cores left.
+OWN_NODE = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+# Where ranks of a node exchange data, and the MB that MPICH 5 takes there, measured: 5 for a group, 5.4 for each rank.
+# With less it goes by the network, or ends by a signal.
+SHARED = Path("/dev/shm")
+FOR_GROUP, FOR_RANK = 8, 6
+GROUPS = 8  # that may start together
+# What launchers call the number of ranks on a node.
+NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER = 1  # the tag of a message with an order
 # The longest between two looks for an order, in seconds: ranks that wait must not take cores from those that are timed.
 NAP = 0.5
@@ -72,17 +84,53 @@ def share_start(case, launcher):
     cards of the one before.
     """
     program, *_ = shlex.split(launcher or "") or [""]
-    return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING)
+    is_roomy = free_memory() >= GROUPS * needed_memory(case.ranks)
+    return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING and is_roomy)
 
 
 def launcher_hint():
     """What to check when a launcher's ranks never become ready."""
-    return "is the launcher, the key `mpi`, that of the MPI which mpi4py loads?"
+    within = " and may it start ranks inside this job of Slurm" if description.slurm() else ""
+    return f"is the launcher, the key `mpi`, that of the MPI which mpi4py loads{within}?"
 
 
 def environment(threads):
     """The host's variables, and launchers': Open MPI's may run as root, as in a container, and binds nothing."""
-    return host.environment(threads) | OPEN_MPI | SLURM
+    return host.environment(threads) | OPEN_MPI | SLURM | (OWN_NODE if is_job_of_one_node() else {})
+
+
+def is_job_of_one_node():
+    """Whether this is a job of Slurm on one node, whose ranks nobody starts otherwise."""
+    slurm = description.slurm()
+    count = slurm.get("SLURM_JOB_NUM_NODES") or slurm.get("SLURM_NNODES")
+    return count == "1" and not {"HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"} & set(os.environ)
+
+
+def free_memory():
+    """MB that are free where ranks of this node exchange data; endless where there is no such place."""
+    try:
+        found = os.statvfs(SHARED)
+    except OSError:
+        return math.inf
+    return found.f_bavail * found.f_frsize / 1e6
+
+
+def needed_memory(ranks):
+    """MB of shared memory that a group needs which has so many ranks on a node."""
+    return FOR_GROUP + FOR_RANK * ranks
+
+
+@functools.cache
+def require_memory():
+    """Raises LadderError before MPI starts where its ranks on this node have too little shared memory."""
+    ranks = next((int(os.environ[name]) for name in NEIGHBOURS if name in os.environ), 1)
+    free, due = free_memory(), needed_memory(ranks)
+    if ranks > 1 and free < due:
+        raise LadderError(
+            f"{SHARED}, where the ranks of a node exchange data, has {free:.0f} MB free, but {ranks} ranks need {due}: "
+            f"enlarge it (`mount -o remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or remove from it what "
+            "killed programs have left there."
+        )
 
 
 def start(case):
@@ -98,6 +146,7 @@ def start(case):
 
 def communicator():
     """The communicator of all ranks. Raises LadderError where there is no MPI."""
+    require_memory()
     try:
         from mpi4py import MPI
     except ImportError as error:

@@ -1,5 +1,6 @@
 """Whether Slurm takes the jobs that a cluster's description, `cluster/site.yaml`, asks for, before any is submitted."""
 
+import os
 import re
 import shlex
 import shutil
@@ -136,8 +137,13 @@ def cancel_stray(limit=60):
 def stray_jobs():
     """The numbers of the user's measurements in Slurm that were submitted from this folder."""
     lines = asked("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines()
-    jobs = [line.split("|") for line in lines]
-    return [number for number, comment, folder in jobs if comment.startswith("rule_") and folder == str(Path.cwd())]
+    found = []
+    for line in lines:
+        number, _, rest = line.partition("|")
+        comment, _, folder = rest.rpartition("|")  # a comment of the user's own jobs may be anything
+        if comment.startswith("rule_") and os.path.realpath(folder) == str(Path.cwd()):
+            found.append(number)
+    return found
 
 
 def asked(*command):

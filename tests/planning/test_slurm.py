@@ -1,0 +1,63 @@
+"""What a run does to Slurm's jobs: it cancels those of its own folder that a killed one has left, and no others."""
+
+import pytest
+
+from ladder.planning import slurm
+
+
+@pytest.fixture
+def queue(monkeypatch, tmp_path):
+    """A function that sets squeue's lines; the working directory is `study`, to which `link` leads."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "link").symlink_to("study")
+    monkeypatch.chdir(tmp_path / "study")
+
+    def queued(*jobs):
+        lines = "".join(f"{number}|{comment}|{folder}\n" for number, comment, folder in jobs)
+        monkeypatch.setattr(slurm, "asked", lambda *command: lines)
+
+    return queued
+
+
+@pytest.mark.parametrize(
+    ("comment", "folder", "is_ours"),
+    [
+        ("rule_measure_wildcards_a", "study", True),
+        ("rule_measure", "link", True),
+        ("rule_measure", "study/", True),
+        ("rule_a|b", "study", True),
+        ("rule_measure", "study-2", False),
+        ("rule_measure", "stud", False),
+        ("rule_measure", "study/inner", False),
+        ("rule_measure", "", False),
+        ("rule_measure", "other", False),
+        ("(null)", "study", False),
+        ("my rule_measure", "study", False),
+        ("a|rule_measure", "study", False),
+        ("rule_measure", "study|inner", False),
+    ],
+)
+def test_jobs_of_this_folder_s_measurements_are_ours_alone(queue, tmp_path, comment, folder, is_ours):
+    queue(("1", "rule_measure", tmp_path), ("2", comment, f"{tmp_path}/{folder}"))
+    assert slurm.stray_jobs() == (["2"] if is_ours else [])
+
+
+def test_from_a_link_jobs_of_the_folder_itself_are_ours(queue, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "link")
+    queue(("1", "rule_measure", tmp_path / "study"), ("2", "rule_measure", tmp_path / "link"))
+    assert slurm.stray_jobs() == ["1", "2"]
+
+
+def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
+    jobs = {"1": "study", "2": "study-2", "3": "link"}
+    monkeypatch.setattr(slurm.time, "sleep", lambda seconds: None)
+
+    def answered(program, *arguments):
+        if program == "scancel":
+            for number in set(arguments) - {"--quiet"}:
+                del jobs[number]
+        return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
+
+    monkeypatch.setattr(slurm, "asked", answered)
+    assert slurm.cancel_stray() == ["1", "3"]
+    assert jobs == {"2": "study-2"}
