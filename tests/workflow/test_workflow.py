@@ -333,10 +333,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
             found = record.read(path)  # whole and sound
             if str(path.relative_to(study.folder)) not in cut_off:
                 assert known.setdefault(key, found["started"]) == found["started"]
-        deadline = time.monotonic() + 15  # one that was just starting ends once it has asked who its parent is
-        while orphans(study.folder) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not orphans(study.folder)
+        assert nobody_is_left(study.folder)
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
     records = study.records()
@@ -350,10 +347,101 @@ def test_kills_lose_nothing_and_double_nothing(study):
         assert table.count(f'"{record.from_path(path.stem)}"') == samples
 
 
+# What a verb does in its stead: it says that it has begun, and waits for a program, as for a compiler.
+WAITING = """
+
+def run(options):
+    from pathlib import Path
+
+    from ladder.machine import processes
+
+    Path("begun").touch()
+    processes.run(["sleep", "300"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("verb", "target"),
+    [
+        ("data", "results/data/digits/train-images-idx3-ubyte"),
+        ("sensitivity", "results/sensitivity.csv"),
+        ("collect", "results/tables/one/samples.csv"),
+        ("publish", "publish"),
+    ],
+)
+def test_every_verb_dies_with_its_run_and_so_does_what_it_started(done, verb, target):
+    with (done.folder / f"src/ladder/verbs/{verb}.py").open("a", encoding="utf-8") as module:
+        module.write(WAITING)
+    line, environment = done.command(target, "--force", "--rerun-triggers", "mtime")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    run = subprocess.Popen(line, cwd=done.folder, env=environment, **quiet)
+    deadline = time.monotonic() + 120
+    while not (done.folder / "begun").exists() and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert (done.folder / "begun").exists()
+    time.sleep(0.2)
+    run.kill()
+    run.wait()
+    assert nobody_is_left(done.folder)
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_leave_nobody_who_works(done):
+    """Of jobs other than measurements, whose run is then done by the next one."""
+    targets = ["results/data/digits/train-images-idx3-ubyte", "results/sensitivity.csv", "results/table.csv"]
+    line, environment = done.command(
+        *targets, "--forceall", "--rerun-triggers", "mtime", "--until", "collect", "sensitivity", "digits"
+    )
+    chance = random.Random(2)
+    for _ in range(4):
+        run = subprocess.Popen(
+            line, cwd=done.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(chance.uniform(3, 9))
+        run.kill()
+        run.wait()
+        assert nobody_is_left(done.folder)
+    out, status = done.snakemake(*targets)
+    assert status == 0, out
+
+
+@pytest.mark.slow
+def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(done):
+    with (done.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
+        module.write(WAITING)
+    line, environment = done.command("results/sensitivity.csv")
+    run = subprocess.Popen(line, cwd=done.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not (done.folder / "begun").exists() and run.poll() is None:
+            time.sleep(0.05)
+        out, status = done.snakemake("results/sensitivity.csv")
+        assert status != 0
+        told = [line for line in out.splitlines() if line.startswith("ladder: ")]
+        assert len(told) == 1
+        assert told[0].startswith("ladder: Another run is at work in this folder: `snakemake results/sensitivity.csv`")
+        assert f"process {run.pid} in " in told[0]
+        assert "Traceback" not in out
+        assert "cannot be locked" not in out
+        assert done.snakemake("-n", "results/sensitivity.csv")[1] == 0
+    finally:
+        run.kill()
+        run.wait()
+
+
+def nobody_is_left(folder, seconds=15):
+    """Wait until no process of a study runs, one that just starts included: it ends once it has looked for its run."""
+    deadline = time.monotonic() + seconds
+    while orphans(folder) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not orphans(folder)
+
+
 def orphans(folder):
     """Processes of a study that still run."""
     found = []
     for process in psutil.process_iter(["pid", "cwd", "cmdline"]):
-        if process.info["cwd"] == str(folder) and "ladder" in " ".join(process.info["cmdline"] or []):
+        command = " ".join(process.info["cmdline"] or [])
+        if process.info["cwd"] == str(folder) and ("ladder" in command or "sleep" in command):
             found.append(process.info)
     return found

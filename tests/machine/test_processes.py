@@ -1,0 +1,62 @@
+"""Processes that end with those who started them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from conftest import OWN_LOCKS, ROOT
+
+MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
+
+
+def started(tmp_path, shell):
+    """A shell that starts a job of a run, a module, and the job's number."""
+    (tmp_path / "waiting.py").write_text(MODULE)
+    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}:{tmp_path}", "TESTS_LOCKS": str(tmp_path)}
+    line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
+    process = subprocess.Popen(line, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
+    return process, process.stdout.readline()
+
+
+def has_ended(number):
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(number) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not psutil.pid_exists(number)
+
+
+@pytest.mark.parametrize("shell", ["LADDER_PARENT=$$ {}; true", 'LADDER_PARENT="1 $$" {}; true'])
+def test_a_job_dies_with_its_run(tmp_path, shell):
+    process, number = started(tmp_path, shell)
+    with process:
+        os.kill(process.pid, signal.SIGKILL)
+        assert has_ended(int(number))
+
+
+def test_a_job_whose_run_died_before_it_could_ask_does_nothing(tmp_path):
+    process, number = started(tmp_path, "LADDER_PARENT=1 {}; true")
+    with process:
+        assert number == ""
+
+
+def test_a_module_that_no_run_has_started_runs_all_the_same(tmp_path):
+    process, number = started(tmp_path, "{} & wait")
+    with process:
+        process.kill()
+        assert psutil.pid_exists(int(number))
+        os.kill(int(number), signal.SIGKILL)
+
+
+def test_a_program_that_a_process_started_dies_with_it(tmp_path):
+    program = "from ladder.machine import processes; processes.run(['sh', '-c', 'echo $$; exec sleep 60'])"
+    line = [sys.executable, "-c", program]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        number = int(process.stdout.readline())
+        process.kill()
+        assert has_ended(number)
