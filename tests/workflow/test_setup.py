@@ -1,9 +1,11 @@
 """The set-up scripts on machines that lack something; stand-ins for the package tools and for pip keep notes."""
 
+import fcntl
 import hashlib
 import io
 import itertools
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ TOOLS = [
     "sh",
     "dirname",
     "cat",
+    "date",
     "echo",
     "flock",
     "grep",
@@ -415,3 +418,17 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     assert installed.returncode == 0, installed.stderr
     found = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
     assert found == b"7\n"
+
+
+def test_a_set_up_that_waits_says_for_which(machine):
+    assert machine.run(SETUP).returncode == 0
+    (number,) = re.findall(r"process (\d+), at work since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
+    with (machine.folder / SETUP).open() as script:
+        fcntl.flock(script, fcntl.LOCK_EX)
+        line = [machine.folder / SETUP]
+        environment = {"PATH": str(machine.folder / "bin"), "PYTHON": "python3", "PYTHONPATH": str(machine.folder)}
+        with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            said = process.stderr.readline()
+            fcntl.flock(script, fcntl.LOCK_UN)
+    assert said.startswith(f"ladder: waits for the set-up in this folder by process {number}, at work since ")
+    assert process.returncode == 0

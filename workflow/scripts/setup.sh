@@ -68,7 +68,12 @@ state() {
 }
 
 exec 9<"workflow/scripts/setup.sh"
-flock 9 # `make smoke` and `make test` may be started together
+# `make smoke` and `make test` may be started together. Where nobody may write, all has to be there.
+if ! flock -n 9; then
+    printf 'ladder: waits for the set-up in this folder by %s.\n' "$(cat .venv.lock 2>/dev/null || echo another process)" >&2
+    flock 9
+fi
+{ printf 'process %s, at work since %s' "$$" "$(date +%T)" >.venv.lock; } 2>/dev/null || :
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     fail "Python 3.11 or newer is needed and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
