@@ -75,7 +75,7 @@ def test_a_machine_is_held_by_one_or_shared_by_cards():
     with locks.quiet_machine():
         assert not entered(locks.quiet_machine())
     with locks.quiet_machine(shared=True):
-        assert entered(locks.quiet_machine(shared=True))
+        assert entered(locks.quiet_machine(shared=True), 10)
         assert not entered(locks.quiet_machine())
 
 
@@ -138,11 +138,13 @@ def test_holders_that_follow_each_other_let_in_who_needs_the_machine_alone():
     assert not alone.is_alive()
 
 
-def waited(capsys, name="timing"):
-    """What is said on standard error, once, while the lock of this name is waited for."""
-    context = locks.quiet_machine() if name == "timing" else locks.first_free([name])
-    assert not entered(context)
-    said = capsys.readouterr().err
+def waited(capsys, context=None):
+    """What is said on standard error, once, while a lock is waited for, by default the machine's."""
+    threading.Thread(target=entered, args=(context or locks.quiet_machine(),), daemon=True).start()
+    deadline, said = time.monotonic() + 10, ""
+    while not said.endswith("\n") and time.monotonic() < deadline:
+        time.sleep(0.02)
+        said += capsys.readouterr().err
     assert said.count("\n") == 1
     return said.strip()
 
@@ -181,11 +183,11 @@ def test_what_a_holder_says_is_one_line(capsys):
 
 def test_who_waits_for_a_card_or_for_a_folder_says_so_too(capsys, tmp_path):
     with locks.first_free(["GPU-1"]):
-        assert f"process {os.getpid()} in " in (said := waited(capsys, "GPU-1"))
+        assert f"process {os.getpid()} in " in (said := waited(capsys, locks.first_free(["GPU-1"])))
         assert ", which has held GPU-1 since " in said
     with locks.alone_in(tmp_path / "build"):
-        assert not entered(locks.alone_in(tmp_path / "build"))
-    assert f", which has held {tmp_path / 'build'} for compiling since " in capsys.readouterr().err
+        said = waited(capsys, locks.alone_in(tmp_path / "build"))
+    assert f", which has held {tmp_path / 'build'} for compiling since " in said
 
 
 def test_nothing_is_said_where_nobody_waits(capsys):
@@ -237,7 +239,7 @@ def test_what_a_holder_started_keeps_the_machine_when_it_dies(capsys):
             assert f"process {process.pid} in " in waited(capsys)
         finally:
             os.kill(sleeping, signal.SIGKILL)
-        assert entered(locks.quiet_machine(), 5)
+        assert entered(locks.quiet_machine(), 10)
 
 
 @pytest.mark.parametrize(
