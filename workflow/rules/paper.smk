@@ -155,6 +155,5 @@ rule report:
         cluster="--default-resources on_cluster=1" if SITE else "",
     shell:
         # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
-        job("ladder.machine.processes snakemake")
-        + "--nolock --report {output} --configfile {input.configuration}"
+        job("ladder.machine.processes snakemake") + "--nolock --report {output} --configfile {input.configuration}"
         " --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"

@@ -15,9 +15,7 @@ rule publish:
     params:
         machines=[
             f"--machine={name}"
-            for name in [
-                name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)
-            ]
+            for name in [name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)]
             or MACHINES
         ],
         keep="--keep" if CONFIG["keep_published"] else "",
