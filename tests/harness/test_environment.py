@@ -9,6 +9,7 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import environment
+from ladder.machine import processes
 from ladder.records.case import Case
 
 SIZES = workloads.complete("gemv", {"n": 5, "m": 3})
@@ -69,8 +70,9 @@ def test_a_verb_that_computes_starts_again_in_its_own_environment(monkeypatch):
     made = environment.of_verb(3)
     assert made.items() >= {"PATH": "/bin", "OPENBLAS_NUM_THREADS": "3"}.items()
     assert "NPY_DISABLE_CPU_FEATURES" not in made
+    monkeypatch.setattr(processes, "joined", {"LADDER_PARENT": "1"})  # it stays a job of its run
     environment.enter(made)
-    assert began == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], made)]
+    assert began == [(sys.executable, [sys.executable, *sys.orig_argv[1:]], made | {"LADDER_PARENT": "1"})]
     monkeypatch.setattr(os, "environ", made)
     environment.enter(environment.of_verb(3))
     assert len(began) == 1

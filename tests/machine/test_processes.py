@@ -17,7 +17,7 @@ MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 def started(tmp_path, shell):
     """A shell that starts a job of a run, a module, and the job's number."""
     (tmp_path / "waiting.py").write_text(MODULE)
-    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}:{tmp_path}", "TESTS_LOCKS": str(tmp_path)}
+    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{OWN_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
     line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
     process = subprocess.Popen(line, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline()

@@ -14,7 +14,7 @@ from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.devices import host
 from ladder.errors import LadderError
-from ladder.machine import variables
+from ladder.machine import processes, variables
 
 # Numba reads it in the working directory, and takes it for more than the environment.
 NUMBA_FILE = Path(".numba_config.yaml")
@@ -48,4 +48,4 @@ def of_verb(threads):
 def enter(made):
     """Have this process start again in an environment, unless it is in it already."""
     if made != dict(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], made)
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], made | processes.joined)

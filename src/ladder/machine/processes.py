@@ -15,6 +15,8 @@ from ladder.records import locks
 
 LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
+PARENT = "LADDER_PARENT"
+joined = {}
 
 
 def die_with_parent(*parents):
@@ -31,9 +33,9 @@ def die_with_parent(*parents):
 
 def join_run():
     """Die with the run whose rule has started this process, as LADDER_PARENT says; whether one has."""
-    parents = os.environ.pop("LADDER_PARENT", "").split()
-    if parents:
-        die_with_parent(*map(int, parents))
+    if parents := os.environ.pop(PARENT, ""):
+        joined[PARENT] = parents  # for this process, should it start another program in its place
+        die_with_parent(*map(int, parents.split()))
     return bool(parents)
 
 
