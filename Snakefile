@@ -1,10 +1,14 @@
 # The study, from configuration to paper. `snakemake -n` says what would run, `snakemake` runs it.
+from pathlib import Path
+
+from ladder.planning.configuration import shipped
 from snakemake.utils import min_version
 
 min_version("9.0")
 
 
-configfile: "config/config.yaml"
+# That of the project, where `--directory` names a folder without one.
+configfile: shipped(Path(workflow.basedir))
 
 
 include: "workflow/rules/common.smk"

@@ -39,8 +39,8 @@ try:
     if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
         raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't work with: rename it.")
     for path in workflow.configfiles if workflow.is_main_process else ():
-        configuration.read(path)  # refuses what Snakemake has read without a word, a key that is there twice
-    CONFIG = configuration.checked(config)
+        configuration.read(path)  # where no profile has Snakemake read them so
+    CONFIG = configuration.of_snakemake(config, workflow.config_settings.config_args)
     workloads.look_in(CONFIG["variant_folders"])
     SITE = places.site() if ON_CLUSTER else None
     # No more cores than Snakemake may use.

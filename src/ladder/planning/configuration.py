@@ -4,32 +4,32 @@ import copy
 import datetime
 import difflib
 import json
+import math
+import re
 from pathlib import Path
 
 import yaml
 
 from ladder.errors import LadderError
 from ladder.machine import programs
+from ladder.planning.yaml_files import parsed, read
 from ladder.records import documents
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
+PROJECT = Path(__file__).parents[3]
 SITE_SCHEMA_FILE = Path(__file__).with_name("site.schema.json")
 HINT = "See config/README.md for every key."
 # Of a protocol's keys, those that mean at least and those that mean at most.
 LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
+# Texts that are meant as numbers, as other languages write them: 1e5, 0,5, 1_000, 08, 1.5D+00.
+NUMBER = re.compile(r"[-+]?[\d_.,]*\d[\d_.,]*([eEdD][-+]?\d+)?")
+TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 
 
-class Loader(yaml.SafeLoader):
-    """YAML in which a key that is there twice is a mistake: of its two values the first would be lost."""
-
-    def compose_mapping_node(self, anchor):
-        node, seen = super().compose_mapping_node(anchor), set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value} is there twice", problem_mark=key.start_mark)
-            seen.add(key.value)
-        return node
+def shipped(project=PROJECT):
+    """The configuration that is always read: that of the working directory, else the project's."""
+    return SHIPPED if SHIPPED.exists() else project / SHIPPED
 
 
 def load(paths, changes=None):
@@ -38,26 +38,6 @@ def load(paths, changes=None):
     for path in paths:
         merge(merged, read(path))
     return checked(merge(merged, changes or {}))
-
-
-def read(path):
-    """The mapping in a YAML file."""
-    try:
-        found = yaml.load(Path(path).read_text(encoding="utf-8"), Loader)
-        json.dumps(found, default=str, skipkeys=True)  # refuses a mapping that contains itself
-    except OSError as error:
-        raise LadderError(f"The configuration {path} can't be read: {error.strerror}.") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        raise LadderError(f"The configuration {path} isn't YAML{where}: {getattr(error, 'problem', error)}.") from None
-    except RecursionError:
-        raise LadderError(f"The configuration {path} contains itself, or is nested too deeply: write it out.") from None
-    except ValueError as error:  # bytes that are no text; a date that is none, such as 1000-20-10
-        raise LadderError(f"The configuration {path} can't be read: {error}.") from None
-    if not isinstance(found, dict):
-        raise LadderError(f"The configuration {path} must be a mapping of keys to values.")
-    return found
 
 
 def merge(under, over):
@@ -74,6 +54,39 @@ def merge(under, over):
     return under
 
 
+def of_snakemake(config, entries):
+    """What Snakemake has read, checked, with `key=value` of its command line as a file would have them.
+
+    Snakemake itself takes "0815" for 815, and all that is inside of braces or brackets for text. Raises LadderError.
+    """
+    return checked(merge(merge({}, config), of_command_line(entries)))
+
+
+def of_command_line(entries):
+    """{key: value} of entries `key=value`. A number or a word of YAML's is text for a key that takes text instead."""
+    rules = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["properties"]
+    found = {}
+    for key, _, text in (entry.partition("=") for entry in entries or ()):
+        found[key] = value_of(key, text, listed(rules.get(key, {}).get("type", [])))
+    return found
+
+
+def value_of(key, text, types):
+    """The value of a text on the command line for a key of these types."""
+    try:
+        value = parsed(text, f"The value of {key} on the command line")
+    except LadderError:
+        if "string" not in types or "integer" in types:
+            raise
+        return text
+    return text if "string" in types and type(value) not in [TYPES.get(name) for name in types] else value
+
+
+def listed(value):
+    """A list of one value, or the list that it is."""
+    return value if isinstance(value, list) else [value]
+
+
 def checked(config):
     """A copy with defaults filled in and dropped experiments left out. Raises LadderError naming a wrong key."""
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
@@ -86,6 +99,7 @@ def checked(config):
     require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: one for name, one in config["experiments"].items() if one is not None}
+    require_numbers(config["experiments"])
     require_consistent(config)
     require_folders(config["variant_folders"])
     return config
@@ -98,6 +112,30 @@ def require_folders(folders):
             raise LadderError(
                 f"The folder {folder!r} of variant_folders can't be looked in: its name has a ':' or a null."
             )
+
+
+def require_numbers(experiments):
+    """Raises LadderError for a size or a tuning whose text is meant as a number."""
+    for name, one in experiments.items():
+        grids = {"sizes": one["sizes"], **{f"variants.{key}": grid for key, grid in one["variants"].items() if grid}}
+        for place, grid in grids.items():
+            for key, value in ((key, value) for mapping in listed(grid) for key, value in mapping.items()):
+                for text in filter(meant, listed(value)):
+                    raise LadderError(f"The configuration is wrong at experiments.{name}.{place}.{key}: {advice(text)}{HINT}")
+
+
+def meant(value):
+    """The number that a text is meant as, as YAML writes it; None of anything else."""
+    if not isinstance(value, str) or not NUMBER.fullmatch(value):
+        return None
+    try:
+        number = float(re.sub("[dD]", "e", value).replace("_", "").replace(",", "."))
+    except ValueError:  # 1.000.000
+        return None
+    if math.isinf(number):
+        return None
+    number = int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return yaml.safe_dump(number).split("\n")[0]
 
 
 def require_consistent(config):
@@ -127,8 +165,8 @@ def incomplete(experiments):
         if isinstance(one, dict) and "workload" not in one:
             yield name, "it has no workload"
     dropped = [name for name, one in experiments.items() if one is None]
-    if dropped and SHIPPED.exists():
-        known = read(SHIPPED)["experiments"]
+    if dropped and shipped().exists():
+        known = read(shipped())["experiments"]
         yield from ((name, "there is none to be dropped") for name in dropped if name not in known)
 
 
@@ -169,9 +207,12 @@ def is_whole(_, value):
 
 
 def advice(value):
-    """What to do about a wrong value that YAML has made of a word, as a sentence and a blank; else nothing."""
-    is_word = isinstance(value, bool | datetime.date)
-    return "YAML reads words like on, no and 2026-11-27 as something else: put them in quotes. " * is_word
+    """What to do about a wrong value of which YAML has made something else than was meant, as a sentence and a blank."""
+    if isinstance(value, bool | datetime.date):
+        return "YAML reads words like on, no and 2026-11-27 as something else: put them in quotes. "
+    if value is None:
+        return "To YAML no value, ~ and null are the same: give a value, or put the word in quotes. "
+    return f"{value!r} is text to YAML: as a number write {meant(value)}. " if meant(value) else ""
 
 
 def fill_defaults(config, schema):

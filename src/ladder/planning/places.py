@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
-from ladder.planning import configuration
+from ladder.planning import configuration, yaml_files
 
 # Kinds of cases, by what they need: cores of one node, ranks of MPI, cards.
 KINDS = ("cpu", "mpi", "gpu")
@@ -111,4 +111,4 @@ def site(path=None):
         raise LadderError(
             f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
         )
-    return configuration.checked_site(configuration.read(path), path)
+    return configuration.checked_site(yaml_files.read(path, "cluster's description"), path)

@@ -68,7 +68,7 @@ def read_configuration(paths):
     from ladder.catalogue import workloads  # here, because most verbs have no use for them
     from ladder.planning import configuration
 
-    config = configuration.load(["config/config.yaml", *paths])
+    config = configuration.load([configuration.shipped(), *paths])
     workloads.look_in([*config["variant_folders"], *workloads.roots()[1:]])
     return config
 
