@@ -49,6 +49,8 @@ try:
     PUBLISHED = plan.published(CONFIG["published"])
 except LadderError as error:
     stop(error)
+except OSError as error:
+    stop(f"{error.filename} can't be used: {error.strerror}.")
 
 EVERYTHING = PLAN  # also what isn't measured this time
 if not CONFIG["measure"]:

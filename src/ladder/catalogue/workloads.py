@@ -54,11 +54,12 @@ def folders(workload):
 
 def look_in(extra):
     """Look for variants and workloads in these folders too, in this process and those that it starts."""
-    found = [home_expanded(folder).resolve() for folder in extra]
+    # Not by Path, which raises for a name of 3,000 characters and for a link to itself.
+    found = [os.path.realpath(home_expanded(folder)) for folder in extra]
     for folder in found:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):  # noqa: PTH112
             raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
-    os.environ["LADDER_VARIANTS"] = ":".join(map(str, found))
+    os.environ["LADDER_VARIANTS"] = ":".join(found)
     require_text()
 
 
@@ -101,7 +102,7 @@ def load(workload):
 
 def module_path(workload, name):
     """The file of a module of a workload's folders, or None."""
-    return next(filter(Path.is_file, (folder / f"{name}.py" for folder in folders(workload))), None)
+    return next(filter(os.path.isfile, (folder / f"{name}.py" for folder in folders(workload))), None)
 
 
 @functools.cache

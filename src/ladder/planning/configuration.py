@@ -14,6 +14,7 @@ from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.yaml_files import parsed, read
 from ladder.records import documents
+from ladder.records.files import shortened
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
 SHIPPED = Path("config/config.yaml")
@@ -121,7 +122,7 @@ def require_numbers(experiments):
         for place, grid in grids.items():
             for key, value in ((key, value) for mapping in listed(grid) for key, value in mapping.items()):
                 for text in filter(meant, listed(value)):
-                    raise LadderError(f"The configuration is wrong at experiments.{name}.{place}.{key}: {advice(text)}{HINT}")
+                    raise LadderError(f"The configuration is wrong at experiments.{name}.{place}.{key}: {number_advice(text)}{HINT}")
 
 
 def meant(value):
@@ -198,7 +199,7 @@ def require_fit(values, schema, what, hint):
     errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
         place = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(f"{what} is wrong at {place}: {error.message}. {advice(error.instance)}{hint}")
+        raise LadderError(f"{what} is wrong at {place}: {shortened(error.message)}. {advice(error)}{hint}")
 
 
 def is_whole(_, value):
@@ -206,13 +207,23 @@ def is_whole(_, value):
     return type(value) is int
 
 
-def advice(value):
-    """What to do about a wrong value of which YAML has made something else than was meant, as a sentence and a blank."""
+def advice(error):
+    """What to do about a value of which YAML has made another type than was meant, as a sentence and a blank."""
+    if error.validator != "type":
+        return ""
+    value = error.instance
     if isinstance(value, bool | datetime.date):
         return "YAML reads words like on, no and 2026-11-27 as something else: put them in quotes. "
     if value is None:
         return "To YAML no value, ~ and null are the same: give a value, or put the word in quotes. "
-    return f"{value!r} is text to YAML: as a number write {meant(value)}. " if meant(value) else ""
+    if isinstance(value, int | float):
+        return "To YAML it is a number: put it in quotes, as it shall read. " * ("string" in listed(error.validator_value))
+    return number_advice(value) if meant(value) else ""
+
+
+def number_advice(text):
+    """The same about a text that is meant as a number."""
+    return f"{text!r} is text to YAML: as a number write {meant(text)}. "
 
 
 def fill_defaults(config, schema):

@@ -20,7 +20,7 @@ from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
 from ladder.planning.places import nodes_of, place_of
-from ladder.records import record
+from ladder.records import files, record
 from ladder.records.case import Case
 
 PATIENCE = 60  # seconds for a library to be loaded from a slow file system
@@ -141,7 +141,7 @@ def reason_left_out(case, peers, place):
         return "needs a launcher of MPI, none to be had"
     if cards > (found := place.gpus * (place.nodes if case.ranks > 1 else 1)) > 0:
         return f"needs {cards} GPUs{' on one node' * (found < place.gpus * place.nodes)}, {found} to be had"
-    if reason := workloads.beyond_limits(case):
+    if reason := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, place)):
         return reason
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
@@ -160,6 +160,15 @@ def reason_left_out(case, peers, place):
             if not shutil.which(program):
                 return f"the program {program} is not installed"
     return None
+
+
+def log_of(case, place):
+    """Of the files that a case needs in its place the one with the longest names.
+
+    On a cluster that is the log that Snakemake's executor for Slurm names by all that names a job.
+    """
+    path = record.path_of(place.label, case.key)
+    return path.replace("/", "_") if place.asked else path
 
 
 @functools.cache
@@ -197,8 +206,8 @@ def measured(planned):
     """A plan in which cases without a record are left out; empty when no case has a record."""
 
     def reason(one):
-        there = Path(record.path_of(one.machine, one.case.key)).exists()
-        return one.left_out or (None if there else "not measured")
+        path = record.path_of(one.machine, one.case.key)
+        return one.left_out or (None if Path(path).exists() else "not measured")
 
     found = [replace(one, left_out=reason(one)) for one in planned]
     return found if any(not one.left_out for one in found) else []

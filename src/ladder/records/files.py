@@ -9,10 +9,33 @@ from pathlib import Path
 from ladder.errors import LadderError
 
 
+def part_of(path):
+    """Where a file is written before it is put in its place: what a killed writer leaves there, the next one replaces."""
+    return path.with_name(f".{path.name}.part")
+
+
+def beyond_limits(path):
+    """Why a file can't have a path, for its length, or None. The file system knows how much it takes: 255 bytes a name."""
+    part = part_of(Path(path).absolute())
+    there = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, that of Path may raise
+    longest, most = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(there, "PC_NAME_MAX")
+    if (count := len(os.fsencode(longest))) > most:
+        return f"the file system takes names of at most {most} bytes, and {shortened(longest)} has {count}"
+    if (count := len(os.fsencode(part))) >= (most := os.pathconf(there, "PC_PATH_MAX")):
+        return f"the file system takes paths of less than {most} bytes, and {shortened(part)} has {count}"
+    return None
+
+
+def shortened(text):
+    """The two ends of a long text."""
+    text = str(text)
+    return f"{text[:40]}...{text[-40:]}" if len(text) > 83 else text
+
+
 def write_atomically(path, contents):
     """Replace a file by a text or bytes at once, making its folder; a full disk leaves the old file and a sentence."""
     path = Path(path)
-    part = path.with_name(f".{path.name}.part")  # what a killed writer leaves, the next one replaces
+    part = part_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
@@ -34,6 +57,8 @@ def require_writable(path):
     A file is replaced by a new one, which must not happen to a link, a device or a pipe.
     """
     path = Path(path)
+    if reason := beyond_limits(path):
+        raise LadderError(f"{shortened(path)} can't be written: {reason}. Give it a shorter name.")
     if path.is_dir():
         raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
     if path.is_symlink() or (path.exists() and not path.is_file()):
