@@ -40,7 +40,8 @@ try:
         raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't work with: rename it.")
     for path in workflow.configfiles if workflow.is_main_process else ():
         configuration.read(path)  # where no profile has Snakemake read them so
-    CONFIG = configuration.of_snakemake(config, workflow.config_settings.config_args)
+    configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
+    CONFIG = configuration.checked(config)
     workloads.look_in(CONFIG["variant_folders"])
     SITE = places.site() if ON_CLUSTER else None
     # No more cores than Snakemake may use.

@@ -55,16 +55,11 @@ def merge(under, over):
     return under
 
 
-def of_snakemake(config, entries):
-    """What Snakemake has read, checked, with `key=value` of its command line as a file would have them.
-
-    Snakemake itself takes "0815" for 815, and all that is inside of braces or brackets for text. Raises LadderError.
-    """
-    return checked(merge(merge({}, config), of_command_line(entries)))
-
-
 def of_command_line(entries):
-    """{key: value} of entries `key=value`. A number or a word of YAML's is text for a key that takes text instead."""
+    """{key: value} of entries `key=value`, as a file would have them, for a key that takes only text as written.
+
+    Snakemake itself takes "0815" for 815, and whatever is inside of braces or brackets for text. Raises LadderError.
+    """
     rules = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["properties"]
     found = {}
     for key, _, text in (entry.partition("=") for entry in entries or ()):

@@ -4,6 +4,7 @@ The loader is stricter than YAML 1.1, which it reads: what would silently become
 key that is there twice or `0100`, which is 64, is refused with both readings.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -106,7 +107,7 @@ def text_of(path, name):
 def parsed(text, name):
     """The value of a text. Raises LadderError, in which `name` says what the text is."""
     try:
-        found = yaml.load(text, Loader)
+        found = loaded(text)
         if values_in(found, {}) > MOST_VALUES:
             raise LadderError(f"{name} has more than {MOST_VALUES} values, its aliases written out. Is it another file?")
         return found
@@ -121,6 +122,24 @@ def parsed(text, name):
         raise LadderError(f"{name} contains itself, or is nested too deeply: write it out.") from None
     except ValueError as error:  # a number of 5,000 digits
         raise LadderError(f"{name} can't be read: {error}.") from None
+
+
+def loaded(text):
+    """The value of a text in JSON, as the report's configuration is, or in YAML, which reads 1e-05 as text."""
+    try:
+        return json.loads(text, object_pairs_hook=mapping)
+    except json.JSONDecodeError:
+        return yaml.load(text, Loader)
+
+
+def mapping(pairs):
+    """A dict of pairs. Raises YAMLError for a key that is there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise yaml.MarkedYAMLError(problem=f"the key {twice} is there twice")
+    return found
 
 
 def values_in(value, known):

@@ -8,6 +8,7 @@ import csv
 import functools
 import gzip
 import io
+import re
 import zlib
 from pathlib import Path
 
@@ -29,8 +30,10 @@ REQUIRED = {
     "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
 }
 NUMBERS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
-# Columns of text that may look like numbers, such as the names of batches.
-TEXTS = {"lane": str, "name": str}
+# Columns of text, which may look like numbers: machines 0815 and 1e5, a commit of digits, a batch's number.
+TEXTS = {name for names in REQUIRED.values() for name in names} - NUMBERS | {"commit"}
+# How the number of a size or a tuning begins; a list such as 784-10 does too, and is taken for no number anyway.
+NUMERIC = re.compile("-?[0-9]")
 # The published tables that have rows: nothing is published without a case.
 NEVER_EMPTY = ("samples", "checks")
 
@@ -59,14 +62,36 @@ def parsed(path, table, lines, is_part=False):
     The lines of a part of the table fill some columns only.
     """
     try:
-        missing = {"keep_default_na": False, "na_values": [""]}  # a lane may be called null
-        frame = pd.read_csv(io.StringIO("".join(lines())), low_memory=False, converters=TEXTS, **missing)
+        frame = typed("".join(lines()))
         require_filled(frame, REQUIRED.get(table, ()))
         return in_blocks(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a torn archive gives any of them
         raise LadderError(f"The table {path} can't be read: {error}. Restore it, or make it again.") from None
+
+
+def typed(text):
+    """The frame of a CSV text: a column is text where it is text by its name, or where a case of it has a word for it.
+
+    A tuning may be called true or inf. Every other column is of the type that it looks like.
+    """
+    frame = read_csv(text, TEXTS)
+    words = {name for slug in frame["case"].dropna().unique() for name in words_of(slug)} if "case" in frame else set()
+    misread = {name for name in words & set(frame) if not pd.api.types.is_string_dtype(frame[name])}
+    return read_csv(text, TEXTS | misread) if misread else frame
+
+
+def read_csv(text, texts):
+    """The frame of a CSV text with these columns as text; nothing is missing but what is empty: a lane may be null."""
+    types = dict.fromkeys(texts, str)
+    return pd.read_csv(io.StringIO(text), low_memory=False, dtype=types, keep_default_na=False, na_values=[""])
+
+
+def words_of(slug):
+    """The names of a case's sizes and tunings that have a word."""
+    pairs = (pair.partition("=") for pair in slug.split(","))
+    return [name for name, _, value in pairs if not NUMERIC.match(value)]
 
 
 def lines_of(path):
