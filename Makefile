@@ -10,6 +10,10 @@ UPGRADE ?=
 SNAKEMAKE := .venv/bin/snakemake $(if $(MAKE_TERMERR),--logger rich)
 SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 
+# Nothing runs beside what is timed, whatever `-j` says. PYTHONHOME is another Python's, CDPATH leads `cd` astray.
+.NOTPARALLEL:
+unexport PYTHONHOME CDPATH
+
 .DEFAULT_GOAL := help
 .PHONY: help setup wheelhouse smoke study paper status test test-slow test-all mutants test-gpu bench lint lock clean
 

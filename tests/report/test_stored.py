@@ -10,7 +10,7 @@ import pytest
 import made_up
 from ladder.errors import LadderError
 from ladder.records import documents
-from ladder.report import TABLES, stored, study
+from ladder.report import TABLES, collect, stored, study
 
 ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
 SAMPLE = ROW | {
@@ -143,3 +143,21 @@ def test_a_document_of_another_form_is_a_sentence(kind, document):
     Path("one.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(LadderError, match=f"^one.json can't be used as the {kind}: "):
         documents.read("one.json", kind)
+
+
+LOOK_LIKE_NUMBERS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10000", "007", "-0", "0x10")
+
+
+@pytest.mark.parametrize("text", LOOK_LIKE_NUMBERS)
+def test_what_is_text_stays_text_whatever_it_looks_like(text):
+    """In every column of text, and in one of a tuning that has words; there and back."""
+    texts = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
+    slug = "m=1,cache=cold,order=true,threads=2"
+    row = ROWS["samples"] | dict.fromkeys([*texts, "commit", "phase"], text) | {"case": slug, "order": "true"}
+    collect.write_table(".", "samples", pd.DataFrame([row] * 2))
+    frame = stored.read("samples.csv", "samples")
+    assert all(set(frame[name]) == {text} for name in [*texts, "commit", "phase"])
+    assert set(frame["order"]) == {"true"}
+    assert set(frame["flops"]) == {2}
+    collect.join(["."], "table.csv")
+    assert Path("table.csv").read_bytes() == Path("samples.csv").read_bytes()

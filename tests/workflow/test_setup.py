@@ -41,7 +41,8 @@ TOOLS = [
     "xargs",
 ]
 PIP = """
-import pathlib, sys
+import os, pathlib, sys
+pathlib.Path("pip-variables").write_text(" ".join(sorted(f"{k}={v}" for k, v in os.environ.items() if k[:4] == "PIP_")))
 with open("pip.log", "a") as log:
     print(*sys.argv[1:], file=log)
 if "-r" in sys.argv:
@@ -432,3 +433,41 @@ def test_a_set_up_that_waits_says_for_which(machine):
             fcntl.flock(script, fcntl.LOCK_UN)
     assert said.startswith(f"ladder: waits for the set-up in this folder by process {number}, at work since ")
     assert process.returncode == 0
+
+
+def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machine, tmp_path_factory):
+    other = tmp_path_factory.mktemp("clone")
+    (other / "workflow/scripts").mkdir(parents=True)
+    variables = {
+        "PATH": str(machine.folder / "bin"),
+        "PYTHONPATH": str(machine.folder),
+        "CDPATH": str(other),
+        "PYTHONHOME": "/nowhere",
+        "PIP_TARGET": str(other),
+        "PIP_DRY_RUN": "1",
+        "PIP_USER": "1",
+        "PIP_INDEX_URL": "https://mirror.example",
+    }
+    done = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (machine.folder / ".venv/.installed").exists()
+    assert not (other / ".venv").exists()
+    told = (machine.folder / "pip-variables").read_text().split()
+    assert told == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
+
+
+def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):
+    for name in (".gitattributes", SETUP, "Snakefile"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    git = ["git", "-c", "core.autocrlf=true", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for line in (
+        ["init", "-q"],
+        ["add", "."],
+        ["commit", "-q", "-m", "a"],
+        ["rm", "-q", "-r", "."],
+        ["reset", "-q", "--hard"],
+    ):
+        subprocess.run([*git, *line], cwd=tmp_path, check=True, capture_output=True)
+    for name in (SETUP, "Snakefile"):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()

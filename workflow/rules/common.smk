@@ -88,6 +88,10 @@ os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.based
 os.environ["LADDER_PARENT"] = str(os.getpid())
 PYTHON = '"$LADDER_PYTHON"' if OWN else 'env PYTHONPATH="$LADDER_CODE" python'
 
+# What a user has exported for Bash would change every rule's command: noclobber keeps a log from being written anew.
+for name in ("BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH"):
+    os.environ.pop(name, None)
+
 EXPERIMENTS = list(CONFIG["experiments"])
 # The machine that the paper speaks of comes first.
 MACHINES = places.labels(PLACES)

@@ -3,6 +3,7 @@
 # `setup.sh latex` asks for LaTeX as well. Does nothing where all is there; may be interrupted and repeated.
 # GPU=1 installs what a GPU needs where there is none, too; WHEELHOUSE is a folder of packages, for want of a network.
 set -eu
+unset CDPATH PYTHONHOME # by which `cd` prints and goes elsewhere, and .venv's Python looks for its library elsewhere
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed
@@ -117,6 +118,12 @@ if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
     fi
     rm -f "$stamp"
     export PIP_DISABLE_PIP_VERSION_CHECK=1
+    # What a user has set for other projects would install elsewhere, or nothing. Mirrors, proxies and caches stay.
+    unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY \
+        PIP_CONSTRAINT PIP_BUILD_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
+        PIP_IMPLEMENTATION PIP_NO_DEPS PIP_ONLY_DEPS PIP_REQUIRE_VIRTUALENV PIP_UPGRADE PIP_FORCE_REINSTALL \
+        PIP_IGNORE_INSTALLED PIP_REPORT PIP_GROUP
+    export PIP_USER=0 # over a file of pip's own, too
     # shellcheck disable=SC2046,SC2086 # lists of words
     { .venv/bin/python -m pip install "$@" --require-hashes $(printf -- '-r %s ' $pins) &&
         .venv/bin/python -m pip install "$@" --no-deps --no-build-isolation --editable .; } ||

@@ -2,6 +2,12 @@
 # Downloads what `make setup WHEELHOUSE=folder` installs where there is no network: the pinned packages for Python FOR
 # on PLATFORM, by default this machine's; with GPU=1 also what a GPU needs. Adds to the folder; may be repeated.
 set -eu
+unset CDPATH PYTHONHOME # by which `cd` prints and goes elsewhere, and Python looks for its library elsewhere
+# What a user has set for other projects would download another thing, or for another system.
+unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY PIP_DEST \
+    PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI PIP_IMPLEMENTATION \
+    PIP_REQUIRE_VIRTUALENV
+export PIP_USER=0
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 folder=${WHEELHOUSE:-wheelhouse}
