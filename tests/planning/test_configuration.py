@@ -6,6 +6,9 @@ import math
 
 import pytest
 import yaml
+import yte
+from snakemake.common import configfile
+from snakemake.settings import types
 
 from conftest import ROOT
 from ladder.errors import LadderError
@@ -196,14 +199,112 @@ def test_what_is_dropped_was_there(load):
         ("a: 1\nb: {c: 1, d: 2, c: 3}", "isn't YAML in line 2: the key c is there twice"),
         ("- a", "must be a mapping"),
         ("", "must be a mapping"),
-        ("layers: 1000-20-10", "can't be read: month must be in 1..12"),
-        ("a: &a {b: *a}", "can't be read: Circular reference"),
+        ("layers: 1000-20-10", "misread in line 1: layers: 1000-20-10 is a date to YAML. Put it in quotes"),
+        ("a: &a {b: *a}", "contains itself"),
+        (
+            "".join(f"a{i}: &a{i} [{9 * f'*a{i - 1}, '}]\n" if i else "a0: &a0 []\n" for i in range(9)),
+            "more than 100000",
+        ),
+        ("a: " + 2**20 * "x", "more than 1048576 bytes"),
+        ("a: !!int x", "a: x isn't written as what its tag, !!int, says"),
+        ('a: "\\0"', "has a character that no name"),
+        ('{"a": 1, "b": 2, "a": 3}', "the key a is there twice"),
         ("a: " + 3000 * "[" + 3000 * "]", "nested too deeply"),
     ],
 )
 def test_what_is_no_configuration_is_refused_in_a_sentence(load, text, sentence):
     with pytest.raises(LadderError, match=sentence):
         load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("0100", "m: 0100 is 64 to YAML 1.1, which takes a leading 0 for octal. Write 100 or 64, or"),
+        ("-010", "m: -010 is -8 .* Write -10 or -8"),
+        ("00", "m: 00 is 0 .* Write 0, or"),
+        ("1:30", "m: 1:30 is 90 .* base 60. Write 90, or"),
+        ("1:30.5", "m: 1:30.5 is 90.5"),
+        ("0b11", "m: 0b11 is 3 .* binary"),
+        ("0x1f", "m: 0x1f is 31 .* hexadecimal"),
+        ("1_000", "m: 1_000 is 1000 .* leaves out each '_'"),
+        ("[1, 0100]", "0100 is 64"),
+        ("1e5", "'1e5' is text to YAML: as a number write 100000"),
+        ("1e-5", "'1e-5' is text to YAML: as a number write 1.0e-05"),
+        ("08", "'08' is text to YAML: as a number write 8"),
+        ("'0,5'", "'0,5' is text to YAML: as a number write 0.5"),
+        ("'64'", "'64' is text to YAML: as a number write 64"),
+        ("on", "put them in quotes"),
+        ("~", "To YAML no value, ~ and null are the same"),
+    ],
+)
+def test_a_number_that_yaml_reads_otherwise_than_written_is_refused_with_both_readings(load, text, wrong):
+    with pytest.raises(LadderError, match=wrong):
+        load(f"experiments: {{one: {{question: q, workload: gemm, sizes: {{m: {text}}}, variants: {{blas: {{}}}}}}}}")
+
+
+@pytest.mark.parametrize("text", ["64", "+64", "-3", "0", "0.5", ".5", "1.", "1.0e+5", "1.5e-3"])
+def test_a_plain_number_is_what_it_says(load, text):
+    config = load(
+        f"experiments: {{one: {{question: q, workload: gemm, sizes: {{m: {text}}}, variants: {{blas: {{}}}}}}}}"
+    )
+    assert config["experiments"]["one"]["sizes"]["m"] == float(text)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        *(
+            (f"machine={word}", word)
+            for word in ("0815", "0100", "1e5", "12.10", "nan", "true", "null", "1:30", "auto")
+        ),
+        ('machine="0815"', "0815"),
+        ("machine='12.10'", "12.10"),
+        ("mpi=null", None),
+        ("mpi=true", "true"),
+        ("cores=4", 4),
+        ("cores=auto", "auto"),
+        ("measure=false", False),
+        ("mnist_mirror=", None),
+        ("published=[none]", ["none"]),
+        ("protocol={samples: 3}", {"samples": 3}),
+        ("ceiling_margin=1e1", 10.0),
+    ],
+)
+def test_text_on_the_command_line_stays_text(entry, value):
+    key = entry.partition("=")[0]
+    assert configuration.of_command_line([entry]) == {key: value}
+
+
+def test_a_number_on_the_command_line_is_not_misread():
+    for entry in ("cores=0100", "protocol={samples: 0100}"):
+        with pytest.raises(LadderError, match=r"on the command line can be misread .*0100 is 64"):
+            configuration.of_command_line([entry])
+
+
+def test_a_number_for_a_text_is_to_be_put_in_quotes(load):
+    with pytest.raises(
+        LadderError, match=r"machine: 815 is not of type 'string'. To YAML it is a number: put it in quotes"
+    ):
+        load("{machine: 815, experiments: {}}")
+
+
+def test_json_is_read_as_json(load):
+    text = '{"experiments": {}, "mnist_mirror": "\\ud83d\\ude00", "protocol": {"target": 1e-05}}'
+    assert load(text)["protocol"]["target"] == 1e-05
+
+
+def test_snakemake_reads_files_as_the_verbs_do(tmp_path, monkeypatch):
+    """Of both profiles the first code that runs sees to it, for files of --configfile and for the Snakefile's."""
+    for module in (configfile, types):
+        monkeypatch.setattr(module, "load_configfile", configfile.load_configfile)
+    (tmp_path / "latin.yaml").write_bytes(b"machine: caf\xe9")
+    for profile in ("default", "gpu"):
+        assert "yaml_files.serve_snakemake()" in (ROOT / f"profiles/{profile}/profile.yaml").read_text()
+    yte.process_yaml((ROOT / "profiles/default/profile.yaml").read_text(), require_use_yte=True)
+    for load in (lambda path: types.ConfigSettings(configfiles=[path]), lambda path: configfile.load_configfile(path)):
+        with pytest.raises(SystemExit, match=r"^ladder: The configuration \S+ can't be read: its byte 13, 0xe9"):
+            load(tmp_path / "latin.yaml")
 
 
 @pytest.mark.parametrize("folder", ["a:b", "a\0b"])
@@ -213,9 +314,16 @@ def test_a_folder_of_variants_that_cannot_be_looked_in_is_named(folder):
 
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.yaml").write_bytes(b"a: \xff\xfe")
-    for name in ("missing.yaml", "bytes.yaml", "."):
+    (tmp_path / "utf-16.yaml").write_text("a: 1", encoding="utf-16")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    for name in ("missing.yaml", "bytes.yaml", "utf-16.yaml", "loop.yaml", "x" * 3000, "."):
         with pytest.raises(LadderError, match="can't be read"):
             configuration.load([tmp_path / name])
+
+
+def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
+    (tmp_path / "marked.yaml").write_text("experiments: {}", encoding="utf-8-sig")
+    assert configuration.load([tmp_path / "marked.yaml"])["experiments"] == {}
 
 
 def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monkeypatch):

@@ -117,7 +117,8 @@ def require_numbers(experiments):
         for place, grid in grids.items():
             for key, value in ((key, value) for mapping in listed(grid) for key, value in mapping.items()):
                 for text in filter(meant, listed(value)):
-                    raise LadderError(f"The configuration is wrong at experiments.{name}.{place}.{key}: {number_advice(text)}{HINT}")
+                    where = f"experiments.{name}.{place}.{key}"
+                    raise LadderError(f"The configuration is wrong at {where}: {number_advice(text)}{HINT}")
 
 
 def meant(value):
@@ -212,7 +213,8 @@ def advice(error):
     if value is None:
         return "To YAML no value, ~ and null are the same: give a value, or put the word in quotes. "
     if isinstance(value, int | float):
-        return "To YAML it is a number: put it in quotes, as it shall read. " * ("string" in listed(error.validator_value))
+        takes_text = "string" in listed(error.validator_value)
+        return "To YAML it is a number: put it in quotes where text is meant. " * takes_text
     return number_advice(value) if meant(value) else ""
 
 

@@ -1,4 +1,4 @@
-"""YAML files that users write, read by one loader whoever asks: the verbs, and Snakemake, whose own ends in a traceback.
+"""YAML files that users write, read by one loader for the verbs and for Snakemake, whose own ends in a traceback.
 
 The loader is stricter than YAML 1.1, which it reads: what would silently become another value than the one written, a
 key that is there twice or `0100`, which is 64, is refused with both readings.
@@ -16,8 +16,11 @@ from ladder.errors import LadderError
 # Far above any configuration: bytes of a file, and values in it with every alias written out.
 MOST_BYTES = 2**20
 MOST_VALUES = 100_000
+DEEPEST = 100  # brackets in brackets: the loader takes minutes for thousands
 # Numbers that mean in every language what YAML reads.
-PLAIN = re.compile(r"[-+]?(0|[1-9][0-9]*)|[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|nan)", re.IGNORECASE)
+PLAIN = re.compile(
+    r"[-+]?(0|[1-9][0-9]*)|[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|nan)", re.IGNORECASE
+)
 # Of the others what YAML 1.1 takes them for, by a part of their text.
 READINGS = (
     (":", "takes numbers with a ':' between them for base 60"),
@@ -57,6 +60,12 @@ class Loader(yaml.SafeLoader):
             text = node.value.encode("utf-8", "backslashreplace").decode()
             raise Misread(problem=f"{key}{text} {wrong}", problem_mark=node.start_mark)
         return node
+
+    def fetch_flow_collection_start(self, token):
+        """The beginning of a list or a mapping in brackets."""
+        if self.flow_level >= DEEPEST:
+            raise RecursionError
+        super().fetch_flow_collection_start(token)
 
     def misreading(self, node):
         """What is wrong with a scalar that YAML reads otherwise than written, or can't read; None of any other."""
@@ -109,10 +118,14 @@ def parsed(text, name):
     try:
         found = loaded(text)
         if values_in(found, {}) > MOST_VALUES:
-            raise LadderError(f"{name} has more than {MOST_VALUES} values, its aliases written out. Is it another file?")
+            raise LadderError(
+                f"{name} has more than {MOST_VALUES} values, its aliases written out. Is it another file?"
+            )
         return found
     except yaml.reader.ReaderError as error:
-        raise LadderError(f"{name} isn't YAML: its character {error.position + 1} is U+{error.character:04X}.") from None
+        raise LadderError(
+            f"{name} isn't YAML: its character {error.position + 1} is U+{error.character:04X}."
+        ) from None
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", error)
         where = f" in line {mark.line + 1}" if mark else ""

@@ -10,12 +10,12 @@ from ladder.errors import LadderError
 
 
 def part_of(path):
-    """Where a file is written before it is put in its place: what a killed writer leaves there, the next one replaces."""
+    """Where a file is written before it is put in its place; what a killed writer leaves, the next one replaces."""
     return path.with_name(f".{path.name}.part")
 
 
 def beyond_limits(path):
-    """Why a file can't have a path, for its length, or None. The file system knows how much it takes: 255 bytes a name."""
+    """Why the file system takes no file of this path, for its length, or None; most take 255 bytes a name."""
     part = part_of(Path(path).absolute())
     there = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, that of Path may raise
     longest, most = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(there, "PC_NAME_MAX")
@@ -77,7 +77,7 @@ def read_json(path, *keys):
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
-    except ValueError as error:  # torn JSON, or bytes that are no text
+    except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
         raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
     if not isinstance(found, dict) or not set(keys) <= set(found):
         raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")

@@ -56,7 +56,7 @@ def parse_object(text, option):
     """The object that a JSON argument holds. Raises LadderError."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LadderError(f"{option} isn't JSON: {error}.") from None
     if not isinstance(found, dict):
         raise LadderError(f"{option} must be a JSON object of keys and values, not {text!r}.")

@@ -6,7 +6,9 @@ number of images, then 100 numbers an image. Pictures are a text as well, the nu
 cells black, a value v as (v + 1) / 2 * 255, cut.
 """
 
+import codecs
 import math
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,17 +57,16 @@ def read_network(path):
 
 def read_latents(path):
     """The latents (images, 100), float32."""
-    try:
-        words = contents(path).decode("ascii").split()
-    except UnicodeDecodeError as error:
-        raise LadderError(f"{path} is no text of numbers: byte {error.start + 1} isn't one of a number.") from None
+    words = text_of(path).split()
     if not words or not words[0].isdigit() or len(words[0]) > LONGEST or int(words[0]) < 1:
-        raise LadderError(f"{path} must begin with the number of images, at least 1, not with {first_of(words)}.")
+        raise LadderError(
+            f"{path} must begin with the number of images, a whole number of at least 1, not with {first_of(words)}."
+        )
     images, due = int(words[0]), int(words[0]) * layout.LATENT
     if len(words) - 1 != due:
         raise LadderError(
             f"{path} has {len(words) - 1} numbers behind the first, where {images} images have {due}, "
-            f"{layout.LATENT} each."
+            f"{layout.LATENT} each, with blanks between them."
         )
     values = np.fromiter(map(number, words[1:]), np.float64, due)
     with np.errstate(over="ignore"):
@@ -74,8 +75,19 @@ def read_latents(path):
     if len(bad):
         image, place = divmod(int(bad[0]), layout.LATENT)
         word = words[1 + int(bad[0])]
-        raise LadderError(f"{path} has {word[:20]!r} as number {place + 1} of image {image + 1}: it must be finite.")
+        raise LadderError(f"{path} has {word[:20]!r} as number {place + 1} of image {image + 1}: {complaint(word)}.")
     return latents.reshape(images, layout.LATENT)
+
+
+def text_of(path):
+    """The text of a file of numbers, with or without a byte order mark. Raises LadderError for any other file."""
+    raw = contents(path)
+    if b"\0" in raw[:1000]:
+        raise LadderError(f"{path} is no text of numbers: it has null bytes, as UTF-16 has. Save it as plain text.")
+    try:
+        return raw.removeprefix(codecs.BOM_UTF8).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise LadderError(f"{path} is no text of numbers: byte {error.start + 1} isn't one of a number.") from None
 
 
 def first_of(words):
@@ -89,6 +101,20 @@ def number(word):
         return math.nan if "_" in word else float(word)
     except ValueError:
         return math.nan
+
+
+def complaint(word):
+    """What is wrong with a word that isn't a finite number of float32."""
+    value = number(re.sub("[dD]", "e", word.replace(",", ".", 1)))
+    if not math.isnan(number(word)):
+        return "it must be finite" if math.isinf(float(word)) and not re.search("[0-9]", word) else "it is too large"
+    if re.match("[-+]?0x", word, re.IGNORECASE):
+        return "it is hexadecimal: write it in decimal"
+    if math.isnan(value):
+        return "it must be finite" if word.lower().strip("+-") == "nan" else "it is no number"
+    if "," in word:
+        return "a number has a decimal point, not a comma"
+    return "it has an exponent of Fortran: write e in place of D"
 
 
 def contents(path):

@@ -1,0 +1,170 @@
+"""Whatever a user's file or argument holds, its reader gives a value or a sentence: seeded breakage of all kinds."""
+
+import contextlib
+import copy
+import json
+import os
+import random
+
+import numpy as np
+import pytest
+import yaml
+
+import made_up
+from ladder.data import idx
+from ladder.errors import LadderError
+from ladder.planning import configuration, plan
+from ladder.planning.places import Place
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.report import collect
+from ladder.workloads.dcgan import formats
+
+COUNT = int(os.environ.get("LADDER_BROKEN", 40))  # inputs of each kind
+CASE = Case("gemm", "blas", {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}, {"threads": 2})
+EXPERIMENT = {
+    "question": "?",
+    "workload": "gemm",
+    "sizes": [{"form": "nn", "m": [1, 2], "n": 1, "k": 1}],
+    "cache": ["cold", "warm"],
+    "variants": {"blas": {"threads": [1, 2]}, "openmp": None},
+    "protocol": {"cap": 1},
+}
+CONFIGURATION = {
+    "machine": "here",
+    "cores": 2,
+    "mpi": "auto",
+    "published": ["none"],
+    "mirrors": ["https://example.org"],
+    "variant_folders": ["/tmp"],
+    "protocol": {"samples": 3, "target": 0.1, "energy": False},
+    "experiments": {"one": EXPERIMENT},
+}
+PROCESS = {
+    "samples": [0.5, 0.25],
+    "setup": 0.1,
+    "first": 0.5,
+    "check": 0.1,
+    "total": 1.5,
+    "phases": [],
+    "checks": [{"name": "product", "error": 0.1, "bound": 1.0}],
+    "facts": {},
+    "curve": [],
+    "threads": {"node": "vm", "cpus": 2, "affinity": [0, 1], "runtimes": {"blas": 1}},
+    "state": {},
+    "compiled": 0,
+}
+RECORD = {
+    "schema": 1,
+    "machine": "0815",
+    "workload": "gemm",
+    "variant": "blas",
+    "case": CASE.slug,
+    "device": "host",
+    "cost": {"flops": 1024, "bytes": 1536, "precision": "float64"},
+    "protocol": configuration.protocol({}),
+    "processes": [PROCESS],
+    "converged": False,
+    "sources": "9a0011165a802de8",
+    "started": "2026-11-27T22:27:23+00:00",
+    "wall": 1.7,
+    "description": made_up.description(),
+    "clocks": {"before": {"lowest": 2445.4, "highest": 2445.4}, "after": {"lowest": 2445.4, "highest": 2445.4}},
+    "source": {"commit": "e12e1a3cc3bd624b1b85e27454d2b73a19cecead", "dirty": True},
+    "slurm": {},
+}
+TEXTS = ["0100", "1:30", "1e5", "0815", "nan", ".inf", "~", "on", "2026-11-27", "1_0", "-1", "9" * 5000]
+TEXTS += ["=", "<<", "!!int x", "&a", "*a", "\t", "\0", "é", "\\ud800", "\ufeff", "²", "１", "x" * 3000]
+TEXTS += ["[" * 400, "{", "]", ",", ":", "-", "'", '"', "#", "%"]
+VALUES = [None, True, -1, 0, 0.5, 10**400, float("nan"), float("inf"), [], {}, [[]], {"a": 1}, [None], *TEXTS]
+
+
+def broken_text(draw, text):
+    """A text with some of its parts taken out, doubled, or replaced by what trips readers."""
+    for _ in range(draw.randint(1, 4)):
+        start = draw.randint(0, len(text))
+        end = draw.choice([start, start + 1, start + draw.randint(0, 9), len(text)])
+        text = text[:start] + draw.choice(["", *TEXTS, text[start:end] * 2]) + text[end:]
+    return text
+
+
+def broken_bytes(draw, text):
+    """The same as bytes, which needn't be UTF-8."""
+    raw = bytearray(broken_text(draw, text).encode(draw.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16"]), "ignore"))
+    if raw and not draw.randint(0, 3):
+        raw[draw.randrange(len(raw))] = draw.randrange(256)
+    return bytes(raw)
+
+
+def broken_value(draw, value):
+    """A document with some of its parts taken out or replaced."""
+    value = copy.deepcopy(value)
+    for _ in range(draw.randint(1, 3)):
+        place = value
+        while place:
+            key = draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if isinstance(place[key], dict | list) and place[key] and draw.randint(0, 4):
+                place = place[key]
+                continue
+            if draw.randint(0, 3):
+                place[key] = draw.choice(VALUES)
+            else:
+                del place[key]
+            break
+    return value
+
+
+def configured(draw, path):
+    if draw.randint(0, 1):
+        path.write_bytes(broken_bytes(draw, yaml.safe_dump(CONFIGURATION)))
+    else:
+        path.write_text(json.dumps(broken_value(draw, CONFIGURATION)), encoding="utf-8")
+    config = configuration.load([path])
+    plan.plan(config, {"cpu": Place("here", 2)})
+
+
+def given(draw, path):
+    configuration.of_command_line([f"{draw.choice(list(CONFIGURATION))}={broken_text(draw, '{samples: 3}')}"])
+
+
+def named(draw, path):
+    Case.parse("gemm", "blas", broken_text(draw, CASE.slug))
+
+
+def recorded(draw, path):
+    if draw.randint(0, 2):
+        path.write_text(json.dumps(broken_value(draw, RECORD)), encoding="utf-8")
+    else:
+        path.write_bytes(broken_bytes(draw, json.dumps(RECORD)))
+    collect.rows_of(record.read(path), {})
+
+
+def indexed(draw, path):
+    idx.write(path, np.arange(6, dtype=draw.choice(["u1", "f4", "i2"])).reshape(1, 2, 3))
+    raw = bytearray(path.read_bytes())
+    for _ in range(draw.randint(1, 3)):
+        raw[draw.randrange(min(len(raw), 20))] = draw.choice([0, 1, 2, 64, 127, 255])
+    path.write_bytes(raw[: draw.choice([len(raw), draw.randint(0, len(raw))])])
+    idx.read(path)
+
+
+def drawn(draw, path):
+    path.write_bytes(broken_bytes(draw, "1\n" + " ".join(["0.5"] * 100)))
+    formats.read_latents(path)
+
+
+def test_what_is_broken_below_is_sound(tmp_path):
+    (tmp_path / "record").write_text(json.dumps(RECORD), encoding="utf-8")
+    assert record.read(tmp_path / "record") == RECORD
+    (tmp_path / "configuration").write_text(yaml.safe_dump(CONFIGURATION), encoding="utf-8")
+    assert configuration.load([tmp_path / "configuration"])["experiments"]["one"] == EXPERIMENT
+
+
+@pytest.mark.parametrize("read", [configured, given, named, recorded, indexed, drawn], ids=lambda read: read.__name__)
+def test_what_is_broken_ends_in_a_value_or_a_sentence(tmp_path, read):
+    for seed in range(COUNT):
+        try:
+            with contextlib.suppress(LadderError):
+                read(random.Random(f"{read.__name__} {seed}"), tmp_path / "given")
+        except Exception as error:
+            raise AssertionError(f"seed {seed} of {read.__name__} ends in {error!r}") from error
