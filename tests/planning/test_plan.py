@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -415,3 +416,30 @@ def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
 def test_a_case_has_its_own_fingerprint_in_the_plan():
     found = plan.document(planned({"blas": {"threads": 1}, "openmp": {"threads": 1}}), "one")["cases"]
     assert len({case["sources"] for case in found}) == 2
+
+
+@pytest.mark.parametrize(("layers", "most", "runs"), [(34, 255, False), (8, 255, True), (8, 143, False)])
+def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkeypatch, layers, most, runs):
+    """Of 143 bytes are those of eCryptfs."""
+    limits = {"PC_NAME_MAX": most, "PC_PATH_MAX": 4096}
+    monkeypatch.setattr(os, "pathconf", lambda path, name: limits[name])
+    sizes = {"layers": f"784-{'100-' * layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
+    training = experiment({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
+    config = {"experiments": {"deep": training, "other": experiment({"blas": {"threads": 1}})}}
+    deep, other = plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
+    assert other.left_out is None
+    assert (deep.left_out is None) == runs
+    assert runs or f"takes names of at most {most} bytes, and .layers=784-100-" in deep.left_out
+    assert plan.measured([deep, other]) == []
+
+
+def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypatch, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    monkeypatch.setenv("LADDER_VARIANTS", "")
+    for folder in ("x" * 3000, tmp_path / "loop"):
+        with pytest.raises(LadderError, match="There is no folder"):
+            workloads.look_in([folder])
+    assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
+    assert "There is no variant" in refused({"x" * 3000: {}})
+    with pytest.raises(LadderError, match="too long"):
+        configuration.checked({"experiments": {"x" * 101: experiment({"blas": {}})}})
