@@ -1,35 +1,253 @@
-"""The revision of the source that a record names."""
+"""The revision of the source that a record names: real repositories, asked in bad surroundings."""
 
+import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from ladder.machine import revision
 
+GIT = shutil.which("git")
+
+
+def git(folder, *command):
+    author = ["-c", "user.name=x", "-c", "user.email=x@y"]
+    done = subprocess.run([GIT, "-C", folder, *author, *command], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
 
 @pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """A repository with one commit, of which the sources are."""
-    monkeypatch.delenv("LADDER_COMMIT", raising=False)
-    monkeypatch.setattr(revision, "__file__", str(tmp_path / "source.py"))
-    (tmp_path / "source.py").touch()
-    author = ["-c", "user.name=x", "-c", "user.email=x@y"]
-    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "One"]):
-        subprocess.run(["git", "-C", tmp_path, *command], check=True)
-    return tmp_path
+def project(tmp_path, monkeypatch):
+    """A project's folder without a repository, whose sources ask for their revision."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "LADDER_COMMIT")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))  # which `current` doesn't heed
+    found = tmp_path / "around" / "project"
+    for name in (revision.HERE, "src/ladder/case.c", "Snakefile", "results/published/samples.csv", "docs/picture.svg"):
+        write(found / name, name)
+    write(found / ".gitignore", "/results/*\n!/results/published/\n__pycache__/\n")
+    monkeypatch.setattr(revision, "__file__", str(found / revision.HERE))
+    revision.tell.cache_clear()
+    return found
 
 
-def test_changed_sources_are_dirty_and_files_beside_them_are_not(repository):
-    found = revision.current()
-    assert len(found["commit"]) == 40
-    (repository / "beside").touch()
-    assert revision.current() == found == {"commit": found["commit"], "dirty": False}
-    (repository / "source.py").write_text("x = 1\n")
-    assert revision.current() == {"commit": found["commit"], "dirty": True}
+@pytest.fixture
+def clone(project):
+    """The same with a commit."""
+    commit(project, project)
+    return project
+
+
+def commit(folder, project):
+    """Make a repository of a folder, whose one commit has the project's files."""
+    git(folder, "init", "-q")
+    git(folder, "add", project)
+    git(folder, "commit", "-q", "-m", "One")
+
+
+def add_index_lock(clone):
+    write(clone / ".git/index.lock", "")
+
+
+def break_index(clone):
+    write(clone / ".git/index", "no index")
+
+
+def mark_unchanged(clone, flag="--assume-unchanged"):
+    git(clone, "update-index", flag, "src/ladder/case.c")
+
+
+def configure(clone, *settings):
+    write(clone / ".git/info/exclude", "*.py\n*.c\n")
+    for name, value in [("status.showUntrackedFiles", "no"), ("color.ui", "always"), ("core.ignoreStat", "true")]:
+        git(clone, "config", name, value)
+    fsmonitor = clone / ".git/nothing-changed"
+    write(fsmonitor, "#!/bin/sh\nprintf 'token\\0'\n")
+    fsmonitor.chmod(0o755)
+    git(clone, "config", "core.fsmonitor", fsmonitor)
+    git(clone, "status")
+
+
+def detach(clone):
+    git(clone, "checkout", "-q", "--detach")
+
+
+STATES = [lambda clone: None, add_index_lock, break_index, mark_unchanged, configure, detach]
+STATES.append(lambda clone: mark_unchanged(clone, "--skip-worktree"))
+
+
+def edit(clone):
+    write(clone / "src/ladder/case.c", "other")
+
+
+def remove(clone):
+    (clone / "src/ladder/case.c").unlink()
+
+
+def edit_workflow(clone):
+    write(clone / "Snakefile", "other")
+
+
+def add_variant(clone):
+    write(clone / "src/ladder/workloads/mine.py", "DEVICE = 'host'")
+
+
+@pytest.mark.parametrize(
+    ("state", "change"),
+    [*((state, edit) for state in STATES), *((configure, change) for change in (remove, edit_workflow, add_variant))],
+)
+def test_changed_sources_are_dirty_whatever_the_repository_is_told(clone, state, change, capsys):
+    """Also through a locked or broken index."""
+    due = git(clone, "rev-parse", "HEAD")
+    state(clone)
+    assert revision.current() == {"commit": due, "dirty": False}
+    change(clone)
+    assert revision.current() == {"commit": due, "dirty": True}
+    assert not capsys.readouterr().err
+
+
+def test_changes_that_are_staged_are_dirty(clone):
+    for change, paths in [(edit, "src"), (add_variant, ".")]:
+        change(clone)
+        git(clone, "add", paths)
+        assert revision.current()["dirty"]
+        git(clone, "reset", "-q", "--hard")
+        assert not revision.current()["dirty"]
+
+
+def publish(clone):
+    write(clone / "results/published/samples.csv", "another")
+    write(clone / "results/published/machine/checks.csv", "new")
+    write(clone / "docs/picture.svg", "drawn again")
+
+
+def link_results(clone):
+    (clone / "results").rename(clone.parent / "elsewhere")
+    (clone / "results").symlink_to("../elsewhere")
+
+
+def cache(clone):
+    write(clone / "src/ladder/__pycache__/case.pyc", "")
+    write(clone / "src/ladder.egg-info/PKG-INFO", "")
+    write(clone / "notes.txt", "")
+
+
+@pytest.mark.parametrize("change", [publish, link_results, cache])
+def test_what_the_project_makes_is_not_dirty(clone, change):
+    change(clone)
+    assert not revision.current()["dirty"]
+
+
+def test_the_callers_variables_do_not_decide(clone, tmp_path, monkeypatch):
+    """A hook sets them, and so does `rebase --exec`."""
+    other = tmp_path / "other"
+    write(other / revision.HERE, "")
+    commit(other, other)
+    due = git(clone, "rev-parse", "HEAD")
+    names = {"DIR": other / ".git", "WORK_TREE": other, "INDEX_FILE": other / ".git/index", "NAMESPACE": "x"}
+    for name, value in names.items():
+        monkeypatch.setenv(f"GIT_{name}", str(value))
+    assert revision.current() == {"commit": due, "dirty": False}
+
+
+def in_repository_around(project):
+    write(project.parent / "README", "")
+    commit(project.parent, project.parent / "README")
+
+
+def staged_in_repository_around(project):
+    in_repository_around(project)
+    git(project.parent, "add", ".")
+
+
+def on_unborn_branch(project):
+    git(project, "init", "-q")
+
+
+def without_head(project):
+    commit(project, project)
+    head = git(project, "rev-parse", "HEAD")
+    (project / ".git/objects" / head[:2] / head[2:]).unlink()
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (lambda project: None, "lies in no git repository"),
+        (in_repository_around, "doesn't have its files"),
+        (staged_in_repository_around, "doesn't have its files"),
+        (on_unborn_branch, "no commit"),
+        (without_head, "no commit, or has lost it"),
+    ],
+)
+def test_a_commit_that_is_not_that_of_the_files_is_unknown_and_a_sentence_says_why(project, state, told, capsys):
+    state(project)
+    assert revision.current() == revision.current() == {"commit": "unknown", "dirty": True}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
+    assert "LADDER_COMMIT" in line
+
+
+def test_a_project_that_is_tracked_in_a_larger_repository_has_its_commit(project):
+    write(project.parent / "beside", "")
+    commit(project.parent, ".")
+    due = {"commit": git(project, "rev-parse", "HEAD"), "dirty": False}
+    write(project.parent / "beside", "changed")
+    write(project.parent / "src/another.py", "")
+    assert revision.current() == due
+    edit(project)
+    assert revision.current() == due | {"dirty": True}
+
+
+@pytest.mark.parametrize("add", [["worktree", "add", "-q"], ["clone", "-q", "--depth=1", "."]])
+def test_a_worktree_and_a_shallow_clone_have_their_commit(clone, add, monkeypatch, tmp_path):
+    git(clone, *add, tmp_path / "second")
+    monkeypatch.setattr(revision, "__file__", str(tmp_path / "second" / revision.HERE))
+    assert revision.current() == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
+
+
+FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --global --add safe.directory /x"
+
+
+@pytest.mark.parametrize(
+    ("script", "commit", "told"),
+    [
+        (f"echo '{FOREIGN}' >&2; exit 128", "unknown", "git config --global --add safe.directory"),
+        ("sleep 5 & sleep 5", "unknown", "takes more than"),
+        (f"case $* in *status*) sleep 5 & sleep 5 ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
+        (f"case $* in *status*) kill -9 $$ ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
+        (None, "unknown", "is it installed?"),
+    ],
+)  # fmt: skip
+def test_a_git_that_fails_never_says_clean(clone, script, commit, told, monkeypatch, tmp_path, capsys):
+    due = commit or git(clone, "rev-parse", "HEAD")
+    (tmp_path / "bin").mkdir()
+    if script:
+        write(tmp_path / "bin/git", f"#!/bin/sh\n{script}\n")
+        Path(tmp_path, "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/bin:/usr/bin" if script else str(tmp_path / "bin"))
+    monkeypatch.setattr(revision, "PATIENCE", 1)
+    assert revision.current() == {"commit": due, "dirty": True}
+    assert told in capsys.readouterr().err
 
 
 def test_a_copy_without_history_has_the_commit_that_it_is_given(monkeypatch):
-    for text, dirty in (("abc", False), ("abc-dirty", True)):
+    for text, dirty in (("abc", False), ("abc-dirty", True), ("unknown", True)):
         monkeypatch.setenv("LADDER_COMMIT", text)
-        assert revision.current() == {"commit": "abc", "dirty": dirty}
+        assert revision.current() == {"commit": text.removesuffix("-dirty"), "dirty": dirty}
         assert revision.format(revision.current()) == text
+
+
+def test_sources_that_change_while_they_measure_are_dirty():
+    clean, dirty, other = ({"commit": name, "dirty": flag} for name, flag in (("a", False), ("a", True), ("b", False)))
+    pairs = [(clean, clean), (clean, dirty), (dirty, clean), (clean, other)]
+    assert [revision.joined(*pair) for pair in pairs] == [clean, dirty, dirty, dirty]

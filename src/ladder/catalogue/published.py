@@ -65,8 +65,8 @@ def unpack(workload, file, out):
 def publish(workload, file, path):
     """Publish the artefact that lies at a path and was made here, in place of what was published."""
     contents = Path(path).read_bytes()
-    write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
-    write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
     cards = [card["name"] for card in nvidia.gpus()]
     about = {"source": revision.current(), "cards": cards, "libraries": description.versions()}
+    write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
+    write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
     write_atomically(about_path(workload, file), json.dumps(about, indent=1) + "\n")

@@ -91,7 +91,7 @@ def measure(
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources = fingerprint(case)
+    sources, origin = fingerprint(case), revision.current()
     job = case, protocol, data, reference, launcher, prelude
     # Cards are leased once the workers are ready, so that they work for other jobs while these start.
     with quiet(case):
@@ -128,7 +128,7 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.current(),
+            "source": revision.joined(origin, revision.current()),
             "environment": variables.told(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },

@@ -1,31 +1,137 @@
-"""The revision of the source: its commit, and whether it was changed since."""
+"""The revision of the source: its commit, and whether what measures was changed since.
 
+Git is asked about the files of this project alone, and only where they belong to the commit: an archive unpacked inside
+another repository has an unknown commit. The work tree is compared with the commit itself, by an index made for it:
+the repository's own may be locked, broken, or told to overlook files. Neither a caller's `GIT_*` variables, which a
+hook sets, nor the user's settings decide.
+
+What counts as changed is whatever differs from the commit and may measure: not the project's own output in `results`,
+published or not, nor its documents, its paper and its tests. So does whatever lies under `src` without belonging to the
+commit, ignored or not: a new variant measures without being added. What can't be found out counts as changed, so that
+an unknown commit is never clean.
+"""
+
+import functools
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
-from ladder.machine.programs import output
+from ladder.errors import LadderError
 
 DIRTY = "-dirty"
+UNKNOWN = {"commit": "unknown", "dirty": True}
+PATIENCE = 10  # seconds for one command of git
+# Paths from the project's folder.
+HERE = "src/ladder/machine/revision.py"
+OTHERS = tuple(f":(exclude){name}" for name in ("results", "docs", "paper", "tests"))  # `results` may be a link
+CACHES = ("__pycache__/", "*.egg-info/", ".*", "*~")  # files under `src` that no measurement reads
+# Git would believe another program, or an index, that a file is unchanged; and a hook has no business here.
+SETTINGS = ("core.fsmonitor=false", "core.ignoreStat=false", "core.splitIndex=false", "core.hooksPath=/dev/null")
 
 
 def current():
     """The source's commit and whether it was changed since: {commit, dirty}.
 
-    LADDER_COMMIT gives it to a copy of the sources without their history.
+    LADDER_COMMIT gives it to a copy of the sources without their history. An unknown one is told on stderr, once.
     """
-    if given := os.environ.get("LADDER_COMMIT"):
+    if given := os.environ.get("LADDER_COMMIT", "").strip():
         return parse(given)
-    here = str(Path(__file__).parent)
-    found = output("git", "-C", here, "rev-parse", "HEAD").strip()
-    dirty = output("git", "-C", here, "status", "--porcelain", "--untracked-files=no").strip()
-    return {"commit": found or "unknown", "dirty": bool(dirty)}
+    try:
+        with tempfile.TemporaryDirectory(prefix="ladder-git-") as folder:
+            return revision_of(Path(__file__).resolve().parents[3], folder)
+    except (LadderError, OSError) as error:
+        tell(f"The commit of the sources is unknown: {error} LADDER_COMMIT=<commit> in the environment names it.")
+        return UNKNOWN
+
+
+def revision_of(project, folder):
+    """The revision of the project in a folder. Raises LadderError, which says why, where its commit is unknown."""
+    git = functools.partial(run, project, folder)
+    commit = git("rev-parse", "--verify", "HEAD^{commit}").strip()
+    try:
+        git("read-tree", commit)
+        if not git("ls-files", "--", HERE):
+            raise LadderError(f"{project} lies in a git repository whose commit doesn't have its files.")
+        changed = git("status", "--porcelain", "-z", "--untracked-files=no", "--", ".", *OTHERS)
+        excluded = [f"--exclude={pattern}" for pattern in CACHES]
+        added = git("ls-files", "--others", "-z", *excluded, "--", "src")
+    except GitError as error:
+        tell(f"Whether the sources were changed since their commit is unknown, so they count as changed: {error}")
+        return {"commit": commit, "dirty": True}
+    return {"commit": commit, "dirty": bool(changed or added)}
+
+
+class GitError(LadderError):
+    """What kept git from answering."""
+
+
+def run(project, folder, *command):
+    """The output of git in the project's folder, with an index in another one. Raises GitError."""
+    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child that outlives git keeps open
+    try:
+        with out.open("wb") as stdout, err.open("wb") as stderr:
+            done = subprocess.run(
+                ["git", "-C", project, *settings, *command],
+                env=environment(folder),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                timeout=PATIENCE,
+            )
+    except subprocess.TimeoutExpired:
+        raise GitError(f"`git {command[0]}` takes more than {PATIENCE} s in {project}.") from None
+    except OSError as error:
+        raise GitError(f"git can't be run ({error.strerror}); is it installed?") from None
+    if done.returncode:
+        raise GitError(reason(err.read_text(encoding="utf-8", errors="replace"), project))
+    return out.read_text(encoding="utf-8", errors="replace")
+
+
+def environment(folder):
+    """The caller's environment without what git reads of it, except where its settings are."""
+    kept = {name: value for name, value in os.environ.items() if is_kept(name)}
+    index = {"GIT_INDEX_FILE": str(Path(folder, "index")), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    return kept | index | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+
+
+def is_kept(name):
+    """Whether git may see a variable: `safe.directory` may be set by the environment, too."""
+    return name.startswith("GIT_CONFIG_") or not name.startswith("GIT_")
+
+
+def reason(complaint, project):
+    """What git's complaint about a project means, and what to do."""
+    if "safe.directory" in complaint:
+        return f"{project} belongs to another user: `git config --global --add safe.directory {project}` trusts it."
+    if "not a git repository" in complaint:
+        return f"{project} lies in no git repository."
+    if "Needed a single revision" in complaint:
+        return f"the git repository of {project} has no commit, or has lost it."
+    return f"git says {(complaint.strip().splitlines() or ['nothing'])[-1]!r} in {project}."
+
+
+@functools.cache
+def tell(sentence):
+    """Say it on stderr, once."""
+    print(f"ladder: {sentence}", file=sys.stderr)
+
+
+def joined(before, after):
+    """The revision of what ran from one revision to another: changed, too, where the commit changed meanwhile."""
+    return before | {"dirty": before != after or before["dirty"]}
 
 
 def format(revision):
-    """The commit of a revision, ending in `-dirty` where it was changed since."""
+    """The commit of a revision, ending in `-dirty` where it was changed since; an unknown one always may have been."""
+    if revision["commit"] == UNKNOWN["commit"]:
+        return UNKNOWN["commit"]
     return revision["commit"] + (DIRTY if revision["dirty"] else "")
 
 
 def parse(text):
     """The revision, {commit, dirty}, of which `format` makes this text."""
-    return {"commit": text.removesuffix(DIRTY), "dirty": text.endswith(DIRTY)}
+    commit = text.removesuffix(DIRTY)
+    return {"commit": commit, "dirty": text.endswith(DIRTY) or commit == UNKNOWN["commit"]}
