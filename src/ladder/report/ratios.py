@@ -17,6 +17,7 @@ def of(rows, other):
     """The time of a case over that of another, or None where one of them wasn't measured."""
     if not (len(rows) and len(other)):
         return None
+    rows, other = map(study.one_case, (rows, other))
     return claims.quotient(*map(study.processes, (rows, other)), study.cases(rows, other))
 
 
@@ -24,6 +25,7 @@ def of_best(rows, cases):
     """The time of a case over that of the best of {key: rows}, chosen and tested on different processes; or None."""
     if not (len(rows) and cases):
         return None
+    rows, cases = study.one_case(rows), {key: study.one_case(some) for key, some in cases.items()}
     best, tested = study.chosen_apart(cases)
     of_all, apart = study.processes(cases[best]), study.processes(tested)
     return claims.quotient(study.processes(rows), of_all, study.cases(rows, cases[best]), apart)
@@ -31,6 +33,7 @@ def of_best(rows, cases):
 
 def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
+    rows = study.one_case(rows)
     return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
 
 
@@ -43,6 +46,7 @@ def of_parts(rows, other):
     """The time of some phases over that of others of the same passes, or None without either."""
     if rows.empty or other.empty:
         return None
+    rows, other = map(study.one_case, (rows, other))
     summed = (part.groupby(["process", "sample"])["seconds"].sum() for part in (rows, other))
     processes = ([list(one) for _, one in times.groupby("process")] for times in summed)
     return claims.quotient(*processes, study.cases(rows))

@@ -24,12 +24,12 @@ class Line:
         return workloads.constants(self.workload, self.variant).get("PEER", False)
 
     def rows(self, frame):
-        """Its rows among those of several variants."""
+        """The rows of its case among those of several variants; of several cases, of the first."""
         rows = study.where(frame, variant=self.variant)
         rows = study.where(rows, **{name: value for name, value in self.tuning.items() if value != MOST})
         for name in (name for name, value in self.tuning.items() if value == MOST):
             rows = study.where(rows, **{name: max(study.values(rows, name), default=None)})
-        return rows
+        return study.one_case(rows)
 
     def label(self, rows):
         """What the figure calls it."""

@@ -1,5 +1,9 @@
 """The tables of all experiments, with queries in the terms of the study: a machine, sizes, variants, threads.
 
+Samples of different cases are never put together. Where a place has room for one case, such as a cell of a table, and
+there are several, which differ in a tuning that nothing there asks for, it is the first of the plan's (`one_case`):
+none is picked by its time, and all tables speak of the same one.
+
 A `Study` speaks of one machine, its subject; `of` gives the same study with another subject. An experiment, a column or
 a case that isn't there gives an empty frame, never an error: what can be asked doesn't depend on what was measured.
 """
@@ -19,6 +23,7 @@ from ladder.statistics import claims, selection
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]
+OF_ONE_RECORD = ["machine", "experiment", *CASE]
 
 
 @dataclass(frozen=True)
@@ -135,9 +140,15 @@ def values(frame, column):
     return sorted(value.item() if hasattr(value, "item") else value for value in frame[column].dropna().unique())
 
 
-def processes(frame):
-    """The times of a case: seconds of every process, as lists."""
-    return [list(seconds) for _, seconds in frame.groupby("process")["seconds"]] if len(frame) else []
+def one_case(rows):
+    """The rows of the first case of some, from the first experiment that has it; all where no column tells cases."""
+    names = [name for name in OF_ONE_RECORD if name in rows.columns]
+    return where(rows, **rows.iloc[0][names]) if len(rows) else rows
+
+
+def processes(rows):
+    """The times of a case: seconds of every process, as lists; of several cases those of the first."""
+    return [list(seconds) for _, seconds in one_case(rows).groupby("process")["seconds"]] if len(rows) else []
 
 
 def cases(*frames):
@@ -148,7 +159,7 @@ def cases(*frames):
 
 
 def middle(rows):
-    """Seconds of a case, the median over processes of the processes' medians; None without one."""
+    """Seconds of the one case, the median over processes of the processes' medians; None without one."""
     return claims.middle(processes(rows)) if len(rows) else None
 
 
@@ -165,13 +176,13 @@ def energy(frame):
     Rows without `sustained` were published early, with what the card took while its counter was read: they don't count.
     """
     columns = ["joules", "sustained"]
-    known = frame.dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
+    known = one_case(frame).dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
     return float(known.groupby("process")["joules"].median().median()) if len(known) else None
 
 
 def sustained(frame):
     """A case's rows with the seconds of a run among many that follow each other, one for each process that has them."""
-    known = frame.dropna(subset="sustained") if "sustained" in frame else NO_ROWS
+    known = one_case(frame).dropna(subset="sustained") if "sustained" in frame else NO_ROWS
     return known.assign(seconds=known["sustained"]).drop_duplicates("process") if len(known) else known
 
 

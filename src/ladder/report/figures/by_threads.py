@@ -1,8 +1,10 @@
 """What the figures over the number of threads share: times, and speed-ups over a method's one thread."""
 
+import itertools
+
 import pandas as pd
 
-from ladder.report.figures import ends, formats, layout, marks, medians, methods, scales
+from ladder.report.figures import ends, formats, layout, lines, marks, medians, scales
 from ladder.report.figures.theme import GREY
 
 HEIGHT = 1.75  # inches of a panel
@@ -11,14 +13,18 @@ CEILING = IDEAL | {"linewidth": 2.4, "alpha": 0.6}
 
 
 def times(tables, what, title, ylabel):
-    """Time over threads: a panel per machine and problem, a line per method; `title(row)` is a problem's."""
+    """Time over threads: a panel per machine and problem, a line per method; `title(row)` is a problem's.
+
+    Where a method has several cases on as many threads, each of its other tunings is a line.
+    """
     return panels(tables, what, title, ylabel, fill_times, [])
 
 
 def panels(tables, what, title, ylabel, fill, more):
-    """A figure whose every panel `fill(axes, summaries, row)` draws; `more` are further entries of its legend.
+    """A figure whose every panel `fill(axes, summaries, row, kinds)` draws; `more` are further entries of its legend.
 
-    The row is the problem's first. Cases on a GPU, which count no threads, have no place in it.
+    The row is the problem's first, `kinds`, {name: Look}, says how the lines look. Cases on a GPU, which count no
+    threads, have no place in it.
     """
     frame = medians.samples(tables)
     found = medians.by_machine(frame[frame["device"] == "host"], medians.machines(tables))
@@ -27,27 +33,27 @@ def panels(tables, what, title, ylabel, fill, more):
     counts = {name: len(problems) for name, problems in found.items()}
     lone = list(counts.values()) == [1]
     figure = layout.new(0.5 + (HEIGHT + 0.35) * layout.rows_of_bands(counts))
-    bands, every = layout.bands(figure, counts), []
+    bands = layout.bands(figure, counts)
+    shown = {name: [lines.told_apart(medians.summaries(rows)) for _, rows in found[name]] for name in found}
+    every = pd.concat(itertools.chain(*shown.values()))
+    kinds = lines.looks_of(every)
     for name, problems in found.items():
-        for axes, (row, rows) in zip(bands[name], problems, strict=True):
-            summaries = medians.summaries(rows)
-            fill(axes, apart(summaries), row)
+        for axes, (row, _), summaries in zip(bands[name], problems, shown[name], strict=True):
+            fill(axes, apart(summaries, list(kinds)), row, kinds)
             axes.set_title(title(row))
             scales.thread_axis(axes.xaxis, summaries["threads"])
             axes.grid(axis="y")
             axes.set_xlabel("threads")
-            every.append(summaries)
         bands[name][0].set_ylabel(ylabel)
     layout.share(bands)
-    every = pd.concat(every)
-    entries = [*map(layout.handle, methods.ordered(every["method"])), *more]
+    entries = [*map(layout.entry, kinds.values()), *more]
     layout.legend(figure, entries, every["converged"].all(), lone)
     return figure
 
 
-def apart(summaries):
+def apart(summaries, order):
     """The cases with the column `at`: their threads, moved a little so that the methods' intervals lie side by side."""
-    order = methods.ordered(summaries["method"])
+    order = [name for name in order if name in set(summaries["method"])]
     shift = {method: 1.025 ** (number - (len(order) - 1) / 2) for number, method in enumerate(order)}
     return summaries.assign(at=summaries["threads"] * summaries["method"].map(shift))
 
@@ -65,7 +71,7 @@ def fill_rates(axes, found, at, looks_of, ceiling, inches):
     axes.grid(axis="y")
 
 
-def fill_times(axes, summaries, row):
+def fill_times(axes, summaries, row, kinds):
     """Medians with intervals, a line per method."""
     scales.time_axis(axes.yaxis, scales.extent(summaries))
-    marks.curves(axes, summaries, "at")
+    marks.curves(axes, summaries, "at", kinds)

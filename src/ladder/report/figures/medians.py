@@ -53,15 +53,22 @@ def by_machine(frame, order):
 def summaries(rows, by=("method", "threads")):
     """A row per case: the columns of `by`, median, low and high in seconds, converged, and the processes' samples.
 
-    The median is that of the processes' medians, as in tables; the interval is extended to it if need be.
+    Two cases of the same `by` have a row each, in the order of the plan; a row names its case where `rows` do. The
+    median is that of the processes' medians, as in tables; the interval is extended to it if need be.
     """
-    found = []
-    for key, group in rows.groupby(list(by), sort=True):
-        processes = [part["seconds"].to_numpy() for _, part in group.groupby("process")]
+    by, found = list(by), []
+    names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
+    for key, group in rows.groupby(names, sort=False, dropna=False):
+        processes = study.processes(group)
         one, middle = intervals.summary(processes), claims.middle(processes)
         low, high = min(one.low, middle), max(one.high, middle)
         found.append((*key, middle, low, high, bool(group["converged"].all()), processes))
-    return pd.DataFrame(found, columns=[*by, *SUMMARY])
+    return pd.DataFrame(found, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
+
+
+def one_each(found, by):
+    """The summaries of the first case at each place, by columns, where the cases at one differ in other tunings."""
+    return found.drop_duplicates(list(by))
 
 
 def rates(found, work):

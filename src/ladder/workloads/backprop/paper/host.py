@@ -86,8 +86,12 @@ def rates(rows):
 
 
 def summarised(rows, by):
-    """Summaries, also of none."""
-    return medians.summaries(rows, by) if len(rows) else pd.DataFrame(columns=[*by, *medians.SUMMARY])
+    """A summary for each place, also of none."""
+    return (
+        medians.one_each(medians.summaries(rows, by), by)
+        if len(rows)
+        else pd.DataFrame(columns=[*by, *medians.SUMMARY])
+    )
 
 
 def line_of(row):

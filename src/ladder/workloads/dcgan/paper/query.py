@@ -123,6 +123,7 @@ def of_pictures(rows):
 
 def starts(rows):
     """Seconds of the cold start of each process, as lists; none where they weren't kept."""
+    rows = study.one_case(rows)
     known = rows.dropna(subset="cold_start") if "cold_start" in rows else study.NO_ROWS
     return [[one] for one in known.groupby("process")["cold_start"].first()] if len(known) else []
 

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.lines import Line2D
 
-from ladder.report import study
+from ladder.report import collect, study
 from ladder.report.figures import layout, looks, marks, medians, scales, theme
 from ladder.workloads.descent.paper import theory
 
@@ -61,7 +61,9 @@ def chosen(rows):
     rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
     recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
     rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + " recomputed"))
-    return rows.assign(relative=theory.relative(rows)).drop_duplicates(["kappa", "method", "step"])
+    rows = rows.assign(relative=theory.relative(rows))
+    lines = [study.one_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
+    return collect.concatenated(lines).drop_duplicates(["kappa", "method", "step"])
 
 
 def fill(axes, kappa, machines):

@@ -71,7 +71,7 @@ def timed(rows):
 
 def steps(rows):
     """The iterations of a case, or None."""
-    return f"\\num{{{int(rows['steps'].median())}}}" if len(rows) else None
+    return f"\\num{{{int(study.one_case(rows)['steps'].median())}}}" if len(rows) else None
 
 
 def rate(rows):

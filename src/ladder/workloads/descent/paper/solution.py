@@ -63,7 +63,8 @@ def along(rows):
 
 def fill(axes, device, rows):
     """The lines of a device, named where they end; whether all of its cases have converged."""
-    found = medians.summaries(rows, ("variant", "algorithm", "n"))
+    line = ("variant", "algorithm", "n")
+    found = medians.one_each(medians.summaries(rows, line), line)
     found["method"] = found["variant"] + " " + found["algorithm"]
     kinds = looks_of(found)
     marks.lines(axes, found, "n", "median", kinds)

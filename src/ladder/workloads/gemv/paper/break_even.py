@@ -38,6 +38,7 @@ def after(rows, phases, other):
 
 def costs(rows, phases, other, count):
     """The time of so many products with the sending before them, over that of another case; or None."""
+    rows = study.one_case(rows)
     sent = query.sending(rows, phases) if len(rows) else study.NO_ROWS
     if sent.empty or other.empty:
         return None

@@ -81,7 +81,7 @@ def fill_deviation(axes, rows):
         corner = {"textcoords": "offset points", "fontsize": theme.SMALL}
         axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), **corner)
     order = methods.ordered(rows["method"])
-    worst = rows.groupby(["dtype", "method", "epoch"], as_index=False)["deviation"].max()
+    worst = rows.groupby(["dtype", "method", "variant", "case", "epoch"], as_index=False)["deviation"].max()
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
     mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())

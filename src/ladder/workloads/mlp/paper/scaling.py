@@ -59,7 +59,7 @@ def rates(machine, experiment):
     method = rows["product"] if experiment == query.THREADS else rows["variant"]
     rows = rows.assign(method=method)
     rows = rows[rows["method"].isin(LINES)]
-    found = medians.summaries(rows, ("method", "threads", "flops"))
+    found = medians.one_each(medians.summaries(rows, ("method", "threads", "flops")), ("method", "threads"))
     return medians.rates(found, found["flops"] / 1e9)
 
 

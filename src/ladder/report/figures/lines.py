@@ -1,0 +1,57 @@
+"""Lines over threads: one per method or, where that has several cases on as many threads, one per tuning."""
+
+import itertools
+
+from ladder.records.case import Case
+from ladder.report.figures import looks, methods
+
+COUNTED = "threads"
+# Tunings of a method share its colour no more than strangers do: these are told apart by their dashes as well.
+DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
+
+
+def told_apart(found):
+    """Summaries of cases in which no two of a method have as many threads: `mine` becomes `mine, tile 8`."""
+    crowded = set(found.loc[found.duplicated(["method", COUNTED]), "method"])
+    names = dict(zip(found.index, found["method"], strict=True))
+    for method in crowded:
+        names |= names_of(method, found[found["method"] == method])
+    return found.assign(method=names.values(), base=found["method"])
+
+
+def names_of(method, found):
+    """The names of a method's cases, {index: name}, by what differs among them; by the whole case if nothing does."""
+    facts = {row.Index: facts_of(row) for row in found.itertuples()}
+    differing = [
+        name
+        for name in dict.fromkeys(itertools.chain(*facts.values()))
+        if len({one.get(name) for one in facts.values()}) > 1
+    ]
+    told = {
+        index: ", ".join([method, *(f"{name} {one[name]}" for name in differing if name in one)])
+        for index, one in facts.items()
+    }
+    if found.assign(method=told.values()).duplicated(["method", COUNTED]).any():
+        return {row.Index: f"{method}, {row.case}" for row in found.itertuples()}
+    return told
+
+
+def facts_of(row):
+    """What may tell a case from another of its method: its variant and its tuning, but for the threads."""
+    tuning = Case.parse(row.workload, row.variant, row.case).tuning
+    return {"variant": row.variant} | {name: value for name, value in tuning.items() if name != COUNTED}
+
+
+def looks_of(found):
+    """The look of every line, {name: Look}, in the order of the methods and, within one, of the plan."""
+    shown = dict(zip(found["method"], found["base"], strict=True))
+    order = methods.ordered(shown.values())
+    others = itertools.product(DASHES, looks.OTHERS)
+    kinds = {}
+    for name in sorted(shown, key=lambda name: order.index(shown[name])):
+        if name == shown[name]:
+            kinds[name] = looks.look(name)
+        else:
+            dashes, (colour, marker) = next(others)
+            kinds[name] = looks.Look(name.replace("_", " "), colour, marker, dashes)
+    return kinds
