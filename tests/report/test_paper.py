@@ -252,7 +252,7 @@ def test_a_missing_package_is_named_with_what_to_install():
 
 def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
     silent = SimpleNamespace(returncode=12, stdout="", stderr="")
-    monkeypatch.setattr(typesetting, "run_latex", lambda source, folder: (silent, "", "x.log"))
+    monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))
     monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)
     with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. All of it: x.log"):
         typesetting.build(tiny(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")

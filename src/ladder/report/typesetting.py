@@ -14,6 +14,7 @@ PACKAGES = "latexmk texlive-latex-recommended texlive-fonts-recommended texlive-
 # No clock and no path may reach the PDF: its inputs alone decide its bytes.
 EPOCH = "1700000000"
 NONE = MappingProxyType({})
+PLAIN = re.compile(r"/[\w./+-]*")  # a path without signs that mean something in a list of TeX's
 
 
 def build(source, inputs, folder, out, texts=NONE, origins=NONE):
@@ -37,13 +38,12 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    done, messages, log = run_latex(source, folder)
+    origins = bring(source, folder) | origins
+    done, messages, log = run_latex(source.name, folder)
     if done.returncode:
         found = complaint(messages) or complaint(done.stdout + done.stderr)
         found = found or f"latexmk ended with status {done.returncode}"
-        for name, origin in origins.items():
-            found = found.replace(str(folder.resolve() / name), str(origin))
-        raise LadderError(f"LaTeX stopped: {found}. All of it: {log}.")
+        raise LadderError(f"LaTeX stopped: {named(found, origins)}. All of it: {log}.")
     if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
         raise LadderError(
             f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend {source.parent} or a chapter's text."
@@ -53,24 +53,62 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     part.replace(out)
 
 
-def run_latex(source, folder):
-    """Run latexmk: the finished process, the messages of LaTeX's log, and the log's path."""
-    home = f"{source.parent.resolve()}:{folder.resolve()}:"
-    variables = {"TEXINPUTS": home, "BIBINPUTS": home, "SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
-    # Long lines, so that a complaint isn't broken in the log.
-    variables |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
-    command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error"]
+def bring(source, folder):
+    """Bring what lies beside the source to the folder, {name: path}: files as copies, folders as links.
+
+    LaTeX reads them by their names alone, so that no sign in the project's path can mean anything to it. Nothing
+    replaces what is there, and what an earlier run made of the source stays behind.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for path in sorted(source.parent.iterdir()):
+        copy = folder / path.name
+        if copy.exists() or folder.resolve().is_relative_to(path.resolve()):
+            continue
+        if path.is_dir():
+            copy.symlink_to(path.resolve())
+        elif path == source or path.stem != source.stem:
+            shutil.copyfile(path, copy)
+            found[path.name] = path
+    return found
+
+
+def run_latex(name, folder):
+    """Run latexmk on a file of the folder: the finished process, the messages of LaTeX's log, and the log's path."""
+    command = ["latexmk", "-norc", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-file-line-error", name]
     done = processes.run(
-        [*command, f"-outdir={folder}", str(source)],
-        env=os.environ | variables,
+        command,
+        cwd=folder,
+        env=environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
+        encoding="utf-8",
         errors="replace",
     )
-    log = folder / source.with_suffix(".log").name
-    messages = log.read_text(errors="replace") if log.exists() else done.stdout + done.stderr
+    log = (folder / name).with_suffix(".log")
+    messages = log.read_text(encoding="utf-8", errors="replace") if log.exists() else done.stdout + done.stderr
     return done, messages, log
+
+
+def environment():
+    """The environment of LaTeX: what finds its programs, and nothing else of the caller's, such as paths and limits.
+
+    A home that isn't there keeps its own packages from taking the place of the system's; they are searched last.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
+    own = os.environ.get("TEXMFHOME") or f"{os.environ.get('HOME', '')}/texmf"
+    inputs = f".::{own}/tex//" if PLAIN.fullmatch(own) else ".:"
+    fixed = {"HOME": "/nonexistent", "LC_ALL": "C", "TZ": "UTC", "TEXINPUTS": inputs}
+    # Long lines, so that a complaint isn't broken in the log.
+    fixed |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}
+    return kept | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
+
+
+def named(found, origins):
+    """A complaint that names the file that a copy is of."""
+    place = re.match(r"(?:\./)?(\S+?)(:\d+: )", found)
+    return f"{origins[place[1]]}{found[place.start(2) :]}" if place and place[1] in origins else found
 
 
 def complaint(log):

@@ -3,12 +3,9 @@
 import itertools
 import textwrap
 
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-
 from ladder.report import PUBLISHED
 from ladder.report.figures.looks import look
-from ladder.report.figures.theme import DARK, TALLEST, WIDTH
+from ladder.report.figures.theme import DARK, TALLEST, WIDTH, Figure, Line2D
 
 
 def new(height):

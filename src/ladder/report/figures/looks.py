@@ -10,10 +10,9 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.colors import to_rgb
 
 from ladder.report.figures import methods
-from ladder.report.figures.theme import sns
+from ladder.report.figures.theme import sns, to_rgb
 
 # Seaborn's palette for colour-blind eyes, and a tenth colour; grey is kept for what isn't a method.
 NAMES = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")

@@ -1,9 +1,9 @@
 """Logarithmic axes with round numbers."""
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
 from ladder.report.figures import formats
+from ladder.report.figures.theme import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
 
 def extent(found, reach=4.0, pad=1.25):

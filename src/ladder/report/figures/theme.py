@@ -1,9 +1,13 @@
-"""The look of every figure: seaborn's theme at the size of the printed page, and the same bytes for the same data."""
+"""The look of every figure: seaborn's theme at the size of the printed page, and the same bytes for the same data.
+
+This module alone imports matplotlib and seaborn, so that they start from their defaults wherever they run: what others
+use of them, they import from here.
+"""
 
 import contextlib
 import sys
 
-import matplotlib
+from ladder.report.figures.isolation import isolated, keep_own_fonts
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
 TALLEST = 9.5  # inches, what such a page has above a caption
@@ -58,13 +62,34 @@ def without(modules):
             del sys.modules[name]
 
 
-with without(UNUSED):
+with isolated(), without(UNUSED):
+    import matplotlib
     import seaborn as sns
+    from matplotlib.colors import to_rgb
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import fontManager
+    from matplotlib.image import imread, imsave
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.textpath import TextPath
+    from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
+
+# What others use of them.
+__all__ = ["Figure", "Line2D", "Patch", "TextPath", "imread", "imsave", "sns", "to_rgb"]
+__all__ += ["FixedLocator", "FuncFormatter", "Locator", "NullFormatter", "NullLocator"]
+keep_own_fonts(fontManager, matplotlib.get_data_path())
 
 
+@contextlib.contextmanager
 def context():
-    """The settings for drawing and for saving: seaborn's style `ticks` for paper, with the sizes of this page."""
-    return matplotlib.rc_context(sns.axes_style("ticks") | sns.plotting_context("paper") | RC)
+    """The settings for drawing and for saving: seaborn's style `ticks` for paper, with the sizes of this page.
+
+    They start from matplotlib's defaults, also where somebody has imported it before.
+    """
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(sns.axes_style("ticks") | sns.plotting_context("paper") | RC)
+        yield
 
 
 def save(figure, path):

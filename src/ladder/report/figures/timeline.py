@@ -2,11 +2,8 @@
 
 import itertools
 
-from matplotlib.patches import Patch
-from matplotlib.textpath import TextPath
-
 from ladder.report.figures import layout, looks
-from ladder.report.figures.theme import DARK, SMALL, TALLEST, sns
+from ladder.report.figures.theme import DARK, SMALL, TALLEST, Patch, TextPath, sns
 
 LANE = 0.17  # inches of a lane
 TALL = 0.8  # of a lane is its bars

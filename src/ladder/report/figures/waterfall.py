@@ -7,11 +7,10 @@ a model predicts, a line the ceiling. Where the parts of a rung's time are known
 from dataclasses import dataclass, field
 
 import pandas as pd
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
+from ladder.report.figures.theme import Line2D, Patch
 from ladder.statistics import claims
 
 LEAST, MOST = 0.108, 0.148  # inches of a rung

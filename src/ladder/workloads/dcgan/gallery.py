@@ -21,6 +21,6 @@ def sheet(weights, channels=layout.FULL, seed=1):
 
 def write(path, weights, channels=layout.FULL):
     """Write the sheet of a network (count,) as PNG."""
-    from matplotlib.image import imsave  # here, because a training need not have it
+    from ladder.report.figures.theme import imsave  # here, because a training need not have it
 
     imsave(path, sheet(weights, channels), format="png")

@@ -1,10 +1,10 @@
 """What flags and techniques are worth on one thread, and how epochs scale with threads."""
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from ladder.report import study
 from ladder.report.figures import by_threads, layout, looks, marks, medians, peaks, scales
+from ladder.report.figures.theme import Line2D
 from ladder.workloads.backprop.paper import query, rungs
 from ladder.workloads.gemm.paper.ceilings import products
 

@@ -1,8 +1,7 @@
 """What the trained generator draws: the pictures of the workload's latents, all of them."""
 
-from matplotlib.image import imread
-
 from ladder.report.figures import layout
+from ladder.report.figures.theme import imread
 
 TITLE = "What the trained generator draws"
 CATEGORY = "Generator"

@@ -1,10 +1,10 @@
 """Error by iteration against the theory, for steepest descent and conjugate gradients, as the condition grows."""
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from ladder.report import collect, study
 from ladder.report.figures import layout, looks, marks, medians, scales, theme
+from ladder.report.figures.theme import Line2D
 from ladder.workloads.descent.paper import theory
 
 TITLE = "Error by iteration against the theory"

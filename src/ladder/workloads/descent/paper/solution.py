@@ -1,11 +1,10 @@
 """Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
-from ladder.report.figures.theme import DARK, SMALL
+from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms

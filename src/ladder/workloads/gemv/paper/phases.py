@@ -1,10 +1,8 @@
 """Where the time of a product goes on ranks and on cards: sending, computing and gathering."""
 
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-
 from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, methods, theme
+from ladder.report.figures.theme import Line2D, Patch
 from ladder.report.study import Study
 from ladder.statistics import intervals
 from ladder.workloads.gemv.paper import query, rungs

@@ -1,9 +1,9 @@
 """How products scale: rates by the cores of a host, and by cards that keep their rows."""
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from ladder.report.figures import by_threads, layout, looks, medians, peaks
+from ladder.report.figures.theme import Line2D
 from ladder.report.study import Study
 from ladder.workloads.gemv.paper import model, query, rungs
 

@@ -1,9 +1,9 @@
 """Loss and accuracy by epoch of every backend, and how far its loss is from the reference's."""
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
+from ladder.report.figures.theme import Line2D
 from ladder.workloads.mlp.paper import problem
 
 TITLE = "Loss and accuracy by epoch"

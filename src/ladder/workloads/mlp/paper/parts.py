@@ -1,10 +1,10 @@
 """Where the time of the training goes: a batch by operation, on one thread, on several, and on the card."""
 
 import pandas as pd
-from matplotlib.patches import Patch
 
 from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, theme
+from ladder.report.figures.theme import Patch
 from ladder.workloads.mlp.paper import query, rungs
 
 TITLE = "Where the time of the training goes"

@@ -1,9 +1,8 @@
 """How products and the training scale with threads: on the chapter's host, and on the one with most threads."""
 
-from matplotlib.lines import Line2D
-
 from ladder.report import study
 from ladder.report.figures import by_threads, layout, looks, medians, peaks
+from ladder.report.figures.theme import Line2D
 from ladder.report.study import Study
 from ladder.workloads.gemm.paper.ceilings import products
 from ladder.workloads.mlp.paper import query
