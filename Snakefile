@@ -33,6 +33,7 @@ onsuccess:
 
 
 onerror:
+    age_restored()
     tell_run()
 
 

@@ -244,6 +244,55 @@ def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     assert (tmp_path / "tiny.pdf").exists()
 
 
+ODD = "Kim, Lee & co;: $HOME #%~^ '\"` {a} \\ ä"
+HOSTILE = {
+    "TEXINPUTS": "/nowhere//",
+    "BIBINPUTS": "/nowhere",
+    "openout_any": "r",
+    "max_print_line": "20",
+    "TZ": "Asia/Tokyo",
+}
+HOSTILE |= {
+    "LANG": "de_DE.UTF-8",
+    "LC_ALL": "C",
+    "TEXMFCNF": "/nowhere",
+    "SOURCE_DATE_EPOCH": "5",
+    "PERL5OPT": "-Mnosuch",
+}
+NAMES = [
+    ODD,
+    *(
+        pytest.param(sign, marks=pytest.mark.slow)
+        for sign in sorted(sign for sign in {*ODD} if not sign.isalpha() and sign != " ")
+    ),
+]
+
+
+@needs_latex
+@pytest.mark.parametrize("name", NAMES)
+def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, monkeypatch, name):
+    """Also beside files of the user's that LaTeX and latexmk look for, and a package of another version."""
+    pages = []
+    for folder in (tmp_path / "plain", tmp_path / f"a{name}b"):
+        (folder / "results/figures").mkdir(parents=True)
+        (folder / "results/tex").mkdir()
+        (folder / "results/tex/one.tex").write_text("It.")
+        source = tiny(folder, r"\input{tex/one}\input{part/two}\cite{it}\bibliographystyle{plain}\bibliography{works}")
+        (folder / "works.bib").write_text("@misc{it, title={It}}")
+        (folder / "part").mkdir()
+        (folder / "part/two.tex").write_text("Two.")
+        typesetting.build(source, [folder / "results/tex/one.tex"], folder / "results/paper", folder / "tiny.pdf")
+        pages.append((folder / "tiny.pdf").read_bytes())
+        home = folder / "home"
+        (home / "texmf/tex/latex").mkdir(parents=True)
+        (home / "texmf/tex/latex/siunitx.sty").write_text("nonsense")
+        (home / ".latexmkrc").write_text("die;")
+        monkeypatch.chdir(home)
+        for key, value in (HOSTILE | {"HOME": str(home), "TEXMFHOME": str(home / "texmf")}).items():
+            monkeypatch.setenv(key, value)
+    assert pages[0] == pages[1]
+
+
 def test_a_missing_package_is_named_with_what_to_install():
     log = "This is pdfTeX\n./paper/preamble.tex:9: LaTeX Error: File `siunitx.sty' not found.\n\nl.10 \\usepackage\n"
     assert "siunitx.sty" in typesetting.complaint(log)
@@ -279,3 +328,12 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
     said, status = study.snakemake("--cores", "2")
     assert "Nothing to be done" in said
     assert status == 0
+    before = (study.folder / "results/paper.pdf").read_bytes()
+    path = study.folder / "paper/introduction.tex"
+    right = path.read_text()
+    path.write_text(right + r"\nonsense")
+    said, status = study.snakemake("--cores", "2")
+    assert status == 1
+    assert "Undefined control sequence" in said
+    assert (study.folder / "results/paper.pdf").read_bytes() == before
+    assert "results/paper.pdf" in study.pending("results/paper.pdf")

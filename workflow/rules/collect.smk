@@ -60,7 +60,7 @@ rule table:
     input:
         expand("results/tables/{experiment}/samples.csv", experiment=EXPERIMENTS),
     output:
-        "results/table.csv",
+        update("results/table.csv"),
     log:
         "results/logs/table.log",
     conda:

@@ -15,6 +15,7 @@ from ladder.records import runs
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
 from ladder.report.ceilings import is_ceiling
+from snakemake.io import is_flagged
 
 
 def stop(error):
@@ -138,6 +139,17 @@ def note_run():
         RUN = status.note(PLAN, due)
     except LadderError as error:
         stop(error)
+
+
+# What somebody reads is marked by `update`: while it is made anew what was there stays, and where that fails it comes
+# back. Snakemake then gives it the date of its return, by which it would pass as made of the newest inputs.
+def age_restored():
+    """After a run with errors: have what a failed job left as it was be older than whatever it is made of."""
+    for job in workflow.dag.needrun_jobs():  # without those that ended well
+        dates = [os.stat(path).st_mtime for path in job.input if Path(path).exists()]
+        for path in job.output:
+            if dates and is_flagged(path, "update") and Path(path).exists():
+                os.utime(path, times=(min(dates) - 1,) * 2)
 
 
 def tell_run():

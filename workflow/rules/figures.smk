@@ -29,10 +29,10 @@ rule figure:
         ceilings=lambda wildcards: ceilings_for(wildcards.figure),
         shown=lambda wildcards: shown(wildcards.figure),
     output:
-        "results/figures/{figure}.pdf",
-        "results/figures/{figure}.png",
+        update("results/figures/{figure}.pdf"),
+        update("results/figures/{figure}.png"),
         report(
-            "results/figures/{figure}.svg",
+            update("results/figures/{figure}.svg"),
             caption="../report/figure.rst",
             category=lambda wildcards: stated(wildcards.figure)["CATEGORY"],
             labels=lambda wildcards: {"figure": stated(wildcards.figure)["TITLE"]},

@@ -68,10 +68,10 @@ rule tables:
         kernels=KERNEL_REPORTS,
         sensitivity="results/sensitivity.csv",
     output:
-        PAPER_TABLES,
-        verdicts="results/tables/verdicts.csv",
+        [update(path) for path in PAPER_TABLES],
+        verdicts=update("results/tables/verdicts.csv"),
         html=report(
-            "results/validation.html",
+            update("results/validation.html"),
             caption="../report/validation.rst",
             category="Validation",
             labels={"table": "Every comparison with a reference"},
@@ -99,7 +99,7 @@ rule typeset:
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
     output:
         report(
-            "results/{document}.pdf",
+            update("results/{document}.pdf"),
             caption="../report/paper.rst",
             category="Paper",
             labels={"document": "{document}"},
@@ -145,7 +145,7 @@ rule report:
         configuration="results/configuration.json",
         shown=[*DOCUMENT_FILES, "results/validation.html", *FIGURE_FILES],
     output:
-        "results/report.zip",
+        update("results/report.zip"),
     log:
         "results/logs/report.log",
     conda:
