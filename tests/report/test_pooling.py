@@ -1,0 +1,120 @@
+"""No samples of two cases are ever put together, whatever column they differ in."""
+
+import itertools
+
+import pandas as pd
+import pytest
+
+from ladder.report import break_even, cells, ladder_table, ratios, rungs, study
+from ladder.report.figures import bars, by_threads, lines, medians
+from ladder.statistics import claims
+
+SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
+SIZES = {"elements": 10, "dtype": "float64"}
+
+
+def rows(seconds=None, threads=(1, 2), column="frobnicate", **common):
+    """Timed calls of `mine` on some threads, of two cases that differ in a column of which the kit has never heard."""
+    found = []
+    for count, (value, time) in itertools.product(threads, (seconds or SECONDS).items()):
+        slug = f"elements=10,dtype=float64,cache=cold,{column}={value},threads={count}"
+        own = {"machine": "here", "experiment": "e", "workload": "stream", "variant": "mine", "case": slug}
+        own |= SIZES | {"cache": "cold", column: value, "threads": count, "device": "host", "phase": "total"}
+        own |= {"converged": True, "flops": 1e6, "bytes": 1e6, "joules": time, "sustained": time, "cold_start": time}
+        for process, sample in itertools.product(range(5), range(3)):
+            noise = 1 + (process + sample) / 1000
+            found.append(own | common | {"process": process, "sample": sample, "seconds": time * noise})
+    return pd.DataFrame(found)
+
+
+def is_of_one(seconds):
+    """Whether a time is that of one of the cases."""
+    return any(0.95 < seconds / one < 1.05 for one in SECONDS.values())
+
+
+ONE = rows(threads=(1,))
+OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
+MINE = rungs.Line("stream", "mine", {"threads": 1})
+
+
+@pytest.mark.parametrize(
+    ("found", "due"),
+    {
+        "middle": (study.middle(ONE), 1.0),
+        "processes": (claims.middle(study.processes(ONE)), 1.0),
+        "energy": (study.energy(ONE), 1.0),
+        "sustained": (study.middle(study.sustained(ONE)), 1.0),
+        "fastest": (study.middle(study.fastest(ONE)), 1.0),
+        "chosen_apart": (study.middle(study.chosen_apart(study.by_threads(ONE))[1]), 1.0),
+        "rungs": (study.middle(rungs.measured([MINE], ONE)[0][1]), 1.0),
+        "phases": (study.middle(study.own_phases(ONE, ONE)), 1.0),
+        "over": (ratios.over(ONE, 2.0).value, 0.5),
+        "of, above": (ratios.of(ONE, OTHER).value, 0.5),
+        "of, below": (ratios.of(OTHER, ONE).value, 2.0),
+        "of_best": (ratios.of_best(OTHER, {1: ONE}).value, 2.0),
+        "of_parts": (ratios.of_parts(ONE, OTHER).value, 0.5),
+    }.values(),
+)
+def test_what_takes_one_case_takes_the_first_of_the_plan(found, due):
+    assert found == pytest.approx(due, rel=0.02)
+
+
+def test_a_ratio_rests_on_the_case_that_it_is_of():
+    assert len(ratios.of(ONE, OTHER).cases) == len(ratios.over(ONE, 1.0).cases) == 1
+
+
+def test_cells_of_tables_have_the_time_of_one_case():
+    rung = ladder_table.Rung("mine", "", "", None, ONE)
+    assert cells.median(ONE) == ladder_table.measured(ONE) == ladder_table.cells(rung)[-1] == r"\qty{1.00}{\second}"
+
+
+@pytest.mark.parametrize("by", [("method", "threads"), ("method",), ("variant", "dtype", "threads")])
+def test_summaries_are_of_a_case_each(by):
+    frame = medians.samples({"samples": rows()})
+    found = medians.summaries(frame, by)
+    assert len(found) == study.count(frame) == 4
+    assert found["median"].map(is_of_one).all()
+    assert medians.one_each(found, by)["median"].max() < 2
+
+
+def test_a_case_of_two_experiments_is_summed_up_once():
+    frame = pd.concat([ONE, ONE.assign(experiment="f", seconds=50.0)])
+    assert medians.summaries(frame, ("variant",))["median"].map(is_of_one).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({}, ["mine, frobnicate 8", "mine, frobnicate 64"]),
+        ({"column": "block"}, ["mine, block 8", "mine, block 64"]),
+    ],
+)
+def test_lines_over_threads_are_told_apart_by_what_differs(changes, names):
+    found = lines.told_apart(medians.summaries(medians.samples({"samples": rows(**changes)})))
+    kinds = lines.looks_of(found)
+    assert list(kinds) == names
+    assert len({(one.colour, one.marker, one.dashes) for one in kinds.values()}) == 2
+    assert not found.duplicated(["method", "threads"]).any()
+    alone = lines.told_apart(medians.summaries(medians.samples({"samples": rows({8: 1.0})})))
+    assert set(alone["method"]) == {"mine"}
+
+
+def test_times_over_threads_draw_a_point_for_each_case():
+    figure = by_threads.times({"samples": rows()}, "sums", lambda row: "", "time")
+    (axes,) = figure.subfigs[0].axes
+    points = [y for one in axes.collections if len(one.get_offsets()) > 1 for _, y in one.get_offsets()]
+    assert len(points) == 4
+    assert all(map(is_of_one, points))
+
+
+def test_bars_are_of_the_fastest_case():
+    frame = medians.samples({"samples": rows(threads=(1,))})
+    ((_, found),) = bars.rates(frame, "dtype", {"float64": 0}, {"float64": 1.0}, None)
+    assert [bar["value"] for bar in found] == [pytest.approx(1.0, rel=0.02)]
+
+
+def test_how_many_cards_pay_is_told_by_case():
+    slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
+    frame = rows(threads=(1,)).assign(gpus=1, images=4)
+    frame["case"] = frame["frobnicate"].map(slugs)
+    assert [is_of_one(row["seconds"]) for row in break_even.rows_of(frame)] == [True, True]
