@@ -1,0 +1,86 @@
+"""A figure's bytes are the same whatever a user has told matplotlib."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+import pandas as pd
+from ladder.report.figures import theme
+with theme.context():
+    from ladder.report.figures import layout, marks
+    figure = layout.new(2)
+    axes = figure.subplots()
+    found = pd.DataFrame({"method": ["openmp", "blas"] * 2, "threads": [1, 1, 2, 2], "median": [1.0, 2.0, 3.0, 4.0]})
+    marks.curves(axes, found.assign(low=found["median"] / 1.1, high=found["median"] * 1.1, converged=True), "threads")
+    axes.set_title("äöü × $10^2$")
+    layout.legend(figure, [layout.handle("openmp")])
+    for suffix in ("svg", "pdf", "png"):
+        theme.save(figure, f"{sys.argv[1]}/x.{suffix}")
+"""
+RC = "font.size: 30\nsavefig.dpi: 50\nimage.origin: lower\nbackend: nosuch\ntext.usetex: True\n"
+
+
+def settings_beside(folder):
+    (folder / "matplotlibrc").write_text(RC)
+    return {}
+
+
+def broken_settings_beside(folder):
+    (folder / "matplotlibrc").write_bytes(b"\xff\xfe")
+    return {}
+
+
+def settings_by_name(folder):
+    (folder / "rc").write_text(RC)
+    return {"MATPLOTLIBRC": str(folder / "rc")}
+
+
+def settings_and_fonts_at_home(folder):
+    """With a broken style, and letters of another kind under the name of the kit's."""
+    for name, content in {"matplotlibrc": RC.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
+        path = folder / ".config/matplotlib" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return {"HOME": str(folder)}
+
+
+def no_home(folder):
+    return {"HOME": None, "MPLCONFIGDIR": "/proc/nowhere"}
+
+
+def jupyter(folder):
+    return {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+
+
+def other_variables(folder):
+    found = {"MPLBACKEND": "nosuch", "SOURCE_DATE_EPOCH": "5", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    return found | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
+
+
+EACH = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
+
+
+def everything(folder):
+    return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder)
+
+
+def drawn(folder, changes):
+    """The bytes of a small figure, drawn by a process of its own in a folder and with changed variables."""
+    given = os.environ | changes
+    given = {name: value for name, value in given.items() if value is not None}
+    subprocess.run([sys.executable, "-c", PROGRAM, folder], cwd=folder, env=given, check=True, capture_output=True)
+    return [(folder / f"x.{suffix}").read_bytes() for suffix in ("svg", "pdf", "png")]
+
+
+@pytest.fixture(scope="module")
+def due(tmp_path_factory):
+    return drawn(tmp_path_factory.mktemp("plain"), {})
+
+
+@pytest.mark.parametrize("surroundings", [everything, *(pytest.param(one, marks=pytest.mark.slow) for one in EACH)])
+def test_a_figure_is_the_same_in_all_surroundings(due, surroundings, tmp_path):
+    assert drawn(tmp_path, surroundings(tmp_path)) == due
