@@ -24,12 +24,12 @@ class Line:
         return workloads.constants(self.workload, self.variant).get("PEER", False)
 
     def rows(self, frame):
-        """The rows of its case among those of several variants; of several cases, of the first."""
+        """Its rows among those of several variants, of all cases that differ in other tunings."""
         rows = study.where(frame, variant=self.variant)
         rows = study.where(rows, **{name: value for name, value in self.tuning.items() if value != MOST})
         for name in (name for name, value in self.tuning.items() if value == MOST):
             rows = study.where(rows, **{name: max(study.values(rows, name), default=None)})
-        return study.one_case(rows)
+        return rows
 
     def label(self, rows):
         """What the figure calls it."""
@@ -44,10 +44,10 @@ class Line:
 
 
 def measured(lines, frame):
-    """[(Line, its rows)] of those that were measured, each case once."""
+    """[(Line, the rows of its first case)] of those that were measured, each case once."""
     found, seen = [], set()
     for line in lines:
-        rows = line.rows(frame)
+        rows = study.one_case(line.rows(frame))
         case = tuple(rows[["variant", "case"]].iloc[0]) if len(rows) else None
         if case and case not in seen:
             seen.add(case)
