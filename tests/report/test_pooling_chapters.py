@@ -13,7 +13,6 @@ from ladder.report import chapters
 from ladder.report.study import Study
 
 SLOWER = 1000.0  # times, so that the second case is never the best, and would move every median that it is part of
-COUNTS = ("cases", "count")
 
 
 def doubled(found):

@@ -127,9 +127,10 @@ def test_old_or_absent_python_is_named(machine, old):
     assert "python3.10" in sentence
 
 
-def test_a_folder_with_braces_is_refused_before_anything_is_begun(tmp_path):
-    machine = Machine(tmp_path / "in {braces}")
-    assert "has a brace in its name" in refused(machine.setup())
+@pytest.mark.parametrize(("name", "sign"), [("in {braces}", "brace"), ("at 12:30", "colon")])
+def test_a_folder_that_cannot_have_an_environment_is_refused_before_anything_is_begun(tmp_path, name, sign):
+    machine = Machine(tmp_path / name)
+    assert f"has a {sign} in its name" in refused(machine.setup())
     assert machine.installations() == 0
 
 

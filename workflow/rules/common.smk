@@ -142,13 +142,15 @@ def note_run():
 
 
 # What somebody reads is marked by `update`: while it is made anew what was there stays, and where that fails it comes
-# back. Snakemake then gives it the date of its return, by which it would pass as made of the newest inputs.
+# back. Snakemake then gives it the date of its return and notes it as made of the newest inputs, so that nobody would
+# make it anew.
 def age_restored():
     """After a run with errors: have what a failed job left as it was be older than whatever it is made of."""
     for job in workflow.dag.needrun_jobs():  # without those that ended well
         dates = [os.stat(path).st_mtime for path in job.input if Path(path).exists()]
         for path in job.output:
             if dates and is_flagged(path, "update") and Path(path).exists():
+                workflow.persistence.cleanup_metadata(path)
                 os.utime(path, times=(min(dates) - 1,) * 2)
 
 

@@ -81,7 +81,7 @@ fi
 
 case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Snakemake can't work with: rename it." ;; esac
 
-case $PWD in *:*) fail "$PWD has a colon in its name, at which a list of folders is split, so that no .venv can be made there: rename it." ;; esac
+case $PWD in *:*) fail "$PWD has a colon in its name, with which no virtual environment can be made: rename it." ;; esac
 
 case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;; esac
 
