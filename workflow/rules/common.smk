@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from snakemake.io import is_flagged
 from snakemake.persistence import PersistenceBase
 
 from ladder.catalogue import sources, workloads
@@ -15,7 +16,6 @@ from ladder.records import runs
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
 from ladder.report.ceilings import is_ceiling
-from snakemake.io import is_flagged
 
 
 def stop(error):

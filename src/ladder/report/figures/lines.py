@@ -37,9 +37,10 @@ def names_of(method, found):
 
 
 def facts_of(row):
-    """What may tell a case from another of its method: its variant and its tuning, but for the threads."""
-    tuning = Case.parse(row.workload, row.variant, row.case).tuning
-    return {"variant": row.variant} | {name: value for name, value in tuning.items() if name != COUNTED}
+    """What may tell a case from another of its method: its variant, its tuning but for the threads, and its variables."""
+    case = Case.parse(row.workload, row.variant, row.case)
+    facts = {"variant": row.variant} | case.tuning | case.variables
+    return {name: value for name, value in facts.items() if name != COUNTED}
 
 
 def looks_of(found):
