@@ -37,7 +37,7 @@ def names_of(method, found):
 
 
 def facts_of(row):
-    """What may tell a case from another of its method: its variant, its tuning but for the threads, and its variables."""
+    """What may tell a case from another of its method: its variant, its tuning, its variables, but not its threads."""
     case = Case.parse(row.workload, row.variant, row.case)
     facts = {"variant": row.variant} | case.tuning | case.variables
     return {name: value for name, value in facts.items() if name != COUNTED}
