@@ -568,7 +568,8 @@ def test_a_killed_run_takes_its_measurement_with_it():
         [
             sys.executable,
             "-c",
-            "import subprocess, sys; subprocess.run(sys.argv[1:])",
+            "import os, subprocess, sys; "
+            "subprocess.run(sys.argv[1:], env=os.environ | {'LADDER_PARENT': str(os.getpid())})",
             *command(case_of(written("s", run=note))),
         ]
     )

@@ -1,6 +1,7 @@
 """Places for timing: one job a machine, or one a card, whatever the environment; and who waits says for whom."""
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -77,6 +78,14 @@ def test_a_machine_is_held_by_one_or_shared_by_cards():
     with locks.quiet_machine(shared=True):
         assert entered(locks.quiet_machine(shared=True), 10)
         assert not entered(locks.quiet_machine())
+
+
+def test_a_lock_that_is_free_in_one_of_its_folders_alone_is_waited_for():
+    """As for a moment while its holder releases it: whoever tries then must not keep itself out."""
+    with locks.open_own(locks.FOLDERS[1] / f"ladder-timing-{os.getuid()}.lock") as last:
+        fcntl.flock(last, fcntl.LOCK_EX)
+        threading.Timer(0.2, lambda: fcntl.flock(last, fcntl.LOCK_UN)).start()
+        assert entered(locks.quiet_machine(shared=True), 10)
 
 
 def test_each_job_holds_a_card_of_its_own_and_the_next_waits_for_one():

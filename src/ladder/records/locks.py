@@ -134,6 +134,8 @@ def attempted(open_files):
     files = open_files()
     try:
         is_free = all(lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) for file in files) and all(map(is_in_place, files))
+        if not is_free:  # of one of them, this process would keep itself out
+            release(files)
         yield files if is_free else None
     finally:
         release(files)
@@ -174,8 +176,9 @@ def lock(file, kind):
 def release(files):
     """Release the locks of files, also where a process that this one started still has them open."""
     for file in files:
-        fcntl.flock(file, fcntl.LOCK_UN)
-        file.close()
+        if not file.closed:
+            fcntl.flock(file, fcntl.LOCK_UN)
+            file.close()
 
 
 def is_in_place(file):
