@@ -32,6 +32,10 @@ with locks.quiet_machine(shared=sys.argv[1] == "shared"):
 """
 
 
+# The threads of this test that wait for a lock, or have waited.
+waiting = []
+
+
 @pytest.fixture(autouse=True)
 def folders(tmp_path, monkeypatch):
     """The two folders of a machine's locks, for a test alone."""
@@ -39,7 +43,9 @@ def folders(tmp_path, monkeypatch):
     for folder in folders:
         folder.mkdir()
     monkeypatch.setattr(locks, "FOLDERS", folders)
-    return folders
+    yield folders
+    while waiting:  # nobody must open the folders of the next test
+        waiting.pop().join(10)
 
 
 def files(name="timing"):
@@ -56,6 +62,7 @@ def entered(context, seconds=0.2):
 
     thread = threading.Thread(target=enter, daemon=True)
     thread.start()
+    waiting.append(thread)
     return there.wait(seconds)
 
 
