@@ -1,0 +1,483 @@
+"""The kinds of faults: each a function that does one to a trial's study, in a run or before one.
+
+KINDS is the table that a seed chooses from, with the share of each. What a fault draws, it draws from the trial's own
+random numbers; what it did, it tells by `trial.say`. A function that runs the study puts the outcome into
+`trial.outcomes`; `run.py` then runs the study until it completes and judges it.
+"""
+
+import contextlib
+import http.server
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from faults import small
+
+SHIFTED = Path(__file__).with_name("shifted")
+YEAR = 365 * 24 * 3600
+
+
+@dataclass
+class Trial:
+    """One fault: its number, the study that it is put into, what was done to that, and how its runs ended."""
+
+    number: int
+    seed: int
+    study: object
+    base: object
+    random: random.Random
+    kind: str = ""
+    told: list = field(default_factory=list)
+    outcomes: list = field(default_factory=list)
+    is_killed: bool = False  # its run can't say anything, since its head was killed
+    undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
+    touched: set = field(default_factory=set)  # records that needn't stay as they were
+
+    @property
+    def folder(self):
+        return self.study.folder
+
+    def say(self, text):
+        self.told.append(text)
+
+    def run(self, **options):
+        self.outcomes.append(small.run(self.study, **options))
+
+    def files(self, *patterns):
+        found = {path for pattern in patterns for path in self.folder.glob(pattern)}
+        return sorted(path for path in found if path.is_file())
+
+
+# What a run may have to do again: the files that are deleted for it, and who works on them then.
+WORK = {
+    "a record of Numba": ["results/records/here/gemm/openmp"],
+    "a record of C": ["results/records/here/gemm/c_openmp"],
+    "a record of BLAS": ["results/records/here/gemm/blas"],
+    "the record of two ranks": ["results/records/here/gemm/on_ranks"],
+    "the record of the training": ["results/records/here/mlp"],
+    "a compiled library": ["results/build", "results/records/here/gemm/c_openmp"],
+    "what Numba compiled": ["results/compiled", "results/cache", "results/records/here/gemm/openmp"],
+    "the data": ["results/data", "results/references", "results/records/here/mlp"],
+    "the tables": ["results/tables", "results/table.csv"],
+    "figures and numbers": ["results/figures", "results/numbers.tex"],
+}
+
+
+def give_work(trial, *names, count=1):
+    """Delete some results, so that the next run has something to do; by default any `count` of WORK."""
+    for name in names or trial.random.sample(sorted(WORK), count):
+        trial.say(f"deleted {name}")
+        for path in (trial.folder / one for one in WORK[name]):
+            trial.touched |= {str(one.relative_to(trial.folder)) for one in path.rglob("*.json")}
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+# Processes of a run, by their command lines, and work during which there are some.
+ROLES = {
+    "a job": (("-m ladder ",), None),
+    "a shell": (("bash -c", "/bin/bash"), None),
+    "a worker": (("ladder.harness.worker",), "a record of BLAS"),
+    "a rank": (("ladder.harness.worker mpi",), "the record of two ranks"),
+    "the launcher": (("mpiexec", "hydra_pmi_proxy"), "the record of two ranks"),
+    "the compiler": (("cc1", "gcc", "/as ", "collect2"), "a compiled library"),
+    "the process in which Numba compiles": (("ladder precompile", "harness.worker"), "what Numba compiled"),
+    "the head": ((), None),
+}
+
+
+def with_role(head, words):
+    """The processes below a run's head with one of the words in their command lines; without words the head itself."""
+    if not words:
+        return [psutil.Process(head.pid)]
+    found = psutil.Process(head.pid).children(recursive=True)
+    return [process for process in found if any(word in small.command_of(process) for word in words)]
+
+
+def meet(trial, head, words):
+    """A random process with these words, at a random moment after the first is there; None once the run has ended."""
+    later = trial.random.choice([0, 0.1, 0.5, 1.5]) * trial.random.random() if words else trial.random.uniform(0.5, 9)
+    seen = None
+    while head.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            found = with_role(head, words)
+            seen = seen or (time.monotonic() if found else None)
+            if found and time.monotonic() - seen >= later:
+                return trial.random.choice(found)
+        time.sleep(0.01)
+    return None
+
+
+def kill(trial):
+    """SIGKILL, SIGTERM or SIGINT to a process of a run."""
+    signals = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]
+    hit(trial, trial.random.choice(sorted(ROLES)), trial.random.choice(signals))
+
+
+def interrupt(trial):
+    """Ctrl-C, to all of the run at once as a terminal does, or to its head alone."""
+    give_work(trial, count=3)
+    head = small.start(trial.study)
+    if process := meet(trial, head, ()):
+        trial.say("pressed Ctrl-C")
+        (os.killpg if trial.random.random() < 0.5 else os.kill)(process.pid, signal.SIGINT)
+    trial.is_killed = True
+    trial.outcomes.append(small.finish(trial.study, head))
+
+
+def stop(trial):
+    """SIGSTOP to a process of a run, and SIGCONT some seconds later."""
+    hit(trial, trial.random.choice(sorted(ROLES)), signal.SIGSTOP, then=signal.SIGCONT)
+
+
+def hit(trial, role, number, then=None):
+    """Send a process of a role a signal, and another one later."""
+    words, work = ROLES[role]
+    give_work(trial, *filter(None, [work])) if work else give_work(trial, count=3)
+    head = small.start(trial.study)
+    process = meet(trial, head, words)
+    with contextlib.suppress(psutil.Error):
+        if process:
+            trial.say(f"sent {number.name} to {role}: {small.command_of(process)[:90]}")
+            process.send_signal(number)
+            trial.is_killed = role == "the head" and not then
+        if process and then:
+            time.sleep(trial.random.uniform(0.2, 4))
+            process.send_signal(then)
+    trial.outcomes.append(small.finish(trial.study, head))
+
+
+# Files that a run reads or writes, by what they are.
+FILES = {
+    "a record": ["results/records/**/*.json"],
+    "a stamp": ["results/stamps/**/*.txt"],
+    "a table": ["results/tables/*/*.csv", "results/table.csv"],
+    "a plan": ["results/plans/*.json"],
+    "a note": ["results/compiled/**/*.json", "results/cache/**/*.json"],
+    "Numba's compiled code": ["results/cache/**/*.nb[ci]"],
+    "a compiled library": ["results/build/**/*.so", "results/build/**/*.json"],
+    "a reference": ["results/references/**/*.npz"],
+    "the data": ["results/data/mnist/*"],
+    "a downloaded archive": ["mirror/*.gz"],
+    "Snakemake's metadata": [".snakemake/metadata/**/*", ".snakemake/incomplete/**/*", ".snakemake/ladder*"],
+    "a published table": ["results/published/there/*"],
+    "a figure or the numbers": ["results/figures/*", "results/numbers.tex"],
+    "a description of the machine": ["results/machines/*.json"],
+    "the configuration": ["study.yaml"],
+}
+# What is read only if something else is made again.
+READ_FOR = {
+    "Numba's compiled code": "a record of Numba",
+    "a note": "a record of Numba",
+    "a compiled library": "a record of C",
+    "a reference": "the record of the training",
+    "the data": "the record of the training",
+    "a downloaded archive": "the data",
+    "a table": "figures and numbers",
+}
+
+
+def damage(trial, path):
+    """Truncate, flip, empty, blank or lengthen a file; its time changes or, as after a failure of a disk, does not."""
+    contents, before = bytearray(path.read_bytes()), path.stat()
+    how = trial.random.choice(["truncated", "flipped a bit of", "flipped a bit of", "emptied", "blanked", "lengthened"])
+    place = trial.random.randrange(max(1, len(contents)))
+    if how == "truncated":
+        del contents[place:]
+    elif how == "flipped a bit of" and contents:
+        contents[place] ^= 1 << trial.random.randrange(8)
+    elif how == "emptied":
+        contents.clear()
+    elif how == "blanked":
+        contents[place : place + 512] = bytes(len(contents[place : place + 512]))
+    elif how == "lengthened":
+        contents += trial.random.randbytes(40)
+    path.write_bytes(contents)
+    keeps_time = trial.random.random() < 0.5
+    if keeps_time:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    name = path.relative_to(trial.folder)
+    trial.say(f"{how} {name} at byte {place} of {before.st_size}, its time {'kept' if keeps_time else 'new'}")
+
+
+def damage_between(trial):
+    """Damage a file between two runs."""
+    what = trial.random.choice(sorted(FILES))
+    if what in READ_FOR and trial.random.random() < 0.7:
+        give_work(trial, READ_FOR[what])
+    if what == "the configuration":
+        trial.study.command()  # writes it
+    found = trial.files(*FILES[what])
+    if found:
+        trial.touched |= set(small.sound_records(trial.study)[0])
+        damage(trial, trial.random.choice(found))
+
+
+def damage_during(trial):
+    """Damage a file while a run goes on."""
+    trial.touched |= set(small.sound_records(trial.study)[0])
+    give_work(trial, count=3)
+    head = small.start(trial.study)
+    if meet(trial, head, ()):
+        found = trial.files(*FILES[trial.random.choice(sorted(FILES.keys() - {"the configuration"}))])
+        with contextlib.suppress(FileNotFoundError, IndexError):  # the run has replaced it
+            damage(trial, trial.random.choice(found))
+    trial.outcomes.append(small.finish(trial.study, head))
+
+
+def mounted(trial, *words):
+    """Mount something until the trial ends; whether that is possible."""
+    done = subprocess.run(["mount", *words], capture_output=True)
+    if not done.returncode:
+        trial.undo.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
+    return not done.returncode
+
+
+def full_disk(trial):
+    """A disk on which some kilobytes are free; where none may be mounted, files that may not become large."""
+    disk = trial.folder.parent / "disk"
+    disk.mkdir()
+    if not mounted(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
+        small_files(trial)
+        return
+    home = trial.folder
+    shutil.move(home, disk)
+    trial.study.folder = disk / home.name
+    # Should it fail, what was on the disk is kept.
+    trial.undo.callback(lambda: shutil.copytree(disk / home.name, home, symlinks=True))
+    give_work(trial, count=4)
+    kept = trial.random.choice([0, 4, 16, 64, 256]) * 1024
+    free = shutil.disk_usage(disk).free
+    filler = disk / "filler"
+    filler.write_bytes(bytes(max(0, free - kept)))
+    trial.say(f"left {kept} bytes of the disk free")
+    trial.run()
+    filler.unlink()
+
+
+def small_files(trial):
+    """No file of a run may grow beyond some kilobytes (RLIMIT_FSIZE)."""
+    give_work(trial, count=4)
+    most = trial.random.choice([0, 512, 4096, 20_000])
+    trial.say(f"no file may have more than {most} bytes")
+    head = small.start(trial.study)
+    time.sleep(trial.random.uniform(0, 3))
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(head.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+    trial.outcomes.append(small.finish(trial.study, head))
+
+
+def read_only(trial):
+    """A folder in which nothing may be written."""
+    names = ["results", "results/records", "results/tables", "results/figures", "results/cache", ".snakemake"]
+    folder = trial.folder / trial.random.choice(names)
+    give_work(trial, count=4)
+    folder.mkdir(exist_ok=True)
+    trial.say(f"{folder.name} can't be written")
+    if os.geteuid():
+        folder.chmod(0o555)
+        trial.run()
+        folder.chmod(0o755)
+    elif mounted(trial, "--bind", str(folder), str(folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
+        trial.run()
+        trial.undo.close()
+
+
+# What a mirror may do wrong, as functions of a request's handler and the bytes that it should send.
+ANSWERS = {
+    "says 404": lambda handler, contents: handler.send_error(404),
+    "says 500": lambda handler, contents: handler.send_error(500),
+    "sends a page": lambda handler, contents: answer(handler, b"<html>Please log in</html>"),
+    "cuts the file off": lambda handler, contents: answer(handler, contents[: len(contents) // 2]),
+    "closes the connection": lambda handler, contents: answer(handler, contents[:100], length=len(contents)),
+    "flips a bit": lambda handler, contents: answer(
+        handler, contents[:999] + bytes([contents[999] ^ 4]) + contents[1000:]
+    ),
+    "sends another file": lambda handler, contents: answer(handler, b"\x1f\x8b" + contents),
+    "sends without end": lambda handler, contents: answer(handler, bytes(300_000_000)),
+    "redirects to itself": lambda handler, contents: redirect(handler),
+    "sends nothing": lambda handler, contents: handler.connection.close(),
+}
+
+
+def answer(handler, contents, length=None):
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(length or len(contents)))
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        handler.wfile.write(contents)
+
+
+def flipped(contents):
+    place = len(contents) // 2
+    return contents[:place] + bytes([contents[place] ^ 4]) + contents[place + 1 :]
+
+
+def redirect(handler):
+    handler.send_response(302)
+    handler.send_header("Location", handler.path)
+    handler.end_headers()
+
+
+def mirror(trial):
+    """A mirror that is dead or lies; for a half of the faults another one is sound."""
+    how = trial.random.choice(["is dead", *sorted(ANSWERS)])
+    give_work(trial, "the data")
+    folder = trial.folder / "mirror"
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            ANSWERS[how](self, (folder / Path(self.path).name).read_bytes())
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    trial.undo.callback(server.server_close)
+    if how != "is dead":
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        trial.undo.callback(server.shutdown)
+    else:
+        server.server_close()
+    has_other = trial.random.random() < 0.5
+    trial.say(f"a mirror {how}, {'with' if has_other else 'without'} another one behind it")
+    before = dict(trial.study.config)
+    other = ["mirror"] if has_other else []
+    trial.study.config |= {"mnist_mirror": f"http://127.0.0.1:{server.server_port}", "mirrors": other}
+    trial.run()
+    trial.study.config = before
+    if has_other and trial.outcomes[0].status:
+        trial.outcomes[0].text += "\nFAULT: the second mirror wasn't used"
+
+
+def git(trial):
+    """A git that is slow, hangs, fails or talks nonsense, and sources that are changed or aren't."""
+    how = trial.random.choice(["sleep 2", "sleep 12", "sleep 300", "exit 128", "echo nonsense; exit 0", "exec sleep 9"])
+    give_work(trial, "a record of BLAS")
+    stand_in = trial.folder.parent / "bin/git"
+    stand_in.parent.mkdir()
+    stand_in.write_text(f'#!/bin/sh\n{how}\nexec {shutil.which("git")} "$@"\n', encoding="utf-8")
+    stand_in.chmod(0o755)
+    is_changed = trial.random.random() < 0.5
+    source = trial.folder / "src/ladder/errors.py"
+    if is_changed:
+        source.write_text(source.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    trial.say(f"git is `{how}`, the sources are {'changed' if is_changed else 'clean'}")
+    trial.run(variables={"PATH": f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}"})
+    (path,) = trial.files("results/records/here/gemm/blas/*.json") or [None]
+    said = path and json.loads(path.read_text(encoding="utf-8"))["source"]
+    commit = subprocess.run(
+        ["git", "-C", trial.folder, "rev-parse", "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
+    allowed = [{"commit": commit, "dirty": is_changed}, {"commit": commit, "dirty": True}]
+    if said and said not in allowed and said["commit"] != "unknown":
+        trial.outcomes[-1].text += f"\nFAULT: a record says that it comes from {said}, which is wrong"
+    if is_changed:
+        subprocess.run(["git", "-C", trial.folder, "checkout", "--quiet", "."], check=True)
+
+
+def clock(trial):
+    """A clock that was set back or forward: for a run, or for the times of files that were written before."""
+    shift = trial.random.choice([-YEAR, -3600, -5, 5, 3600, YEAR])
+    give_work(trial, count=2)
+    if trial.random.random() < 0.5:
+        trial.say(f"a run whose clock is {shift} s off")
+        path = trial.study.command()[1]["PYTHONPATH"]
+        trial.run(variables={"PYTHONPATH": f"{SHIFTED}{os.pathsep}{path}", "FAULT_CLOCK": str(shift)})
+    else:
+        found = trial.files("results/**/*", ".snakemake/**/*", "src/**/*.py")
+        share = trial.random.choice([0.1, 1.0])
+        trial.say(f"the times of {share:.0%} of the files are {shift} s off")
+        for path in found:
+            if trial.random.random() < share:
+                when = path.stat().st_mtime + shift
+                os.utime(path, (when, when))
+    trial.touched |= set(small.sound_records(trial.study)[0])
+
+
+def memory(trial):
+    """A worker, or a job, that may have no more memory than it has."""
+    role = trial.random.choice(["a job", "a worker", "a rank"])
+    words, work = ROLES[role]
+    give_work(trial, *filter(None, [work]))
+    head = small.start(trial.study)
+    if process := meet(trial, head, words):
+        more = trial.random.choice([0, 1, 8, 64]) * 2**20
+        with contextlib.suppress(psutil.Error, OSError):
+            trial.say(f"no more than {more >> 20} MiB more for {role}: {small.command_of(process)[:90]}")
+            most = process.memory_info().vms + more
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
+    trial.outcomes.append(small.finish(trial.study, head))
+
+
+def stale_lock(trial):
+    """A lock that a dead run has left."""
+    give_work(trial, count=2)
+    host = trial.random.choice(["", "another-host", os.uname().nodename])
+    mine = trial.folder / ".snakemake/ladder.lock"
+    left = trial.random.choice(["of Snakemake", "of Numba", "of the compiler", "as a folder"])
+    trial.say(f"a lock {left} is left by a run on {host or 'no host'!r}")
+    mine.write_text(host, encoding="utf-8")
+    if left == "of Snakemake":
+        locks = trial.folder / ".snakemake/locks"
+        locks.mkdir(exist_ok=True)
+        (locks / "0.output.lock").write_text(str(trial.folder / "results/table.csv") + "\n", encoding="utf-8")
+        (locks / "0.input.lock").write_text("", encoding="utf-8")
+    for path in trial.files("results/cache/*/.lock" if left == "of Numba" else "results/build/**/.lock"):
+        if left == "as a folder":
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_text("12345", encoding="utf-8")
+
+
+def beside(trial):
+    """Two runs of one folder at a time: one of them does all, the other one says that it can't."""
+    give_work(trial, count=3)
+    first = small.start(trial.study)
+    time.sleep(trial.random.uniform(0, 8))
+    line, environment = trial.study.command(*small.TARGETS)
+    second = subprocess.run(
+        line,
+        cwd=trial.folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=small.LIMIT,
+    )
+    trial.say(f"a second run began beside the first and ended with status {second.returncode}")
+    trial.outcomes.append(small.finish(trial.study, first))
+    trial.outcomes.append(small.Outcome(second.stdout.decode(errors="replace"), second.returncode))
+
+
+# Each kind, how often it is drawn, and whether records that it doesn't touch must stay as they are.
+KINDS = {
+    "kill": (kill, 26),
+    "interrupt": (interrupt, 4),
+    "stop": (stop, 8),
+    "damage between runs": (damage_between, 34),
+    "damage during a run": (damage_during, 12),
+    "full disk": (full_disk, 10),
+    "small files": (small_files, 4),
+    "read-only folder": (read_only, 6),
+    "mirror": (mirror, 10),
+    "git": (git, 6),
+    "clock": (clock, 8),
+    "memory": (memory, 6),
+    "stale lock": (stale_lock, 6),
+    "two runs": (beside, 4),
+}

@@ -1,0 +1,156 @@
+"""Random faults in whole small runs: `make faults SEED=1 COUNT=200`.
+
+    python tests/faults/run.py --seed 1 --count 200 --jobs 2
+    python tests/faults/run.py --seed 1 --only 17        # one of them again
+
+Each fault has its own copy of a study that has completed (`small.py`), and numbers drawn from the seed and its own
+number choose its kind and what it hits (`kinds.py`). After it the study is run again until it completes, by following
+what sentences advise. Then: no wrong number, nothing lost, no hang, no process left, no traceback.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
+
+from faults import kinds, small  # noqa: E402
+
+TRIES = 4  # runs at most until a study completes, one for each piece of advice
+
+
+def draw(seed, number):
+    """The random numbers of a fault, and its kind."""
+    chance = random.Random(f"{seed}/{number}")
+    names, shares = zip(*((name, share) for name, (_, share) in kinds.KINDS.items()), strict=True)
+    return chance, chance.choices(names, shares)[0]
+
+
+def attempt(base, seed, number, folder):
+    """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong)."""
+    folder = Path(folder, f"fault-{seed}-{number}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    chance, kind = draw(seed, number)
+    trial = kinds.Trial(number, seed, base.copy(folder), base, chance, kind)
+    began, known = time.monotonic(), small.sound_records(trial.study)[0]
+    with trial.undo:
+        try:
+            kinds.KINDS[kind][0](trial)
+            complaints = after(trial, known)
+        except Exception as error:  # of the harness itself, or of a study that a check can't read
+            complaints = [f"{type(error).__name__}: {error}"]
+        logs = "\n\n".join(f"--- {one.status}\n{one.text}" for one in trial.outcomes)
+        (folder / "told.txt").write_text("\n".join([kind, *trial.told, "", *complaints, logs]), encoding="utf-8")
+    verdict = "failed" if complaints else "said" if any(one.status for one in trial.outcomes) else "held"
+    if not complaints:
+        shutil.rmtree(folder, ignore_errors=True)
+    return verdict, kind, trial.told, complaints, time.monotonic() - began
+
+
+def after(trial, known):
+    """What is wrong after a fault, as texts: with its own run, with what that left, and with the runs that follow."""
+    complaints = [f"{line} outlived its run" for line in small.left_over(trial.folder)]
+    complaints += lost(trial, known)
+    first = len(trial.outcomes)
+    complete(trial)
+    for number, outcome in enumerate(trial.outcomes):
+        complaints += mistakes(outcome, may_be_silent=trial.is_killed and number < first)
+    if trial.outcomes[-1].status:
+        return [*complaints, "the study doesn't complete"]
+    return complaints + lost(trial, known) + small.wrong(trial.study, trial.base)
+
+
+def complete(trial):
+    """Run the study until it completes, or until no sentence says how to go on."""
+    for _ in range(TRIES):
+        trial.run()
+        if not trial.outcomes[-1].status:
+            return
+        advice = small.advised(trial.study, trial.outcomes[-1].text)
+        for path in sorted(advice):
+            trial.say(f"followed the advice on {path.relative_to(trial.folder)}")
+            small.restore(trial.study, trial.base, path)
+        if not advice:
+            return
+
+
+def mistakes(outcome, may_be_silent):
+    """What is wrong with what a run printed."""
+    found = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
+    if outcome.hung:
+        found.append(f"a run hung for {small.LIMIT} s")
+    if "Traceback (most recent call last)" in outcome.text:
+        found.append("a run ended in a traceback")
+    sentences = ("ladder", "Error in rule", "Directory cannot be locked")
+    if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
+        found.append(f"a run ended with status {outcome.status} and no sentence")
+    return found
+
+
+def lost(trial, known):
+    """The records from before the fault that it didn't touch, and that aren't there as they were."""
+    now = small.sound_records(trial.study)[0]
+    return [
+        f"{name} is not what it was before"
+        for name, before in known.items()
+        if name not in trial.touched and now.get(name) != before
+    ]
+
+
+def report(number, result, out=sys.stdout):
+    verdict, kind, told, complaints, seconds = result
+    print(f"{number:5} {verdict:7} {kind:20} {seconds:4.0f} s  {'; '.join(told)}", file=out, flush=True)
+    for complaint in complaints:
+        print(f"{'':14}! {complaint}", file=out, flush=True)
+
+
+def summary(results):
+    """Counts by kind of fault."""
+    counts = Counter((kind, verdict) for verdict, kind, *_ in results)
+    yield f"{'':22}{'held':>6}{'said':>6}{'failed':>8}"
+    for kind in kinds.KINDS:
+        row = [counts[kind, verdict] for verdict in ("held", "said", "failed")]
+        if any(row):
+            yield f"{kind:22}{row[0]:6}{row[1]:6}{row[2]:8}"
+    total = Counter(verdict for verdict, *_ in results)
+    yield f"{'all':22}{total['held']:6}{total['said']:6}{total['failed']:8}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Put random faults into whole small runs.")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--only", type=int, action="append", help="the number of one fault; may be repeated")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many are put side by side")
+    parser.add_argument("--folder", help="where studies are copied to; by default a temporary folder")
+    parser.add_argument(
+        "--base", help="the folder of a faultless study that an earlier run has made, `base` in its own"
+    )
+    options = parser.parse_args()
+    folder = Path(options.folder or tempfile.mkdtemp(prefix="faults-")).absolute()
+    base = small.reopen(options.base) if options.base else small.make(folder / "base")
+    numbers = options.only or range(options.count)
+    results = []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        due = [(number, pool.submit(attempt, base, options.seed, number, folder)) for number in numbers]
+        for number, one in due:
+            results.append(one.result())
+            report(number, results[-1])
+    print(*summary(results), sep="\n")
+    if failed := [number for number, result in zip(numbers, results, strict=True) if result[0] == "failed"]:
+        again = " ".join(f"--only {number}" for number in failed)
+        print(f"Again: python tests/faults/run.py --seed {options.seed} {again}\nTheir folders are in {folder}.")
+        sys.exit(1)
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""The small study that faults are put into: made once, copied for each fault, and judged after it.
+
+Five tiny cases, one each of Numba, C, BLAS, two ranks of MPI and a training on downloaded data, with the figures and
+numbers that rest on them, beside a published machine. All but seconds is the same in every run of it, so that what a
+fault leaves behind can be compared with a run without one.
+"""
+
+import csv
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psutil
+import yaml
+
+from conftest import ROOT, Study
+from ladder.data import dataset, digits
+from ladder.errors import LadderError
+from ladder.records import record
+
+FIGURES = tuple(f"results/figures/{name}.svg" for name in ("mlp_learning", "mlp_sample_digits"))
+TARGETS = ("measurements", *FIGURES, "results/numbers.tex")
+LIMIT = 300  # seconds for one run of Snakemake, beyond which it hangs
+# What is the same to the byte in every run, as patterns below `results`. Seconds are all that isn't.
+SAME = (
+    "plans/*.json",
+    "tables/*/checks.csv",
+    "tables/*/curves.csv",
+    "tables/*/missing.csv",
+    "tables/*/traces.csv",
+    "figures/*",
+    "data/mnist/*",
+    "stamps/**/*.txt",
+    "machines/*.json",
+)
+GIT = ("git", "-c", "user.name=faults", "-c", "user.email=faults@localhost")
+
+
+@dataclass
+class Outcome:
+    """What a run printed, its exit status, and whether it had to be ended because it hung."""
+
+    text: str
+    status: int
+    hung: bool = False
+
+
+def make(folder):
+    """Make the study in a folder, and run it. Raises RuntimeError where that fails."""
+    study = Study(folder)
+    fetch_from_here(study)
+    sizes = {"form": "nn", "m": 17, "n": 5, "k": 9}
+    variants = {name: {"threads": 1} for name in ("openmp", "c_openmp", "blas")}
+    ranks = {"on_ranks": {"ranks": 2, "threads": 1, "fault": "none"}}
+    study.add_training().add("small", variants | ranks, sizes=sizes)
+    study.config["experiments"]["mlp_accuracy"]["sizes"]["source"] = "mnist"
+    commit(study.folder)
+    # Another machine's training is published before this one's is measured.
+    here = study.config
+    only = here["experiments"] | {"small": None}
+    run_soundly(study, here | {"machine": "there", "experiments": only}, ["publish"])
+    run_soundly(study, here, TARGETS)
+    return study
+
+
+def reopen(folder):
+    """The study that `make` has made in a folder."""
+    study = Study.__new__(Study)
+    (path,) = Path(folder).glob("*/study.yaml")
+    study.folder, study.config = path.parent, yaml.safe_load(path.read_text(encoding="utf-8"))
+    return study
+
+
+def run_soundly(study, config, targets):
+    """Run the study with a configuration. Raises RuntimeError where that fails."""
+    study.config = config
+    outcome = run(study, targets, limit=4 * LIMIT)
+    if outcome.status:
+        raise RuntimeError(f"The study doesn't run without a fault:\n{outcome.text}")
+
+
+def fetch_from_here(study):
+    """Have the study take the digits for MNIST, from a folder of archives in its own."""
+    made, archives = study.folder / "digits", study.folder / "mirror"
+    digits.write(made)
+    archives.mkdir()
+    sums = {}
+    for name in dataset.FILES:
+        contents = (made / name).read_bytes()
+        sums[name] = len(contents), hashlib.sha256(contents).hexdigest()
+        (archives / f"{name}.gz").write_bytes(gzip.compress(contents, mtime=0))
+    shutil.rmtree(made)
+    module = study.folder / "src/ladder/data/mnist.py"
+    head, _, rest = module.read_text(encoding="utf-8").partition("EXPECTED = {")
+    table = "".join(f"    {name!r}: Expected{sum},\n" for name, sum in sums.items())
+    module.write_text(f"{head}EXPECTED = {{\n{table}}}{rest.partition('}')[2]}", encoding="utf-8")
+    study.config |= {"mnist_mirror": "mirror", "mirrors": []}
+
+
+def commit(folder):
+    """Make a repository of the study's sources."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8")
+    (folder / ".gitignore").write_text(ignored + "/study.yaml\n/mirror/\n/results/\n", encoding="utf-8")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "The study"]):
+        subprocess.run([*GIT, *words], cwd=folder, check=True)
+
+
+def start(study, targets=TARGETS, variables=None, **options):
+    """Start Snakemake on the study, in a session of its own; its output goes to a file beside the study."""
+    line, environment = study.command(*targets)
+    with output_of(study).open("wb") as file:
+        return subprocess.Popen(
+            line,
+            cwd=study.folder,
+            env=environment | (variables or {}),
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            **options,
+        )
+
+
+def output_of(study):
+    return study.folder.with_name(f"{study.folder.name}.out")
+
+
+def finish(study, process, limit=LIMIT):
+    """Wait for a started run; the Outcome. What outlasts the limit is ended with all that it has started."""
+    try:
+        process.wait(limit)
+        hung = False
+    except subprocess.TimeoutExpired:
+        hung = True
+        end_all([psutil.Process(process.pid), *alive(study.folder)])
+        process.wait()
+    return Outcome(output_of(study).read_bytes().decode(errors="replace"), process.returncode, hung)
+
+
+def run(study, targets=TARGETS, variables=None, limit=LIMIT, **options):
+    return finish(study, start(study, targets, variables, **options), limit)
+
+
+def alive(folder):
+    """The processes that work in a study's folder."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(process.cwd()).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def left_over(folder, patience=20):
+    """What still works in the folder some seconds after its run has ended, as command lines; it is ended."""
+    deadline = time.monotonic() + patience
+    while (found := alive(folder)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    lines = [command_of(process) for process in found]
+    end_all(found)
+    return lines
+
+
+def command_of(process):
+    try:
+        return " ".join(process.cmdline())[:200]
+    except psutil.Error:
+        return "a process that has ended meanwhile"
+
+
+def end_all(processes):
+    for process in processes:
+        try:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+        except psutil.Error:
+            continue
+
+
+def sound_records(study):
+    """{path: (bytes, when it was measured)} of the study's records that are read back, and the complaints of others.
+
+    A record among these that isn't that of its path is told as a complaint, too.
+    """
+    found, refused = {}, {}
+    for path in sorted((study.folder / "results/records").rglob("*.json")):
+        name = str(path.relative_to(study.folder))
+        try:
+            one = record.read(path)
+            if name != record.path_of(one["machine"], "/".join(one[key] for key in ("workload", "variant", "case"))):
+                refused[name] = "is that of another case"
+                continue
+            found[name] = path.read_bytes(), one["started"]
+        except LadderError as error:
+            refused[name] = str(error)
+    return found, refused
+
+
+def deterministic(folder):
+    """{name: digest} of the files below `results` that are the same in every run."""
+    root = folder / "results"
+    paths = {path for pattern in SAME for path in root.glob(pattern) if path.is_file() and path.name[0] != "."}
+    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+
+
+def wrong(study, base):
+    """What is wrong with a study that has completed, beside the one that its faultless copy was: a list of texts."""
+    found, refused = sound_records(study)
+    known, _ = sound_records(base)
+    complaints = [f"{name} is there, but not sound: {why}" for name, why in refused.items()]
+    complaints += [f"{name} is missing" for name in known.keys() - found.keys() - refused.keys()]
+    complaints += [f"{name} came out of nowhere" for name in found.keys() - known.keys()]
+    for name, (contents, started) in found.items():
+        if name in known and started == known[name][1] and contents != known[name][0]:
+            complaints.append(f"{name} differs from what was measured, and is taken for sound")
+    ours, theirs = deterministic(study.folder), deterministic(base.folder)
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            complaints.append(
+                f"results/{name} {'differs' if name in ours and name in theirs else 'is not there twice'}"
+            )
+    return complaints + wrong_tables(study) + wrong_numbers(study, base) + wrong_references(study, base)
+
+
+def wrong_tables(study):
+    """The tables whose samples aren't those of the records that are there."""
+    plans = [path.stem for path in (study.folder / "results/plans").glob("*.json")]
+    expected = {f"tables/{name}/samples.csv": sorted(samples_of(study, name)) for name in plans}
+    expected["table.csv"] = sorted(one for samples in expected.values() for one in samples)
+    return [
+        f"results/{name} doesn't hold the samples of the records"
+        for name, samples in expected.items()
+        if sorted(samples_in(study.folder / "results" / name)) != samples
+    ]
+
+
+def samples_of(study, experiment):
+    """(machine, seconds) of all whole calls in the records of an experiment's plan, and in what is published of it."""
+    plan = json.loads((study.folder / f"results/plans/{experiment}.json").read_text(encoding="utf-8"))
+    keys = {case["key"] for case in plan["cases"]}
+    for path in study.records().values():
+        one = record.read(path)
+        if "/".join((one["workload"], one["variant"], one["case"])) in keys:
+            yield from (("here", float(value)) for process in one["processes"] for value in process["samples"])
+    published = study.folder / "results/published/there/samples.csv.gz"
+    with gzip.open(published, "rt", encoding="utf-8", newline="") as file:
+        yield from whole_calls(row for row in csv.DictReader(file) if row["experiment"] == experiment)
+
+
+def samples_in(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        yield from whole_calls(csv.DictReader(file))
+
+
+def whole_calls(rows):
+    """(machine, seconds) of the rows of a table of samples that are whole calls."""
+    return [(row["machine"], float(row["seconds"])) for row in rows if row["phase"] == "total"]
+
+
+def wrong_numbers(study, base):
+    """The numbers that differ: of all, where nothing was measured again, else of those that don't rest on seconds."""
+    ours, theirs = (macros(one.folder / "results/numbers.tex") for one in (study, base))
+    is_old = times(study) == times(base)
+    names = [name for name in ours.keys() | theirs.keys() if is_old or name.startswith("study/")]
+    differ = sorted(name for name in names if ours.get(name) != theirs.get(name))
+    return [f"results/numbers.tex has other values of {', '.join(differ[:5])}"] if differ else []
+
+
+def times(study):
+    """When each record of a study was measured."""
+    return {name: started for name, (_, started) in sound_records(study)[0].items()}
+
+
+def macros(path):
+    """{name: text} of the numbers of sentences."""
+    return dict(re.findall(r"^\\defineresult\{([^}]+)\}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def wrong_references(study, base):
+    """The references whose arrays differ."""
+    found = []
+    for path in sorted((base.folder / "results/references").rglob("*.npz")):
+        other = study.folder / path.relative_to(base.folder)
+        with np.load(path) as mine, np.load(other) as theirs:
+            is_same = mine.files == theirs.files and all(np.array_equal(mine[one], theirs[one]) for one in mine.files)
+        if not is_same:
+            found.append(f"{path.relative_to(base.folder)} has other arrays")
+    return found
+
+
+def restore(study, base, path):
+    """Follow the advice to restore a file, or to delete it and make it again."""
+    original = base.folder / path.relative_to(study.folder)
+    is_given = path.name == "study.yaml" or path.is_relative_to(study.folder / "mirror") or "published" in path.parts
+    if is_given and original.exists():
+        shutil.copy2(original, path)
+    elif path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def advised(study, text):
+    """The files of the study that a sentence advises to restore or to delete."""
+    found = set()
+    for sentence in re.findall(r"^.*(?:[Dd]elete|[Rr]estore|configuration|yaml).*$", text, re.MULTILINE):
+        names = re.findall(r"[^\s'\"`:(]*(?:results/|mirror/|study\.yaml|\.snakemake/)[^\s:;'\"`]*", sentence)
+        for name in names:
+            path = study.folder / name.rstrip(".,")
+            if path.exists() and path.is_relative_to(study.folder):
+                found.add(path)
+    return found

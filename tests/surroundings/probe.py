@@ -1,0 +1,122 @@
+"""Run in a surrounding, in the folder of a study: what the study is there, as JSON on standard output.
+
+    python probe.py [--measure CASE] [--figure NAME] [--typeset]
+
+It says what the study plans, where the code comes from, with which variables of runtimes workers start, and the digests
+of what it draws. A sentence of the project's, where one ends it, is on standard error, and the exit status is 1.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from ladder import __main__
+from ladder.build import libraries
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import environment
+from ladder.machine import cpus, description, revision
+from ladder.planning import configuration, places, plan
+
+# The names of variables that runtimes read, which a worker has by its case alone.
+FAMILIES = re.compile(
+    r"(NUMBA|OMP|GOMP|KMP|OPENBLAS|GOTO|MKL|BLIS|NPY|MPICH|MPIR|OMPI|PMIX|UCX|CUDA|NVIDIA|NCCL|CUBLAS|PYTORCH|TORCH|MALLOC|"
+    r"GLIBC|LD)_.*|LD_PRELOAD"
+)
+PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 5, "least": 5, "most": 5, "cap": 1, "phase_passes": 1}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--measure")
+    parser.add_argument("--figure")
+    parser.add_argument("--typeset", action="store_true")
+    options = parser.parse_args()
+    answer, sys.stdout = sys.stdout, sys.stderr
+    try:
+        print(json.dumps(said(options), sort_keys=True), file=answer)
+    except LadderError as error:
+        sys.exit(f"ladder: {error}")
+
+
+def said(options):
+    config = configuration.load(["config/config.yaml", "study.yaml"])
+    workloads.look_in(config["variant_folders"])
+    found = places.here(config)
+    planned = plan.plan(config, found)
+    (experiment,) = {one.experiment for one in planned}
+    cases = {one.case.variant: one.case for one in planned}
+    answer = {
+        "label": found["cpu"].label,
+        "cpu": cpus.cpu(),
+        "cores": description.cores(),
+        "plan": plan.document(planned, experiment),
+        "libraries": sorted(str(libraries.path_of(*one)) for case in cases.values() for one in libraries.needed(case)),
+        "origin": revision.current(),
+        "workers": {name: of_families(environment.of_worker(case)) for name, case in cases.items()},
+    }
+    if options.measure:
+        answer["record"] = measured(cases[options.measure], found["cpu"].launcher)
+    if options.figure:
+        answer["figure"] = drawn(options.figure)
+    if options.typeset:
+        answer["typeset"] = typeset()
+    return answer
+
+
+def of_families(variables):
+    """The variables of runtimes among these, but for the folder of Numba's cache, which is the code's."""
+    return {name: value for name, value in variables.items() if FAMILIES.fullmatch(name) and "CACHE_DIR" not in name}
+
+
+def run(*arguments):
+    __main__.main([str(one) for one in arguments])
+
+
+def measured(case, launcher):
+    """What the record of a case says: its fastest sample, what was compiled, how many threads worked, its origin."""
+    out = Path("measured", f"{case.variant}.json")
+    rest = ["--launcher", launcher] if launcher and case.ranks > 1 else []
+    run("measure", case.workload, case.variant, case.slug, "--out", out, "--protocol", json.dumps(PROTOCOL), *rest)
+    record = json.loads(out.read_text(encoding="utf-8"))
+    (process,) = record["processes"]
+    return {
+        "seconds": min(process["samples"]),
+        "compiled": process["compiled"],
+        "threads": process["threads"],
+        "machine": record["machine"],
+        "source": record["source"],
+        "sources": record["sources"],
+    }
+
+
+def drawn(name):
+    """The digests of a figure's files, drawn from the tables that lie in the study."""
+    folders = sorted(path.parent for path in Path("results/tables").glob("*/samples.csv"))
+    Path("drawn").mkdir(exist_ok=True)
+    run("figure", name, *(f"--tables={folder}" for folder in folders), "--out", f"drawn/{name}")
+    return digests(Path("drawn").glob(f"{name}.*"))
+
+
+def typeset():
+    """The digest of a document of a line, which inputs another file; None without LaTeX."""
+    if not shutil.which("latexmk"):
+        return None
+    Path("paper/inputted.tex").write_text("\\def\\inputted{It is typeset.}\n", encoding="utf-8")
+    text = "\\documentclass{article}\\input{inputted}\\begin{document}\\inputted\\end{document}\n"
+    Path("paper/line.tex").write_text(text, encoding="utf-8")
+    Path("typeset").mkdir(exist_ok=True)
+    run("paper", "paper/line.tex", "--out", "typeset/line.pdf")
+    return digests([Path("typeset/line.pdf")])
+
+
+def digests(paths):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The study of the matrix, and how it is asked what it is in a surrounding."""
+
+import fcntl
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conftest import PROTOCOL, ROOT, Study
+from ladder.machine import programs
+from surroundings import probe
+
+PROBE = Path(probe.__file__)
+FIGURE = "mlp_learning"
+VARIANTS = ("openmp", "c_openmp", "blas", "on_ranks")
+# What is the same in every surrounding.
+SAME = ("label", "cpu", "cores", "plan", "libraries", "origin")
+# Samples are within noise up to this factor: the fastest of five, so that work beside them matters little.
+NOISE = 4
+LIMIT = 100
+GIT = ("git", "-c", "user.name=somebody", "-c", "user.email=somebody@localhost")
+
+
+@dataclass
+class Answer:
+    """What a probe printed: an answer, or a sentence instead of one."""
+
+    status: int
+    text: str  # on standard error
+    answer: dict = field(default_factory=dict)
+
+    def sentence(self):
+        """The sentence that ended it. A traceback isn't one."""
+        assert "Traceback" not in self.text, self.text
+        found = re.search(r"^ladder[ \w]*: (.*)", self.text, re.MULTILINE)
+        assert found, self.text
+        return found[1]
+
+
+def plain_environment():
+    """The variables of this process that no cell is about."""
+    apart = re.compile(
+        r"LC_.*|LANG.*|PYTHON(?!PATH).*|MPL.*|GIT_.*|XDG_.*|SLURM_.*|LADDER_.*|TZ|SOURCE_DATE_EPOCH|CDPATH"
+    )
+    kept = os.environ.items()
+    return {name: value for name, value in kept if not apart.fullmatch(name) and not probe.FAMILIES.fullmatch(name)}
+
+
+def ask(folder, *arguments, variables=None, python=None, path=()):
+    """Run the probe in a study's folder: an Answer."""
+    environment = plain_environment() | {"PYTHONPATH": f"{folder}/src"} | (variables or {})
+    environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
+    done = subprocess.run(
+        [python or sys.executable, PROBE, *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LIMIT,
+    )
+    text, out = done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
+    assert "Traceback" not in text, text
+    return Answer(done.returncode, text, json.loads(out) if not done.returncode else {})
+
+
+def make(folder):
+    """A study with four cases and the tables of a published machine, in a repository of its own."""
+    study = Study(folder, "study")
+    sizes = {"form": "nn", "m": 200, "n": 200, "k": 200}
+    threads = {"openmp": 2, "c_openmp": 2, "blas": 1}
+    variants = {name: {"threads": count} for name, count in threads.items() if count <= (os.cpu_count() or 1)}
+    if programs.launcher("auto"):
+        variants["on_ranks"] = {"ranks": 2, "threads": 1, "fault": "none"}
+    study.add("small", variants, sizes=sizes)
+    del study.config["machine"]
+    study.config["protocol"] = PROTOCOL
+    study.command()  # writes the configuration
+    shutil.copy(ROOT / ".gitignore", study.folder)
+    shutil.copy(PROBE, study.folder.parent)
+    with (study.folder / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write("/study.yaml\n/measured/\n/drawn/\n/typeset/\n/paper/line.tex\n/paper/inputted.tex\n")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "The study"]):
+        subprocess.run([*GIT, *words], cwd=study.folder, check=True)
+    collect(study.folder)
+    return study.folder
+
+
+def collect(folder):
+    """Collect the tables of a figure from what is published: all of it is the same in every study."""
+    plan = folder / "plan.json"
+    for experiment in ("mlp_accuracy",):
+        plan.write_text(json.dumps({"experiment": experiment, "cases": []}), encoding="utf-8")
+        published = ROOT / "results/published/amd-epyc-2c"
+        command = [
+            sys.executable,
+            "-m",
+            "ladder",
+            "collect",
+            plan,
+            f"--published={published}",
+            "--out",
+            "results/tables",
+        ]
+        subprocess.run(command, cwd=folder, env=plain_environment() | {"PYTHONPATH": f"{folder}/src"}, check=True)
+    plan.unlink()
+
+
+@contextmanager
+def made_once(folder):
+    """Yield the path of a file and whether it is still to be written, alone among the processes of a run of tests."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        path = folder / "baseline.pickle"
+        yield path, not path.exists()
+
+
+def baseline(folder):
+    """The study's folder, what it is in plain surroundings and {variant: Answer}, made by the first who asks."""
+    with made_once(folder) as (path, is_due):
+        if is_due:
+            study = make(folder)
+            first = ask(study, "--figure", FIGURE, "--typeset")
+            assert not first.status, first.text
+            planned = [case["key"].split("/")[1] for case in first.answer["plan"]["cases"] if not case["left_out"]]
+            # The second measurement of each is the one that counts: Numba has compiled by then.
+            answers = {name: [ask(study, "--measure", name) for _ in range(2)][1] for name in planned}
+            path.write_bytes(pickle.dumps((study, first.answer, answers)))
+        return pickle.loads(path.read_bytes())
+
+
+def copied(study, folder):
+    """A copy of the study in a folder, the times of its files kept."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(study, folder, symlinks=True)
+    return folder
+
+
+def differences(found, expected, *apart):
+    """What a surrounding changes: a text for each key."""
+    keys = [key for key in (*SAME, "figure", "typeset") if key in found and key not in apart]
+    return [f"{key}: {found[key]} where it is {expected[key]}" for key in keys if found[key] != expected[key]]
+
+
+def of_record(found, expected):
+    """What a surrounding changes in a record, samples within noise."""
+    changed = [
+        f"{key}: {found[key]} where it is {expected[key]}"
+        for key in ("compiled", "threads", "machine", "source", "sources")
+        if found[key] != expected[key]
+    ]
+    ratio = found["seconds"] / expected["seconds"]
+    return [*changed, f"samples take {ratio:.1f} times as long"] if not 1 / NOISE < ratio < NOISE else changed

@@ -1,0 +1,408 @@
+"""In every surrounding the same study is the same, or a sentence says why it isn't measured there."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Study
+from faults import small
+from surroundings import cells, stage
+
+pytestmark = pytest.mark.slow
+# Where the C library's sources of locales lie.
+LOCALE_SOURCES = Path("/usr/share/i18n/locales")
+# Programs whose text is read, and a word of it that a translation changes.
+TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/", "gcc": "s/version/Fassung/"}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory, worker_id):
+    """The study and what it is in plain surroundings, shared by all processes of a run of tests."""
+    base = tmp_path_factory.getbasetemp()
+    return stage.baseline((base if worker_id == "master" else base.parent) / "surroundings")
+
+
+def require_same(found, plain, *apart):
+    """Assert that an answer is the plain one, or that a sentence stands in its place."""
+    _, expected, records = plain
+    if found.status:
+        found.sentence()
+        return
+    assert not stage.differences(found.answer, expected, *apart)
+    if "record" in found.answer:
+        (variant,) = (
+            name for name in records if records[name].answer["record"]["sources"] == found.answer["record"]["sources"]
+        )
+        assert not stage.of_record(found.answer["record"], records[variant].answer["record"])
+
+
+@pytest.fixture
+def translated(tmp_path):
+    """A folder of programs that answer in German but for the C locale, as translated ones do."""
+    folder = tmp_path / "translated"
+    folder.mkdir()
+    for name, words in TRANSLATED.items():
+        script = folder / name
+        script.write_text(
+            '#!/bin/sh\ncase "${LC_ALL:-${LC_MESSAGES:-${LANG:-C}}}" in C|C.*|POSIX|"") exec '
+            f'{shutil.which(name)} "$@";; esac\n'
+            f"{shutil.which(name)} \"$@\" | sed '{words}'\n"
+        )
+        script.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("name", cells.LOCALES)
+def test_a_locale(name, plain, translated, tmp_path):
+    variables, sources = cells.LOCALES[name]
+    if sources:
+        if not (LOCALE_SOURCES / sources[0]).exists() or not shutil.which("localedef"):
+            pytest.skip(f"the locale {sources[0]} can't be made: the package `locales` isn't installed")
+        subprocess.run(["localedef", "-i", sources[0], "-f", sources[1], tmp_path / ".".join(sources)], check=True)
+        variables = variables | {"LOCPATH": str(tmp_path)}
+    measured = ["--measure", "blas"] if sources else []
+    found = stage.ask(plain[0], "--figure", stage.FIGURE, *measured, variables=variables, path=[translated])
+    assert not found.status, found.text
+    require_same(found, plain)
+
+
+@pytest.fixture
+def values(tmp_path):
+    """What the values of variables refer to: a folder, a repository, a library that does nothing, a style."""
+    style, library = tmp_path / "matplotlibrc", tmp_path / "libnothing.so"
+    style.write_text("font.size: 40\nlines.linewidth: 9\naxes.facecolor: red\nsvg.hashsalt: other\n")
+    subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", library], check=True)
+    subprocess.run([*stage.GIT, "init", "--quiet", tmp_path / "repository"], check=True)
+    (tmp_path / "folder").mkdir()
+    names = {"folder": "folder", "repository": "repository/.git"}
+    return {name: tmp_path / path for name, path in names.items()} | {"library": library, "style": style}
+
+
+@pytest.mark.parametrize("name", cells.VARIABLES)
+def test_variables_of_runtimes(name, plain, values):
+    """They change neither what is measured nor what is drawn, and workers start without them."""
+    study, expected, records = plain
+    variant, variables = cells.VARIABLES[name]
+    if variant not in records:
+        pytest.skip(f"{variant} can't run on this machine")
+    given = {one: text.format_map(values) for one, text in variables.items()}
+    figure = ["--figure", stage.FIGURE] if variant == "blas" else []
+    found = stage.ask(study, "--measure", variant, *figure, variables=given)
+    require_same(found, plain)
+    if not found.status:
+        assert found.answer["workers"] == expected["workers"]
+    if variant == "openmp":  # nothing that was compiled there stays for others
+        after = stage.ask(study, "--measure", variant)
+        assert not stage.of_record(after.answer["record"], records[variant].answer["record"])
+
+
+@pytest.mark.parametrize("name", cells.FOLDERS)
+def test_a_folder(name, plain, tmp_path):
+    folder = stage.copied(plain[0], tmp_path / cells.FOLDERS[name])
+    found = stage.ask(folder, "--figure", stage.FIGURE, "--typeset", "--measure", "c_openmp")
+    require_same(found, plain)
+    run = snakemake(folder)
+    if run.status:
+        assert "ladder: " in run.text
+        assert not list((folder / "results").rglob("records/**/*.json"))
+    else:
+        assert "1 measured now" in run.text
+        assert not found.status
+
+
+def test_a_folder_that_is_a_link(plain, tmp_path):
+    (tmp_path / "link").symlink_to(stage.copied(plain[0], tmp_path / "elsewhere/study"))
+    require_same(stage.ask(tmp_path / "link", "--figure", stage.FIGURE, "--measure", "blas"), plain)
+
+
+def snakemake(folder):
+    """Run Snakemake on one case of the study in a folder: how it ended, without a traceback."""
+    study = Study.__new__(Study)
+    study.folder, study.config = folder, None
+    (target,) = targets(folder)
+    command = [sys.executable, "-m", "snakemake", target, "--configfile", "study.yaml"]
+    environment = stage.plain_environment() | {"PYTHONPATH": f"{folder}/src", "XDG_RUNTIME_DIR": str(folder)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=stage.LIMIT
+    )
+    text = (done.stdout + done.stderr).decode(errors="replace")
+    assert "Traceback" not in text, text
+    return small.Outcome(text, done.returncode)
+
+
+def targets(folder):
+    answer = stage.ask(folder).answer
+    yield from (
+        f"results/records/{answer['label']}/{case['key'].replace(',', '+')}.json"
+        for case in answer["plan"]["cases"]
+        if case["key"].startswith("gemm/blas/")
+    )
+
+
+# What each state of git makes of a copy, the origins that are right there, and the variables of the probe.
+def clean(folder):
+    return {}
+
+
+def dirty(folder):
+    with (folder / "src/ladder/errors.py").open("a") as file:
+        file.write("# changed\n")
+
+
+def inside_another(folder):
+    shutil.rmtree(folder / ".git")
+    commit = ["commit", "--quiet", "--allow-empty", "--message", "Another one"]
+    for words in (["init", "--quiet"], commit):
+        subprocess.run([*stage.GIT, *words], cwd=folder.parent, check=True)
+
+
+def without_git(folder):
+    shutil.rmtree(folder / ".git")
+
+
+def somebody_elses(folder):
+    if os.geteuid():
+        pytest.skip("only root can give files to somebody else")
+    for path in (folder, folder / ".git"):
+        os.chown(path, 65534, 65534)
+
+
+def slow(folder):
+    dirty(folder)
+    stand_in = folder.parent / "bin/git"
+    stand_in.parent.mkdir()
+    stand_in.write_text(f'#!/bin/sh\ncase "$*" in *status*|*diff*) sleep 12;; esac\nexec {shutil.which("git")} "$@"\n')
+    stand_in.chmod(0o755)
+
+
+UNKNOWN = "unknown"
+GIT = {
+    "clean": (clean, {(True, False)}),
+    "dirty": (dirty, {(True, True)}),
+    "inside another repository": (inside_another, {(UNKNOWN, False), (UNKNOWN, True)}),
+    "without git": (without_git, {(UNKNOWN, False), (UNKNOWN, True)}),
+    "owned by somebody else": (somebody_elses, {(UNKNOWN, False), (UNKNOWN, True), (True, False)}),
+    "slow, its sources changed": (slow, {(UNKNOWN, False), (UNKNOWN, True), (True, True)}),
+}
+
+
+@pytest.mark.parametrize("name", GIT)
+def test_a_state_of_git(name, plain, tmp_path):
+    prepare, right = GIT[name]
+    folder = stage.copied(plain[0], tmp_path / "outer/study")
+    prepare(folder)
+    found = stage.ask(folder, path=[folder.parent / "bin"])
+    require_same(found, plain, "origin")
+    if found.status:
+        return
+    origin = found.answer["origin"]
+    commit = origin["commit"] == plain[1]["origin"]["commit"] or origin["commit"]
+    assert (commit, origin["dirty"]) in right
+    if name == "owned by somebody else" and commit == UNKNOWN:
+        assert "safe.directory" in found.text or "LADDER_COMMIT" in found.text
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_what_the_project_makes_changes_no_origin(plain, tmp_path, link):
+    """Records, figures and what is published don't make the sources dirty, also where `results` is a link."""
+    folder = stage.copied(plain[0], tmp_path / "study")
+    published = folder / "results/published/there/machine.json"
+    published.parent.mkdir(parents=True)
+    published.write_text("{}")
+    for words in (["add", "--force", published], ["commit", "--quiet", "--message", "Published"]):
+        subprocess.run([*stage.GIT, *words], cwd=folder, check=True)
+    before = stage.ask(folder).answer["origin"]
+    published.write_text('{"machine": "there"}')
+    if link:
+        (folder / "results").rename(tmp_path / "results")
+        (folder / "results").symlink_to(tmp_path / "results")
+    found = stage.ask(folder, "--measure", "blas")
+    assert found.answer["record"]["source"] == before == {"commit": before["commit"], "dirty": False}
+
+
+def left_by_a_killed_run(folder):
+    locks = folder / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.output.lock").write_text("results/table.csv\n")
+    (folder / ".snakemake/ladder.lock").write_text(socket.gethostname())
+
+
+def of_another_host(folder):
+    left_by_a_killed_run(folder)
+    (folder / ".snakemake/ladder.lock").write_text("4f0c2b11a9de")
+
+
+def unwritable(folder):
+    left_by_a_killed_run(folder)
+    mount = ["mount", "--bind", folder / ".snakemake", folder / ".snakemake"]
+    if os.geteuid():
+        (folder / ".snakemake").chmod(0o500)
+    elif subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    else:
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder / ".snakemake"], check=True)
+
+
+def make_writable(folder):
+    if os.geteuid():
+        (folder / ".snakemake").chmod(0o700)
+    else:
+        subprocess.run(["umount", "--lazy", folder / ".snakemake"], capture_output=True)
+
+
+@pytest.mark.parametrize("leave", [left_by_a_killed_run, of_another_host])
+def test_a_lock_that_is_left_holds_nobody_up(leave, plain, tmp_path):
+    folder = stage.copied(plain[0], tmp_path / "study")
+    leave(folder)
+    run = snakemake(folder)
+    assert not run.status, run.text
+
+
+def test_a_lock_that_cannot_be_written_is_a_sentence(plain, tmp_path):
+    folder = stage.copied(plain[0], tmp_path / "study")
+    unwritable(folder)
+    try:
+        run = snakemake(folder)
+    finally:
+        make_writable(folder)
+    assert run.status
+    assert "ladder: " in run.text
+    assert "can't be written" in run.text
+
+
+@contextmanager
+def holder(path, text):
+    """A process that holds a lock for as long as this lasts."""
+    code = (
+        "import fcntl, sys, time; file = open(sys.argv[1], 'a+'); fcntl.flock(file, fcntl.LOCK_EX); "
+        "file.truncate(0); file.write(sys.argv[2]); file.flush(); print('held', flush=True); time.sleep(600)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, path, text], stdout=subprocess.PIPE, text=True)
+    try:
+        process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_live_run_keeps_its_folder_until_it_ends(plain, tmp_path):
+    folder = stage.copied(plain[0], tmp_path / "study")
+    left_by_a_killed_run(folder)
+    locks = folder / ".snakemake/locks"
+    (target,) = targets(folder)
+    (locks / "0.output.lock").write_text(f"{folder / target}\n")
+    with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
+        assert snakemake(folder).status
+    assert not snakemake(folder).status
+
+
+def test_one_lock_a_machine_whatever_the_surroundings(plain, tmp_path):
+    """Two measurements with other folders of the session never time at once; the one that waits says so."""
+    study = plain[0]
+    command = [sys.executable, stage.PROBE, "--measure", "blas"]
+    path = {"PYTHONPATH": f"{study}/src"}
+    outer = stage.copied(study, tmp_path / "outer")
+    lines = ["import time", "from ladder.records import locks", "with locks.quiet_machine():"]
+    holding = "\n".join([*lines, "    print('held', flush=True)", "    time.sleep(600)"])
+    first = subprocess.Popen(
+        [sys.executable, "-c", holding],
+        cwd=outer,
+        env=stage.plain_environment() | path | {"XDG_RUNTIME_DIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        first.stdout.readline()
+        second = subprocess.Popen(
+            command, cwd=study, env=stage.plain_environment() | path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        time.sleep(6)
+        assert second.poll() is None, "it didn't wait"
+    finally:
+        first.kill()
+        first.wait()
+    _, told = second.communicate(timeout=stage.LIMIT)
+    assert second.returncode == 0, told
+    assert b"wait" in told.lower()
+
+
+def test_a_lock_that_is_deleted_while_it_is_held(plain, tmp_path):
+    """Whoever comes then neither times beside its holder nor fails."""
+    folder = stage.copied(plain[0], tmp_path / "study")
+    shutil.rmtree(folder / "measured", ignore_errors=True)
+    (folder / ".snakemake").mkdir()
+    with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
+        (folder / ".snakemake/ladder.lock").unlink()
+        run = snakemake(folder)
+    assert not run.status or "ladder: " in run.text or "locked" in run.text
+
+
+GROUPS = "/sys/fs/cgroup/cpu"
+
+
+@pytest.mark.skipif(not os.access(f"{GROUPS}/cgroup.procs", os.W_OK), reason="no cgroup of version 1 can be made here")
+@pytest.mark.parametrize(("quota", "inner"), [(100_000, False), (50_000, False), (100_000, True)])
+def test_a_quota_of_a_real_group_of_version_1(quota, inner, plain):
+    """A quota, also one that a parent has, is what the label counts; a fraction of a CPU is refused or said."""
+    outer = Path(GROUPS, f"surroundings-{os.getpid()}")
+    groups = [outer, outer / "inner"] if inner else [outer]
+    try:
+        for group in groups:
+            group.mkdir()
+        (outer / "cpu.cfs_quota_us").write_text(str(quota))
+        command = f"echo $$ > {groups[-1]}/cgroup.procs; exec {sys.executable} {stage.PROBE}"
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=plain[0],
+            env=stage.plain_environment() | {"PYTHONPATH": f"{plain[0]}/src"},
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        for group in reversed(groups):
+            group.rmdir()
+    assert "Traceback" not in done.stderr
+    if quota == 100_000 and not done.returncode:
+        assert '"cores": 1,' in done.stdout
+    else:
+        assert "ladder: " in done.stderr or "CPU" in done.stderr
+
+
+PYTHONS = ("python3.12", "python3.13", "python3.14")
+
+
+@pytest.mark.skipif(not os.environ.get("SURROUNDINGS"), reason="left to `make surroundings`: it installs all packages")
+@pytest.mark.parametrize("name", PYTHONS)
+def test_another_python(name, plain, tmp_path):
+    """The same study in an environment of the pinned packages: the same cases, fingerprints, origins and figures."""
+    python = working(name)
+    if not python:
+        pytest.skip(f"there is no {name}: name a folder that has one in PATH")
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
+    own = tmp_path / "venv/bin/python"
+    done = subprocess.run(
+        [own, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.txt"],
+        capture_output=True,
+    )
+    if done.returncode:
+        pytest.skip(f"the packages can't be installed for {name}: {done.stderr.decode()[-300:]}")
+    folder = stage.copied(plain[0], tmp_path / "study")
+    found = [stage.ask(folder, "--figure", stage.FIGURE, "--measure", "openmp", python=own) for _ in range(2)][1]
+    require_same(found, plain)
+
+
+def working(name):
+    """The path of an interpreter that runs, be it on the PATH or in pyenv's folder of versions; None without one."""
+    versions = sorted(Path.home().glob(f".pyenv/versions/{name.removeprefix('python')}*/bin/{name}"))
+    for path in filter(None, [shutil.which(name), *map(str, versions)]):
+        if not subprocess.run([path, "-c", ""], capture_output=True).returncode:
+            return path
+    return None
