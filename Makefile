@@ -15,7 +15,8 @@ SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 unexport PYTHONHOME CDPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study paper status test test-slow test-all mutants test-gpu bench lint lock clean
+.PHONY: help setup wheelhouse smoke study paper status test test-slow test-all mutants surroundings faults test-gpu bench \
+	lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -47,6 +48,19 @@ test-all: ## run all tests
 mutants: ## plant defects one by one and see that the tests notice each: about 10 minutes
 	@$(SETUP) latex
 	.venv/bin/python tests/mutants/run.py
+
+surroundings: ## run a small study in many surroundings, with other Pythons on the PATH too: the same, or a sentence
+	@$(SETUP) latex
+	SURROUNDINGS=all $(PYTEST) logical tests/surroundings
+
+# What `make faults` draws its faults from, how many, and how many side by side.
+SEED ?= 1
+COUNT ?= 200
+JOBS ?= $$(nproc)
+
+faults: ## put random faults into small runs, and see that none does harm: SEED=1 COUNT=200
+	@$(SETUP)
+	.venv/bin/python tests/faults/run.py --seed $(SEED) --count $(COUNT) --jobs $(JOBS)
 
 test-gpu: setup ## run the tests that wait for a GPU, and every kernel under compute-sanitizer
 	.venv/bin/python tests/on_gpu.py

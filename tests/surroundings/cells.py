@@ -78,13 +78,16 @@ FOLDERS = {
     "a long path": "/".join(["long" * 50] * 4),
 }
 
-GIT = ("clean", "dirty", "inside another repository", "without git", "owned by somebody else", "slow", "by a link")
-
-LOCKS = ("of a killed run", "of another host", "of a live run", "that can't be written", "deleted while held")
-
-# Quotas of a control group, as files below /sys/fs/cgroup and the cores that they leave of four.
-QUOTAS = {
-    "none in v2": ({"cpu.max": "max 100000"}, 4),
-    "two cores in v2": ({"cpu.max": "200000 100000"}, 2),
-    "one core in v1": ({"cpu/cpu.cfs_quota_us": "100000", "cpu/cpu.cfs_period_us": "100000"}, 1),
+# Control groups, made up: the version that is mounted, the group of the process, {group: (time, period) of its quota},
+# and how many CPUs the process may use, a fraction where a quota leaves one.
+GROUPS = {
+    "v2, no quota": (2, "/", {"": ("max", "100000")}, None),
+    "v2, a container's root": (2, "/", {"": ("100000", "100000")}, 1),
+    "v2, a parent's quota": (2, "/user/run/job", {"user": ("100000", "100000"), "user/run/job": ("max", "100000")}, 1),
+    "v2, half a CPU": (2, "/user", {"user": ("50000", "100000")}, 0.5),
+    "v2, outside of what is mounted": (2, "/../other", {"": ("100000", "100000")}, 1),
+    "v1, no quota": (1, "/", {"": ("-1", "100000")}, None),
+    "v1, a quota": (1, "/job", {"job": ("20000", "20000")}, 1),
+    "v1, a parent's quota": (1, "/a/b", {"a": ("100000", "100000"), "a/b": ("-1", "100000")}, 1),
+    "v1, half a CPU of a parent": (1, "/a/b", {"a": ("50000", "100000"), "a/b": ("100000", "100000")}, 0.5),
 }

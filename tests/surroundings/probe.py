@@ -89,6 +89,7 @@ def measured(case, launcher):
         "compiled": process["compiled"],
         "threads": process["threads"],
         "machine": record["machine"],
+        "variant": record["variant"],
         "source": record["source"],
         "sources": record["sources"],
     }

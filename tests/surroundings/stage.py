@@ -143,17 +143,23 @@ def copied(study, folder):
 
 
 def differences(found, expected, *apart):
-    """What a surrounding changes: a text for each key."""
-    keys = [key for key in (*SAME, "figure", "typeset") if key in found and key not in apart]
-    return [f"{key}: {found[key]} where it is {expected[key]}" for key in keys if found[key] != expected[key]]
+    """What a surrounding changes: a text for each key and what is in it."""
+    keys = [key for key in (*SAME, "workers", "figure", "typeset") if key in found and key not in apart]
+    return [text for key in keys for text in changes(key, found[key], expected[key])]
+
+
+def changes(name, found, expected):
+    """Where two values differ, as texts."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in sorted(found.keys() | expected.keys()):
+            yield from changes(f"{name}.{key}", found.get(key), expected.get(key))
+    elif found != expected:
+        yield f"{name}: {found} where it is {expected}"
 
 
 def of_record(found, expected):
     """What a surrounding changes in a record, samples within noise."""
-    changed = [
-        f"{key}: {found[key]} where it is {expected[key]}"
-        for key in ("compiled", "threads", "machine", "source", "sources")
-        if found[key] != expected[key]
-    ]
+    keys = ("compiled", "threads", "machine", "source", "sources")
+    changed = [text for key in keys for text in changes(f"record.{key}", found[key], expected[key])]
     ratio = found["seconds"] / expected["seconds"]
     return [*changed, f"samples take {ratio:.1f} times as long"] if not 1 / NOISE < ratio < NOISE else changed

@@ -1,5 +1,6 @@
 """In every surrounding the same study is the same, or a sentence says why it isn't measured there."""
 
+import json
 import os
 import shutil
 import socket
@@ -30,17 +31,25 @@ def plain(tmp_path_factory, worker_id):
 
 
 def require_same(found, plain, *apart):
-    """Assert that an answer is the plain one, or that a sentence stands in its place."""
-    _, expected, records = plain
+    """Fail unless an answer is the plain one, or a sentence stands in its place."""
     if found.status:
         found.sentence()
         return
-    assert not stage.differences(found.answer, expected, *apart)
-    if "record" in found.answer:
-        (variant,) = (
-            name for name in records if records[name].answer["record"]["sources"] == found.answer["record"]["sources"]
-        )
-        assert not stage.of_record(found.answer["record"], records[variant].answer["record"])
+    none(stage.differences(found.answer, plain[1], *apart) + of_record(found, plain))
+
+
+def of_record(found, plain):
+    """What differs between the record in an answer, if there is one, and that of the same variant's."""
+    if "record" not in found.answer:
+        return []
+    records = [one.answer["record"] for one in plain[2].values()]
+    own = found.answer["record"]
+    return stage.of_record(own, next(one for one in records if one["variant"] == own["variant"]))
+
+
+def none(differences):
+    if differences:
+        pytest.fail("\n".join(differences), pytrace=False)
 
 
 @pytest.fixture
@@ -88,7 +97,7 @@ def values(tmp_path):
 @pytest.mark.parametrize("name", cells.VARIABLES)
 def test_variables_of_runtimes(name, plain, values):
     """They change neither what is measured nor what is drawn, and workers start without them."""
-    study, expected, records = plain
+    study, _, records = plain
     variant, variables = cells.VARIABLES[name]
     if variant not in records:
         pytest.skip(f"{variant} can't run on this machine")
@@ -96,11 +105,8 @@ def test_variables_of_runtimes(name, plain, values):
     figure = ["--figure", stage.FIGURE] if variant == "blas" else []
     found = stage.ask(study, "--measure", variant, *figure, variables=given)
     require_same(found, plain)
-    if not found.status:
-        assert found.answer["workers"] == expected["workers"]
     if variant == "openmp":  # nothing that was compiled there stays for others
-        after = stage.ask(study, "--measure", variant)
-        assert not stage.of_record(after.answer["record"], records[variant].answer["record"])
+        none(of_record(stage.ask(study, "--measure", variant), plain))
 
 
 @pytest.mark.parametrize("name", cells.FOLDERS)
@@ -345,35 +351,72 @@ def test_a_lock_that_is_deleted_while_it_is_held(plain, tmp_path):
     assert not run.status or "ladder: " in run.text or "locked" in run.text
 
 
-GROUPS = "/sys/fs/cgroup/cpu"
+REAL = Path("/sys/fs/cgroup/cpu")
 
 
-@pytest.mark.skipif(not os.access(f"{GROUPS}/cgroup.procs", os.W_OK), reason="no cgroup of version 1 can be made here")
+@pytest.mark.skipif(not os.access(REAL / "cgroup.procs", os.W_OK), reason="no group of version 1 can be made here")
 @pytest.mark.parametrize(("quota", "inner"), [(100_000, False), (50_000, False), (100_000, True)])
-def test_a_quota_of_a_real_group_of_version_1(quota, inner, plain):
-    """A quota, also one that a parent has, is what the label counts; a fraction of a CPU is refused or said."""
-    outer = Path(GROUPS, f"surroundings-{os.getpid()}")
+def test_a_quota_of_a_real_control_group(quota, inner, plain):
+    outer = REAL / f"surroundings-{os.getpid()}-{quota}-{inner}"
     groups = [outer, outer / "inner"] if inner else [outer]
     try:
         for group in groups:
             group.mkdir()
         (outer / "cpu.cfs_quota_us").write_text(str(quota))
-        command = f"echo $$ > {groups[-1]}/cgroup.procs; exec {sys.executable} {stage.PROBE}"
-        done = subprocess.run(
-            ["sh", "-c", command],
-            cwd=plain[0],
-            env=stage.plain_environment() | {"PYTHONPATH": f"{plain[0]}/src"},
-            capture_output=True,
-            text=True,
-        )
+        require_quota(plain, quota / 100_000, f"echo $$ > {groups[-1]}/cgroup.procs")
     finally:
         for group in reversed(groups):
             group.rmdir()
-    assert "Traceback" not in done.stderr
-    if quota == 100_000 and not done.returncode:
-        assert '"cores": 1,' in done.stdout
+
+
+# A hierarchy that is made up is mounted over the real one, and the kernel's words on it over its own.
+MADE_UP = """
+mount --bind {home}/cgroup /proc/$$/cgroup
+mount --bind {home}/groups /sys/fs/cgroup
+mount --bind {home}/mountinfo /proc/$$/mountinfo
+"""
+KINDS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cpu,cpuacct:")}
+
+
+@pytest.mark.parametrize("name", cells.GROUPS)
+def test_a_made_up_control_group(name, plain, tmp_path):
+    version, group, quotas, cpus = cells.GROUPS[name]
+    kind, options, line = KINDS[version]
+    root = tmp_path / "groups" / ("cpu,cpuacct" if version == 1 else "")
+    for inner, (time, period) in quotas.items():
+        folder = root / inner
+        folder.mkdir(parents=True)
+        if version == 2:
+            (folder / "cpu.max").write_text(f"{time} {period}\n")
+        else:
+            (folder / "cpu.cfs_quota_us").write_text(f"{time}\n")
+            (folder / "cpu.cfs_period_us").write_text(f"{period}\n")
+    place = Path("/sys/fs/cgroup") / root.relative_to(tmp_path / "groups")
+    (tmp_path / "cgroup").write_text(f"{line}{group}\n")
+    (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {place} rw - {kind} {kind} {options}\n")
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    require_quota(plain, cpus, MADE_UP.format(home=tmp_path), "unshare", "--mount")
+
+
+def require_quota(plain, cpus, enter, *wrapper):
+    """The label counts the CPUs of a quota; what is timed with less than it works on is refused, or it is said."""
+    command = f"{enter}\nexec {sys.executable} {stage.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
+    done = subprocess.run(
+        [*wrapper, "sh", "-e", "-c", command],
+        cwd=plain[0],
+        env=stage.plain_environment() | {"PYTHONPATH": f"{plain[0]}/src"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    if cpus and cpus < 1:
+        assert "quota" in done.stderr, done.stderr
     else:
-        assert "ladder: " in done.stderr or "CPU" in done.stderr
+        cores = min(cpus or plain[1]["cores"], plain[1]["cores"])
+        assert json.loads(done.stdout)["cores"] == cores
+        assert json.loads(done.stdout)["label"].endswith(f"-{cores}c")
 
 
 PYTHONS = ("python3.12", "python3.13", "python3.14")
