@@ -39,6 +39,7 @@ class Trial:
     kind: str = ""
     told: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
+    may_trace: bool = False  # where Python itself ends in a traceback before a sentence follows
     is_killed: bool = False  # its run can't say anything, since its head was killed
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     touched: set = field(default_factory=set)  # records that needn't stay as they were
@@ -416,6 +417,7 @@ def memory(trial):
     head = small.start(trial.study)
     if process := meet(trial, head, words):
         more = trial.random.choice([0, 1, 8, 64]) * 2**20
+        trial.may_trace = True
         with contextlib.suppress(psutil.Error, OSError):
             trial.say(f"no more than {more >> 20} MiB more for {role}: {small.command_of(process)[:90]}")
             most = process.memory_info().vms + more

@@ -12,11 +12,13 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
@@ -62,7 +64,8 @@ def after(trial, known):
     first = len(trial.outcomes)
     complete(trial)
     for number, outcome in enumerate(trial.outcomes):
-        complaints += mistakes(outcome, may_be_silent=trial.is_killed and number < first)
+        is_faulty = number < first
+        complaints += mistakes(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_trace)
     if trial.outcomes[-1].status:
         return [*complaints, "the study doesn't complete"]
     return complaints + lost(trial, known) + small.wrong(trial.study, trial.base)
@@ -82,12 +85,12 @@ def complete(trial):
             return
 
 
-def mistakes(outcome, may_be_silent):
+def mistakes(outcome, may_be_silent, may_trace):
     """What is wrong with what a run printed."""
     found = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
     if outcome.hung:
         found.append(f"a run hung for {small.LIMIT} s")
-    if "Traceback (most recent call last)" in outcome.text:
+    if "Traceback (most recent call last)" in outcome.text and not may_trace:
         found.append("a run ended in a traceback")
     sentences = ("ladder", "Error in rule", "Directory cannot be locked")
     if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
@@ -124,6 +127,12 @@ def summary(results):
     yield f"{'all':22}{total['held']:6}{total['said']:6}{total['failed']:8}"
 
 
+def leave(folder, *_):
+    """End with all runs that are under way."""
+    small.end_all(small.alive(folder))
+    os._exit(1)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Put random faults into whole small runs.")
     parser.add_argument("--seed", type=int, default=1)
@@ -136,6 +145,8 @@ def main():
     )
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="faults-")).absolute()
+    signal.signal(signal.SIGTERM, partial(leave, folder))
+    signal.signal(signal.SIGINT, partial(leave, folder))
     base = small.reopen(options.base) if options.base else small.make(folder / "base")
     numbers = options.only or range(options.count)
     results = []

@@ -520,6 +520,20 @@ def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(sound
         record.read("other.json")
 
 
+def test_a_record_whose_bytes_have_changed_is_refused(sound):
+    record.write("mine.json", sound)
+    path, digit = Path("mine.json"), repr(sound["wall"])
+    text = path.read_text(encoding="utf-8")
+    assert record.read(path)["wall"] == sound["wall"]
+    path.write_text(text.replace(digit, repr(sound["wall"] * 2)), encoding="utf-8")
+    with pytest.raises(LadderError, match="it isn't what was written"):
+        record.read(path)
+    without = {name: value for name, value in json.loads(text).items() if name != "digest"}
+    path.write_text(json.dumps(without), encoding="utf-8")
+    with pytest.raises(LadderError, match="it isn't what was written"):
+        record.read(path)
+
+
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conftest import PROTOCOL, ROOT, Study
+from faults import small
 from ladder.machine import programs
 from surroundings import probe
 
@@ -23,7 +24,7 @@ VARIANTS = ("openmp", "c_openmp", "blas", "on_ranks")
 SAME = ("label", "cpu", "cores", "plan", "libraries", "origin")
 # Samples are within noise up to this factor: the fastest of five, so that work beside them matters little.
 NOISE = 4
-LIMIT = 100
+LIMIT = 600  # seconds for a probe, beyond which it hangs
 GIT = ("git", "-c", "user.name=somebody", "-c", "user.email=somebody@localhost")
 
 
@@ -54,7 +55,7 @@ def plain_environment():
 
 def ask(folder, *arguments, variables=None, python=None, path=()):
     """Run the probe in a study's folder: an Answer."""
-    environment = plain_environment() | {"PYTHONPATH": f"{folder}/src"} | (variables or {})
+    environment = plain_environment() | {"PYTHONPATH": code(folder)} | (variables or {})
     environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
     done = subprocess.run(
         [python or sys.executable, PROBE, *arguments],
@@ -69,9 +70,20 @@ def ask(folder, *arguments, variables=None, python=None, path=()):
     return Answer(done.returncode, text, json.loads(out) if not done.returncode else {})
 
 
+def code(folder):
+    """A path of a study's packages for PYTHONPATH, which no colon may be in: an installed package needs none."""
+    if os.pathsep not in str(folder):
+        return f"{folder}/src"
+    link = Path(str(folder).partition(os.pathsep)[0]).parent / "code"
+    if not link.exists():
+        link.symlink_to(folder / "src")
+    return str(link)
+
+
 def make(folder):
     """A study with four cases and the tables of a published machine, in a repository of its own."""
     study = Study(folder, "study")
+    small.lock_in(study, folder)  # one for all copies
     sizes = {"form": "nn", "m": 200, "n": 200, "k": 200}
     threads = {"openmp": 2, "c_openmp": 2, "blas": 1}
     variants = {name: {"threads": count} for name, count in threads.items() if count <= (os.cpu_count() or 1)}
@@ -125,7 +137,8 @@ def baseline(folder):
     """The study's folder, what it is in plain surroundings and {variant: Answer}, made by the first who asks."""
     with made_once(folder) as (path, is_due):
         if is_due:
-            study = make(folder)
+            shutil.rmtree(folder / "base", ignore_errors=True)  # of an attempt that failed
+            study = make(folder / "base")
             first = ask(study, "--figure", FIGURE, "--typeset")
             assert not first.status, first.text
             planned = [case["key"].split("/")[1] for case in first.answer["plan"]["cases"] if not case["left_out"]]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Study
+from conftest import ROOT
 from faults import small
 from surroundings import cells, stage
 
@@ -130,11 +130,9 @@ def test_a_folder_that_is_a_link(plain, tmp_path):
 
 def snakemake(folder):
     """Run Snakemake on one case of the study in a folder: how it ended, without a traceback."""
-    study = Study.__new__(Study)
-    study.folder, study.config = folder, None
     (target,) = targets(folder)
     command = [sys.executable, "-m", "snakemake", target, "--configfile", "study.yaml"]
-    environment = stage.plain_environment() | {"PYTHONPATH": f"{folder}/src", "XDG_RUNTIME_DIR": str(folder)}
+    environment = stage.plain_environment() | {"PYTHONPATH": stage.code(folder), "XDG_RUNTIME_DIR": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=stage.LIMIT
     )
@@ -383,13 +381,13 @@ def test_a_made_up_control_group(name, plain, tmp_path):
     version, group, quotas, cpus = cells.GROUPS[name]
     kind, options, line = KINDS[version]
     root = tmp_path / "groups" / ("cpu,cpuacct" if version == 1 else "")
-    for inner, (time, period) in quotas.items():
+    for inner, (spent, period) in quotas.items():
         folder = root / inner
         folder.mkdir(parents=True)
         if version == 2:
-            (folder / "cpu.max").write_text(f"{time} {period}\n")
+            (folder / "cpu.max").write_text(f"{spent} {period}\n")
         else:
-            (folder / "cpu.cfs_quota_us").write_text(f"{time}\n")
+            (folder / "cpu.cfs_quota_us").write_text(f"{spent}\n")
             (folder / "cpu.cfs_period_us").write_text(f"{period}\n")
     place = Path("/sys/fs/cgroup") / root.relative_to(tmp_path / "groups")
     (tmp_path / "cgroup").write_text(f"{line}{group}\n")

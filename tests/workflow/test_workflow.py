@@ -1,6 +1,5 @@
 """The workflow itself: what is planned after which change, what a failure costs, what a kill leaves behind."""
 
-import json
 import random
 import shutil
 import subprocess
@@ -193,7 +192,7 @@ def test_a_record_of_changed_code_is_not_collected(done):
     path = next(iter(done.records().values()))
     found = record.read(path)
     found["sources"] = "0" * 16
-    path.write_text(json.dumps(found))
+    record.write(path, found)
     out, status = done.snakemake("results/table.csv")
     assert status != 0
     assert "was measured with code that has changed since" in " ".join(out.split())

@@ -4,6 +4,7 @@ Written once by `harness/measure.py`, whole, by renaming a finished file into pl
 schema, lies where it belongs, and passed its checks.
 """
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -47,13 +48,21 @@ def refuse(where, wrong):
 def write(path, record):
     """Write a record so that a reader sees all of it or nothing."""
     require_valid(record, path)
-    write_atomically(path, json.dumps(record, indent=1) + "\n")
+    write_atomically(path, json.dumps(record | {"digest": digest(record)}, indent=1) + "\n")
+
+
+def digest(record):
+    """A digest of all else in a record: of a byte that changes on a disk, the schema may see but another number."""
+    rest = {name: value for name, value in record.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read(path):
     """The record in a file. Raises LadderError when it isn't there, isn't sound, or isn't that of its path."""
     record = read_json(path)
     require_valid(record, path)
+    if record.get("digest") != digest(record):
+        refuse(path, "it isn't what was written, by its digest")
     require_in_place(record, path)
     for wrong in documents.mistakes(record["description"], documents.SCHEMA_FILE, "description"):
         refuse(path, f"description: {wrong}")
