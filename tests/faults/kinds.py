@@ -40,6 +40,7 @@ class Trial:
     told: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
     may_trace: bool = False  # where Python itself ends in a traceback before a sentence follows
+    damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
     is_killed: bool = False  # its run can't say anything, since its head was killed
     undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     touched: set = field(default_factory=set)  # records that needn't stay as they were
@@ -178,6 +179,8 @@ FILES = {
     "a description of the machine": ["results/machines/*.json"],
     "the configuration": ["study.yaml"],
 }
+# What nothing reads, or what its reader refuses by a sum: it may stay damaged until somebody reads it.
+UNREAD = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
 # What is read only if something else is made again.
 READ_FOR = {
     "Numba's compiled code": "a record of Numba",
@@ -187,6 +190,9 @@ READ_FOR = {
     "the data": "the record of the training",
     "a downloaded archive": "the data",
     "a table": "figures and numbers",
+    "a plan": "the tables",
+    "a published table": "the tables",
+    "a description of the machine": "figures and numbers",
 }
 
 
@@ -206,6 +212,7 @@ def damage(trial, path):
     elif how == "lengthened":
         contents += trial.random.randbytes(40)
     path.write_bytes(contents)
+    trial.damaged[path] = bytes(contents)
     keeps_time = trial.random.random() < 0.5
     if keeps_time:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -68,7 +68,15 @@ def after(trial, known):
         complaints += mistakes(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_trace)
     if trial.outcomes[-1].status:
         return [*complaints, "the study doesn't complete"]
+    forgive_unread(trial)
     return complaints + lost(trial, known) + small.wrong(trial.study, trial.base)
+
+
+def forgive_unread(trial):
+    """Restore what was damaged and has been read by nothing since: nothing rests on it."""
+    for path in trial.files(*kinds.UNREAD):
+        if path.read_bytes() == trial.damaged.get(path):
+            shutil.copy2(trial.base.folder / path.relative_to(trial.folder), path)
 
 
 def complete(trial):
@@ -90,12 +98,17 @@ def mistakes(outcome, may_be_silent, may_trace):
     found = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
     if outcome.hung:
         found.append(f"a run hung for {small.LIMIT} s")
-    if "Traceback (most recent call last)" in outcome.text and not may_trace:
+    if "Traceback (most recent call last)" in outcome.text and not (may_trace or is_snakemakes(outcome.text)):
         found.append("a run ended in a traceback")
-    sentences = ("ladder", "Error in rule", "Directory cannot be locked")
+    sentences = ("ladder: ", "Error in rule", "Directory cannot be locked", "OSError: ")
     if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
         found.append(f"a run ended with status {outcome.status} and no sentence")
     return found
+
+
+def is_snakemakes(text):
+    """Whether the tracebacks are Snakemake's own, of what the system refuses it: no line of the project's is in them."""
+    return "/src/ladder/" not in text.partition("Traceback (most")[2] and "OSError: [Errno" in text
 
 
 def lost(trial, known):

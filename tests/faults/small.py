@@ -38,7 +38,6 @@ SAME = (
     "tables/*/traces.csv",
     "figures/*",
     "data/mnist/*",
-    "stamps/**/*.txt",
     "machines/*.json",
 )
 GIT = ("git", "-c", "user.name=faults", "-c", "user.email=faults@localhost")
