@@ -107,7 +107,7 @@ def mistakes(outcome, may_be_silent, may_trace):
 
 
 def is_snakemakes(text):
-    """Whether the tracebacks are Snakemake's own, of what the system refuses it: no line of the project's is in them."""
+    """Whether the tracebacks are Snakemake's own, of what the system refuses: no line of the project's is in them."""
     return "/src/ladder/" not in text.partition("Traceback (most")[2] and "OSError: [Errno" in text
 
 

@@ -55,7 +55,8 @@ def plain_environment():
 
 def ask(folder, *arguments, variables=None, python=None, path=()):
     """Run the probe in a study's folder: an Answer."""
-    environment = plain_environment() | {"PYTHONPATH": code(folder)} | (variables or {})
+    own = {"PYTHONPATH": code(folder), "XDG_RUNTIME_DIR": str(folder)}
+    environment = plain_environment() | own | (variables or {})
     environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
     done = subprocess.run(
         [python or sys.executable, PROBE, *arguments],

@@ -60,7 +60,7 @@ def translated(tmp_path):
     for name, words in TRANSLATED.items():
         script = folder / name
         script.write_text(
-            '#!/bin/sh\ncase "${LC_ALL:-${LC_MESSAGES:-${LANG:-C}}}" in C|C.*|POSIX|"") exec '
+            '#!/bin/sh\ncase "${LC_ALL:-${LC_MESSAGES:-${LANG:-C}}}" in C|C.*|POSIX|xx_*|"") exec '
             f'{shutil.which(name)} "$@";; esac\n'
             f"{shutil.which(name)} \"$@\" | sed '{words}'\n"
         )
