@@ -24,6 +24,7 @@ include: "workflow/rules/publish.smk"
 
 # The Snakemake that a cluster starts on each node calls none of these.
 onstart:
+    require_writable()
     require_cluster()
     note_run()
 

@@ -373,7 +373,7 @@ def mirror(trial):
 
 def git(trial):
     """A git that is slow, hangs, fails or talks nonsense, and sources that are changed or aren't."""
-    how = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0", "exec sleep 9"])
+    how = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0"])
     give_work(trial, "a record of BLAS")
     stand_in = trial.folder.parent / "bin/git"
     stand_in.parent.mkdir()

@@ -100,15 +100,16 @@ def mistakes(outcome, may_be_silent, may_trace):
         found.append(f"a run hung for {small.LIMIT} s")
     if "Traceback (most recent call last)" in outcome.text and not (may_trace or is_snakemakes(outcome.text)):
         found.append("a run ended in a traceback")
-    sentences = ("ladder: ", "Error in rule", "Directory cannot be locked", "OSError: ")
+    sentences = ("ladder: ", "Error in rule", "Directory cannot be locked", "OSError: ", "OSError in file")
     if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
         found.append(f"a run ended with status {outcome.status} and no sentence")
     return found
 
 
 def is_snakemakes(text):
-    """Whether the tracebacks are Snakemake's own, of what the system refuses: no line of the project's is in them."""
-    return "/src/ladder/" not in text.partition("Traceback (most")[2] and "OSError: [Errno" in text
+    """Whether tracebacks are Snakemake's own, of Ctrl-C or of what the system refuses: none of ours is in them."""
+    words = ("OSError: [Errno", "KeyboardInterrupt")
+    return "/src/ladder/" not in text.partition("Traceback (most")[2] and any(word in text for word in words)
 
 
 def lost(trial, known):

@@ -55,3 +55,10 @@ def test_a_path_that_is_too_long_is_refused_before_the_work(tmp_path, path):
     """The file that is written beside has a longer name."""
     with pytest.raises(LadderError, match=r"the file system takes (names|paths) of .* Give it a shorter name"):
         files.require_writable(tmp_path / path)
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
+    files.require_writable_folders([tmp_path / "a/b/one.json", tmp_path / "two.json"])
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(LadderError, match=r"/proc can't be written: "):
+        files.require_writable_folders(["/proc/nowhere/one.json"])

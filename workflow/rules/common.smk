@@ -13,6 +13,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision, variables
 from ladder.planning import configuration, places, plan, slurm, status
 from ladder.records import runs
+from ladder.records.files import require_writable_folders
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
 from ladder.report.ceilings import is_ceiling
@@ -123,6 +124,12 @@ def require_cluster():
             print(f"ladder: cancelled what an earlier run left in Slurm: {', '.join(stray)}.", file=sys.stderr)
     except LadderError as error:
         stop(error)
+
+
+def require_writable():
+    """Before the first job: end the run where results can't be written, of which Snakemake tells by a traceback."""
+    if not workflow.touch:
+        said(require_writable_folders, [path for job in workflow.dag.needrun_jobs() for path in [*job.output, *job.log]])
 
 
 # What this run is to measure; only a run that measures has it.

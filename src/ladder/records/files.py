@@ -63,12 +63,28 @@ def require_writable(path):
         raise LadderError(f"{path} can't be written: it is a folder. Name a file.")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise LadderError(f"{path} can't be replaced: it is a link, a device or a pipe. Name a plain file.")
-    above = next(folder for folder in path.absolute().parents if folder.exists())
     try:
-        with tempfile.TemporaryFile(dir=above):
+        with tempfile.TemporaryFile(dir=above(path)):
             pass
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}. Name another file, or allow writing.") from None
+
+
+def require_writable_folders(paths):
+    """Raises LadderError where a folder can't be written in which these files are to be made."""
+    for folder in sorted({above(Path(path)) for path in paths}):
+        try:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise LadderError(
+                f"{folder} can't be written: {error.strerror}. Allow writing, or work in a copy of the project."
+            ) from None
+
+
+def above(path):
+    """The nearest folder above a path that is there."""
+    return next(folder for folder in path.absolute().parents if folder.exists())
 
 
 def read_json(path, *keys):
