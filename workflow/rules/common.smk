@@ -129,7 +129,9 @@ def require_cluster():
 def require_writable():
     """Before the first job: end the run where results can't be written, of which Snakemake tells by a traceback."""
     if not workflow.touch:
-        said(require_writable_folders, [path for job in workflow.dag.needrun_jobs() for path in [*job.output, *job.log]])
+        said(
+            require_writable_folders, [path for job in workflow.dag.needrun_jobs() for path in [*job.output, *job.log]]
+        )
 
 
 # What this run is to measure; only a run that measures has it.
