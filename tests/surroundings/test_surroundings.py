@@ -14,6 +14,7 @@ import pytest
 
 from conftest import ROOT
 from faults import small
+from ladder.records import record
 from surroundings import cells, stage
 
 pytestmark = pytest.mark.slow
@@ -114,7 +115,7 @@ def test_a_folder(name, plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / cells.FOLDERS[name])
     found = stage.ask(folder, "--figure", stage.FIGURE, "--typeset", "--measure", "c_openmp")
     require_same(found, plain)
-    run = snakemake(folder)
+    run = snakemake(folder, plain)
     if run.status:
         assert "ladder: " in run.text
         assert not list((folder / "results").rglob("records/**/*.json"))
@@ -128,10 +129,9 @@ def test_a_folder_that_is_a_link(plain, tmp_path):
     require_same(stage.ask(tmp_path / "link", "--figure", stage.FIGURE, "--measure", "blas"), plain)
 
 
-def snakemake(folder):
+def snakemake(folder, plain):
     """Run Snakemake on one case of the study in a folder: how it ended, without a traceback."""
-    (target,) = targets(folder)
-    command = [sys.executable, "-m", "snakemake", target, "--configfile", "study.yaml"]
+    command = [sys.executable, "-m", "snakemake", target(plain), "--configfile", "study.yaml"]
     environment = stage.plain_environment() | {"PYTHONPATH": stage.code(folder), "XDG_RUNTIME_DIR": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=stage.LIMIT
@@ -141,13 +141,10 @@ def snakemake(folder):
     return small.Outcome(text, done.returncode)
 
 
-def targets(folder):
-    answer = stage.ask(folder).answer
-    yield from (
-        f"results/records/{answer['label']}/{case['key'].replace(',', '+')}.json"
-        for case in answer["plan"]["cases"]
-        if case["key"].startswith("gemm/blas/")
-    )
+def target(plain):
+    """The path of the record of one case of the study."""
+    (key,) = (case["key"] for case in plain[1]["plan"]["cases"] if case["key"].startswith("gemm/blas/"))
+    return record.path_of(plain[1]["label"], key)
 
 
 # What each state of git makes of a copy, the origins that are right there, and the variables of the probe.
@@ -265,7 +262,7 @@ def make_writable(folder):
 def test_a_lock_that_is_left_holds_nobody_up(leave, plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / "study")
     leave(folder)
-    run = snakemake(folder)
+    run = snakemake(folder, plain)
     assert not run.status, run.text
 
 
@@ -273,7 +270,7 @@ def test_a_lock_that_cannot_be_written_is_a_sentence(plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / "study")
     unwritable(folder)
     try:
-        run = snakemake(folder)
+        run = snakemake(folder, plain)
     finally:
         make_writable(folder)
     assert run.status
@@ -301,11 +298,10 @@ def test_a_live_run_keeps_its_folder_until_it_ends(plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / "study")
     left_by_a_killed_run(folder)
     locks = folder / ".snakemake/locks"
-    (target,) = targets(folder)
-    (locks / "0.output.lock").write_text(f"{folder / target}\n")
+    (locks / "0.output.lock").write_text(f"{folder / target(plain)}\n")
     with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
-        assert snakemake(folder).status
-    assert not snakemake(folder).status
+        assert snakemake(folder, plain).status
+    assert not snakemake(folder, plain).status
 
 
 def test_one_lock_a_machine_whatever_the_surroundings(plain, tmp_path):
@@ -345,7 +341,7 @@ def test_a_lock_that_is_deleted_while_it_is_held(plain, tmp_path):
     (folder / ".snakemake").mkdir()
     with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
         (folder / ".snakemake/ladder.lock").unlink()
-        run = snakemake(folder)
+        run = snakemake(folder, plain)
     assert not run.status or "ladder: " in run.text or "locked" in run.text
 
 
