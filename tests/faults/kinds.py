@@ -225,12 +225,12 @@ def damage_between(trial):
     what = trial.random.choice(sorted(FILES))
     if what in READ_FOR and trial.random.random() < 0.7:
         give_work(trial, READ_FOR[what])
-    if what == "the configuration":
-        trial.study.command()  # writes it
-    found = trial.files(*FILES[what])
-    if found:
-        trial.touched |= set(small.sound_records(trial.study)[0])
-        damage(trial, trial.random.choice(found))
+    trial.touched |= set(small.sound_records(trial.study)[0])
+    path = trial.random.choice(trial.files(*FILES[what]))
+    if what == "the configuration":  # which each run writes before it begins
+        trial.run(prepare=lambda: damage(trial, path))
+    else:
+        damage(trial, path)
 
 
 def damage_during(trial):

@@ -122,9 +122,14 @@ def commit(folder):
         subprocess.run([*GIT, *words], cwd=folder, check=True)
 
 
-def start(study, targets=TARGETS, variables=None, **options):
-    """Start Snakemake on the study, in a session of its own; its output goes to a file beside the study."""
+def start(study, targets=TARGETS, variables=None, prepare=None):
+    """Start Snakemake on the study, in a session of its own; its output goes to a file beside the study.
+
+    `prepare` is called once the configuration has been written.
+    """
     line, environment = study.command(*targets)
+    if prepare:
+        prepare()
     with output_of(study).open("wb") as file:
         return subprocess.Popen(
             line,
@@ -133,7 +138,6 @@ def start(study, targets=TARGETS, variables=None, **options):
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            **options,
         )
 
 
@@ -153,8 +157,8 @@ def finish(study, process, limit=LIMIT):
     return Outcome(output_of(study).read_bytes().decode(errors="replace"), process.returncode, hung)
 
 
-def run(study, targets=TARGETS, variables=None, limit=LIMIT, **options):
-    return finish(study, start(study, targets, variables, **options), limit)
+def run(study, targets=TARGETS, variables=None, limit=LIMIT, prepare=None):
+    return finish(study, start(study, targets, variables, prepare), limit)
 
 
 def alive(folder):
