@@ -298,7 +298,7 @@ def test_a_live_run_keeps_its_folder_until_it_ends(plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / "study")
     left_by_a_killed_run(folder)
     locks = folder / ".snakemake/locks"
-    (locks / "0.output.lock").write_text(f"{folder / target(plain)}\n")
+    (locks / "0.output.lock").write_text(f"{target(plain)}\n")
     with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
         assert snakemake(folder, plain).status
     assert not snakemake(folder, plain).status
