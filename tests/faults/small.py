@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from ladder.records import record
 FIGURES = tuple(f"results/figures/{name}.svg" for name in ("mlp_learning", "mlp_sample_digits"))
 TARGETS = ("measurements", *FIGURES, "results/numbers.tex")
 LIMIT = 300  # seconds for one run of Snakemake, beyond which it hangs
+PATIENCE = 20  # seconds for what a run has started to end after it
 # What is the same to the byte in every run, as patterns below `results`. Seconds are all that isn't.
 SAME = (
     "plans/*.json",
@@ -123,26 +125,27 @@ def commit(folder):
 
 
 def start(study, targets=TARGETS, variables=None, prepare=None):
-    """Start Snakemake on the study, in a session of its own; its output goes to a file beside the study.
+    """Start Snakemake on the study, in a session of its own.
 
     `prepare` is called once the configuration has been written.
     """
     line, environment = study.command(*targets)
     if prepare:
         prepare()
-    with output_of(study).open("wb") as file:
-        return subprocess.Popen(
-            line,
-            cwd=study.folder,
-            env=environment | (variables or {}),
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
-def output_of(study):
-    return study.folder.with_name(f"{study.folder.name}.out")
+    process = subprocess.Popen(
+        line,
+        cwd=study.folder,
+        env=environment | (variables or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    # Into memory, since the disk may be full.
+    process.printed = []
+    process.reader = threading.Thread(target=lambda: process.printed.extend(process.stdout), daemon=True)
+    process.reader.start()
+    return process
 
 
 def finish(study, process, limit=LIMIT):
@@ -154,7 +157,8 @@ def finish(study, process, limit=LIMIT):
         hung = True
         end_all([psutil.Process(process.pid), *alive(study.folder)])
         process.wait()
-    return Outcome(output_of(study).read_bytes().decode(errors="replace"), process.returncode, hung)
+    process.reader.join(PATIENCE)  # what outlives the run may hold the pipe
+    return Outcome(b"".join(process.printed).decode(errors="replace"), process.returncode, hung)
 
 
 def run(study, targets=TARGETS, variables=None, limit=LIMIT, prepare=None):
@@ -173,9 +177,9 @@ def alive(folder):
     return found
 
 
-def left_over(folder, patience=20):
+def left_over(folder):
     """What still works in the folder some seconds after its run has ended, as command lines; it is ended."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + PATIENCE
     while (found := alive(folder)) and time.monotonic() < deadline:
         time.sleep(0.1)
     lines = [command_of(process) for process in found]

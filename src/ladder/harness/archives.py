@@ -18,4 +18,4 @@ def read(path, what):
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror or error}.") from None
     except BROKEN as error:
-        raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
+        raise LadderError(f"{path} isn't {what}, or is broken: {error}. Delete it and make it again.") from None
