@@ -328,8 +328,8 @@ def restore(study, base, path):
 
 
 def advised(study, text):
-    """The files of the study that a sentence advises to restore or to delete."""
-    found = set()
+    """The files of the study that a sentence advises to restore or to delete; archives that can't be fetched, all."""
+    found = set((study.folder / "mirror").glob("*.gz")) if "can't be fetched" in text else set()
     for sentence in re.findall(r"^ladder.*(?:[Dd]elete|[Rr]estore|configuration|yaml).*$", text, re.MULTILINE):
         names = re.findall(r"[^\s'\"`:(]*(?:results/|mirror/|study\.yaml|\.snakemake/)[^\s:;'\"`]*", sentence)
         for name in names:

@@ -1,6 +1,7 @@
 """Files that are replaced as a whole: whoever has the old one open, or a link to it, keeps it as it was."""
 
 import os
+import time
 
 import pytest
 
@@ -62,3 +63,17 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
     assert not list(tmp_path.iterdir())
     with pytest.raises(LadderError, match=r"/proc can't be written: "):
         files.require_writable_folders(["/proc/nowhere/one.json"])
+
+
+def test_files_of_the_future_get_times_of_now_in_their_order(tmp_path):
+    now = time.time()
+    times = {"old": now - 100, "a/later": now + 2000, "sooner": now + 1000}
+    for name, when in times.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (when, when))
+    files.bring_to_now(tmp_path)
+    found = {name: (tmp_path / name).stat().st_mtime for name in times}
+    assert found["old"] == pytest.approx(now - 100)
+    assert now <= found["sooner"] < found["a/later"] <= time.time()

@@ -13,7 +13,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision, variables
 from ladder.planning import configuration, places, plan, slurm, status
 from ladder.records import runs
-from ladder.records.files import require_writable_folders
+from ladder.records.files import bring_to_now, require_writable_folders
 from ladder.records.record import from_path
 from ladder.records.record import path_of as record_path
 from ladder.report.ceilings import is_ceiling
@@ -60,6 +60,7 @@ if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
 if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for it
     said(runs.clear_stale)
+    said(bring_to_now, "results")
 
 
 @contextlib.contextmanager
