@@ -9,6 +9,7 @@ of what it draws. A sentence of the project's, where one ends it, is on standard
 import argparse
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -27,6 +28,8 @@ FAMILIES = re.compile(
     r"(NUMBA|OMP|GOMP|KMP|OPENBLAS|GOTO|MKL|BLIS|NPY|MPICH|MPIR|OMPI|PMIX|UCX|CUDA|NVIDIA|NCCL|CUBLAS|PYTORCH|TORCH|MALLOC|"
     r"GLIBC|LD)_.*|LD_PRELOAD"
 )
+# Other probes may work in the same study.
+SCRATCH = Path("scratch", str(os.getpid()))
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 5, "least": 5, "most": 5, "cap": 1, "phase_passes": 1}
 
 
@@ -37,6 +40,7 @@ def main():
     parser.add_argument("--typeset", action="store_true")
     options = parser.parse_args()
     answer, sys.stdout = sys.stdout, sys.stderr
+    SCRATCH.mkdir(parents=True)
     try:
         print(json.dumps(said(options), sort_keys=True), file=answer)
     except LadderError as error:
@@ -79,7 +83,7 @@ def run(*arguments):
 
 def measured(case, launcher):
     """What the record of a case says: its fastest sample, what was compiled, how many threads worked, its origin."""
-    out = Path("measured", f"{case.variant}.json")
+    out = SCRATCH / "record.json"
     rest = ["--launcher", launcher] if launcher and case.ranks > 1 else []
     run("measure", case.workload, case.variant, case.slug, "--out", out, "--protocol", json.dumps(PROTOCOL), *rest)
     record = json.loads(out.read_text(encoding="utf-8"))
@@ -98,9 +102,8 @@ def measured(case, launcher):
 def drawn(name):
     """The digests of a figure's files, drawn from the tables that lie in the study."""
     folders = sorted(path.parent for path in Path("results/tables").glob("*/samples.csv"))
-    Path("drawn").mkdir(exist_ok=True)
-    run("figure", name, *(f"--tables={folder}" for folder in folders), "--out", f"drawn/{name}")
-    return digests(Path("drawn").glob(f"{name}.*"))
+    run("figure", name, *(f"--tables={folder}" for folder in folders), "--out", SCRATCH / name)
+    return digests(SCRATCH.glob(f"{name}.*"))
 
 
 def typeset():
@@ -110,9 +113,8 @@ def typeset():
     Path("paper/inputted.tex").write_text("\\def\\inputted{It is typeset.}\n", encoding="utf-8")
     text = "\\documentclass{article}\\input{inputted}\\begin{document}\\inputted\\end{document}\n"
     Path("paper/line.tex").write_text(text, encoding="utf-8")
-    Path("typeset").mkdir(exist_ok=True)
-    run("paper", "paper/line.tex", "--out", "typeset/line.pdf")
-    return digests([Path("typeset/line.pdf")])
+    run("paper", "paper/line.tex", "--out", SCRATCH / "line.pdf")
+    return digests([SCRATCH / "line.pdf"])
 
 
 def digests(paths):

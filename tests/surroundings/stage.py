@@ -97,7 +97,7 @@ def make(folder):
     shutil.copy(ROOT / ".gitignore", study.folder)
     shutil.copy(PROBE, study.folder.parent)
     with (study.folder / ".gitignore").open("a", encoding="utf-8") as file:
-        file.write("/study.yaml\n/measured/\n/drawn/\n/typeset/\n/paper/line.tex\n/paper/inputted.tex\n")
+        file.write("/study.yaml\n/scratch/\n/paper/line.tex\n/paper/inputted.tex\n")
     for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "The study"]):
         subprocess.run([*GIT, *words], cwd=study.folder, check=True)
     collect(study.folder)
