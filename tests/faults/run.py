@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +21,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+
+import psutil
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "src")]
 
@@ -142,8 +145,11 @@ def summary(results):
 
 
 def leave(folder, *_):
-    """End with all runs that are under way."""
+    """End with all runs that are under way, and what is mounted for them."""
     small.end_all(small.alive(folder))
+    for one in reversed(psutil.disk_partitions(all=True)):
+        if Path(one.mountpoint).is_relative_to(folder):
+            subprocess.run(["umount", "--lazy", one.mountpoint])
     os._exit(1)
 
 
