@@ -111,7 +111,7 @@ def typeset():
     if not shutil.which("latexmk"):
         return None
     Path("paper/inputted.tex").write_text("\\def\\inputted{It is typeset.}\n", encoding="utf-8")
-    text = "\\documentclass{article}\\input{inputted}\\begin{document}\\inputted\\end{document}\n"
+    text = "\\documentclass{article}\\pdftrailerid{}\\input{inputted}\\begin{document}\\inputted\\end{document}\n"
     Path("paper/line.tex").write_text(text, encoding="utf-8")
     run("paper", "paper/line.tex", "--out", SCRATCH / "line.pdf")
     return digests([SCRATCH / "line.pdf"])
