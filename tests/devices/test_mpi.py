@@ -558,3 +558,10 @@ def test_more_cards_than_there_are_are_refused(monkeypatch):
         assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
     with pytest.raises(LadderError, match="works on 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
         pass
+
+
+@pytest.mark.parametrize(("programs", "agent"), [([], "false"), (["ssh"], None), (["rsh"], None)])
+def test_open_mpi_starts_its_ranks_where_no_remote_shell_is_installed(monkeypatch, programs, agent):
+    monkeypatch.setattr(mpi.shutil, "which", lambda name: name in programs or None)
+    made = mpi.environment(1)
+    assert {made.get("OMPI_MCA_plm_rsh_agent"), made.get("PRTE_MCA_plm_ssh_agent")} == {agent}

@@ -190,7 +190,7 @@ def test_processes_under_different_conditions_are_not_pooled(answered, other, di
     changes = answered({"system": one}, {"system": one}, {})  # the last of another age
     found = measured(case_of(), changes=changes)
     found["processes"][1]["system"] = other
-    Path("out/record.json").write_text(json.dumps(found), encoding="utf-8")
+    record.write("out/record.json", found)
     with pytest.raises(LadderError, match=f"its processes ran under different conditions, {difference}"):
         record.read("out/record.json")
 

@@ -77,6 +77,8 @@ def measured(monkeypatch):
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
     for module, name in ((description, "describe"), (description, "slurm"), (revision, "current")):
         monkeypatch.setattr(module, name, lambda name=name: f"{name} at {next(ticks)}")
+    monkeypatch.setattr(revision, "joined", lambda before, after: f"{before}, then {after}")
+    monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
     monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
 
     def run(case, **options):
@@ -94,14 +96,15 @@ def test_every_key_of_a_record_is_that_of_its_case_and_its_time(measured):
     assert found["protocol"] == configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
     # What the code is, and the state of the clocks, is asked before anything is measured; times are from its start.
     assert found["sources"] == "of cublas at 0"
-    assert found["started"] == "2026-01-02T03:04:06+00:00"
+    assert found["started"] == "2026-01-02T03:04:07+00:00"
     before, after = found["clocks"]["before"], found["clocks"]["after"]
-    assert (before, after[1]) == ([2, {"CARDS": "3"}], {"CARDS": "3"})
+    assert (before, after[1]) == ([3, {"CARDS": "3"}], {"CARDS": "3"})
     assert after[0] > before[0] + 1
     assert found["wall"] == after[0] - 1 - (before[0] + 1)
     assert found["variables"] == {"CARDS": "3"}
     assert all(found[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm")))
-    assert found["source"].startswith("current at ")
+    assert found["source"].startswith("current at 1, then current at ")
+    assert found["environment"] == {"CARDS": "3", "OMP_NUM_THREADS": "2"}
     assert found["asked"] == []
 
 

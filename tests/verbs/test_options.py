@@ -66,13 +66,12 @@ def test_compare_measures_as_it_is_asked_to(called, monkeypatch):
 def test_measure_measures_as_it_is_asked_to(called, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ladder.verbs.measure.read_ceilings", lambda path: {"of": path})
-    monkeypatch.setattr("ladder.devices.host.die_with_parent", lambda: None)
     line = ["measure", "gemm", "blas", SLUG, "--out", "r.json", "--machine", "m", "--protocol", '{"processes": 2}']
     line += ["--reference", "r.npz", "--ceilings", "c.json", "--granted", "4", "--launcher", "mpiexec -x"]
     (case, *given), _ = called("ladder.verbs.measure", "measure", *line)
     assert case.key == f"gemm/blas/{SLUG}"
     protocol = configuration.protocol({"processes": 2})
-    assert given == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x"]
+    assert given == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x", {}]
 
 
 def test_a_figure_is_given_what_its_constants_ask_for(called, monkeypatch):

@@ -13,7 +13,6 @@ MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 TABLES = ["--machine", "here", "--out", "x", "--html", "x.html", "--verdicts", "x.csv", "--sensitivity", "nowhere.csv"]
 SENTENCES = [
     (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
-    (["list"], "The configuration config/config.yaml can't be read: No such file or directory."),
     (["list", "--configfile", "config.yaml"], "can't be read"),
     (["status"], "No run has begun here yet"),
     (["data", "digits", "--out", "file/digits"], "can"),

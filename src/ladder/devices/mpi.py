@@ -40,6 +40,8 @@ OPEN_MPI = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
+# Without a program for remote shells Open MPI doesn't even start ranks of its own node: this one is never called there.
+NO_REMOTE_SHELL = {"OMPI_MCA_plm_rsh_agent": "false", "PRTE_MCA_plm_ssh_agent": "false"}
 # An srun would let the others wait for a rank that has failed, or has ended without a message.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
 # Inside a job of Slurm on one node an mpiexec of MPICH or Intel would start its ranks by an srun of its own, for which
@@ -96,7 +98,9 @@ def launcher_hint():
 
 def environment(threads):
     """The host's variables, and launchers': Open MPI's may run as root, as in a container, and binds nothing."""
-    return host.environment(threads) | OPEN_MPI | SLURM | (OWN_NODE if is_job_of_one_node() else {})
+    own = OWN_NODE if is_job_of_one_node() else {}
+    alone = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
+    return host.environment(threads) | OPEN_MPI | SLURM | own | alone
 
 
 def is_job_of_one_node():
