@@ -31,20 +31,16 @@ def twice(frame):
     return pd.concat([frame, second], ignore_index=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workload", "made"),
     [
         ("gemv", made_up_gemv),
-        *(
-            pytest.param(name, made, marks=pytest.mark.slow)
-            for name, made in {
-                "mlp": made_up_products,
-                "backprop": made_up_backprop,
-                "descent": made_up_descent,
-                "dcgan": made_up_dcgan,
-                "gemm": made_up,
-            }.items()
-        ),
+        ("mlp", made_up_products),
+        ("backprop", made_up_backprop),
+        ("descent", made_up_descent),
+        ("dcgan", made_up_dcgan),
+        ("gemm", made_up),
     ],
 )
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload, made):

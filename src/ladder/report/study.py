@@ -13,6 +13,7 @@ import operator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from ladder.errors import LadderError
@@ -142,8 +143,11 @@ def values(frame, column):
 
 def one_case(rows):
     """The rows of the first case of some, from the first experiment that has it; all where no column tells cases."""
-    names = [name for name in OF_ONE_RECORD if name in rows.columns]
-    return where(rows, **rows.iloc[0][names]) if len(rows) else rows
+    if rows.empty:
+        return rows
+    columns = [rows[name].to_numpy() for name in OF_ONE_RECORD if name in rows.columns]
+    is_first = np.logical_and.reduce([np.full(len(rows), True), *(column == column[0] for column in columns)])
+    return rows if is_first.all() else rows[is_first]  # to pick rows takes longer than to compare them
 
 
 def processes(rows):
