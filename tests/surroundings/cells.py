@@ -1,15 +1,4 @@
-"""The surroundings, as tables: each row is a cell of the matrix, told by its name.
-
-`QUICK` names those that `make test-slow` runs too; the others are left to `make surroundings`.
-"""
-
-QUICK = {
-    *("C", "German", "Japanese in EUC", "Turkish", "one that isn't installed", "output in ASCII"),
-    *("numba unoptimised", "numba without a compiler", "numba for another CPU", "Python optimised"),
-    *("limits of OpenMP", "gcc's OpenMP", "OpenBLAS", "MPICH", "memory", "the loader", "git's", "time"),
-    *("matplotlib from a notebook", "matplotlib's own style", "folders of the session"),
-    *("an ampersand and a comma", "letters of others", "a colon"),
-}
+"""The surroundings, as tables: each row is a cell of the matrix, told by its name."""
 
 # Locales: the variables, and the locale's source and encoding for localedef, or None where the C library has it.
 LOCALES = {

@@ -17,19 +17,15 @@ from faults import small
 from ladder.records import record
 from surroundings import cells, stage
 
-pytestmark = pytest.mark.slow
-# Set by `make surroundings`.
-IS_WHOLE = bool(os.environ.get("SURROUNDINGS"))
+# The variable is set by `make surroundings`: the matrix takes minutes.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("SURROUNDINGS" not in os.environ, reason="left to `make surroundings`"),
+]
 # Where the C library's sources of locales lie.
 LOCALE_SOURCES = Path("/usr/share/i18n/locales")
 # Programs whose text is read, and a word of it that a translation changes.
 TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/", "gcc": "s/version/Fassung/"}
-
-
-def rows(table):
-    """The names of a table's rows as parameters, some of them left to `make surroundings`."""
-    left = pytest.mark.skipif(not IS_WHOLE, reason="left to `make surroundings`")
-    return [pytest.param(name, marks=[] if name in cells.QUICK else [left]) for name in table]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +73,7 @@ def translated(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("name", rows(cells.LOCALES))
+@pytest.mark.parametrize("name", cells.LOCALES)
 def test_a_locale(name, plain, translated, tmp_path):
     variables, sources = cells.LOCALES[name]
     if sources:
@@ -103,7 +99,7 @@ def values(tmp_path):
     return {name: tmp_path / path for name, path in names.items()} | {"library": library, "style": style}
 
 
-@pytest.mark.parametrize("name", rows(cells.VARIABLES))
+@pytest.mark.parametrize("name", cells.VARIABLES)
 def test_variables_of_runtimes(name, plain, values):
     """They change neither what is measured nor what is drawn, and workers start without them."""
     study, _, records = plain
@@ -118,7 +114,7 @@ def test_variables_of_runtimes(name, plain, values):
         none(of_record(stage.ask(study, "--measure", variant), plain))
 
 
-@pytest.mark.parametrize("name", rows(cells.FOLDERS))
+@pytest.mark.parametrize("name", cells.FOLDERS)
 def test_a_folder(name, plain, tmp_path):
     folder = stage.copied(plain[0], tmp_path / cells.FOLDERS[name])
     found = stage.ask(folder, "--figure", stage.FIGURE, "--typeset", "--measure", "c_openmp")
@@ -423,7 +419,6 @@ def require_quota(plain, cpus, enter, *wrapper):
 PYTHONS = ("python3.12", "python3.13", "python3.14")
 
 
-@pytest.mark.skipif(not IS_WHOLE, reason="left to `make surroundings`: it installs all packages")
 @pytest.mark.parametrize("name", PYTHONS)
 def test_another_python(name, plain, tmp_path):
     """The same study in an environment of the pinned packages: the same cases, fingerprints, origins and figures."""
