@@ -225,6 +225,8 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
         ("sleep 5 & sleep 5", "unknown", "takes more than"),
         (f"case $* in *status*) sleep 5 & sleep 5 ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
         (f"case $* in *status*) kill -9 $$ ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
+        ("echo nonsense", "unknown", "git says 'nonsense'"),
+        ("exit 0", "unknown", "git says ''"),
         (None, "unknown", "is it installed?"),
     ],
 )  # fmt: skip

@@ -13,16 +13,19 @@ an unknown commit is never clean.
 
 import functools
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from ladder.errors import LadderError
+from ladder.records.files import shortened
 
 DIRTY = "-dirty"
 UNKNOWN = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
+COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 # Paths from the project's folder.
 HERE = "src/ladder/machine/revision.py"
 OTHERS = tuple(f":(exclude){name}" for name in ("results", "docs", "paper", "tests"))  # `results` may be a link
@@ -50,6 +53,8 @@ def revision_of(project, folder):
     """The revision of the project in a folder. Raises LadderError, which says why, where its commit is unknown."""
     git = functools.partial(run, project, folder)
     commit = git("rev-parse", "--verify", "HEAD^{commit}").strip()
+    if not COMMIT.fullmatch(commit):
+        raise LadderError(f"git says {shortened(commit)!r} in {project} where a commit is asked for; is it git?")
     try:
         git("read-tree", commit)
         if not git("ls-files", "--", HERE):
