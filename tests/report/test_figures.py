@@ -1,6 +1,8 @@
 """Every figure, drawn from the tables that the study's own plan would give, and the kit that draws them."""
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 
@@ -136,6 +138,25 @@ def test_numbers_are_written_with_their_units():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("suffix", figures.FORMATS)
+def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(suffix, tmp_path):
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with theme.context():
+        figure = layout.new(1)
+        before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            with pytest.raises(LadderError, match=r"x\.\w+ can't be written: File too large"):
+                theme.save(figure, path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            signal.signal(signal.SIGXFSZ, before)
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
 def test_same_tables_same_bytes(tmp_path):
     chosen = ("mlp_parts",)
     for name in chosen:

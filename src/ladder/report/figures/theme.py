@@ -5,8 +5,10 @@ use of them, they import from here.
 """
 
 import contextlib
+import io
 import sys
 
+from ladder.records.files import write_atomically
 from ladder.report.figures.isolation import isolated, keep_own_fonts
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
@@ -99,4 +101,6 @@ def save(figure, path):
         figure.set_layout_engine(None)  # with one, saving draws twice
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    figure.savefig(path, metadata=dates.get(suffix))
+    drawn = io.BytesIO()  # a disk that is full would end matplotlib in a traceback
+    figure.savefig(drawn, format=suffix, metadata=dates.get(suffix))
+    write_atomically(path, drawn.getvalue())
