@@ -47,6 +47,23 @@ def mounted(kind, options=""):
     mounts.MOUNTS.write_text(REMOTE.format(kind, options), encoding="utf-8")
 
 
+@pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"rule": "\xff"}', b"\0\0", b'{"rule": 1}'])
+def test_a_note_of_snakemakes_that_is_damaged_goes_unless_a_run_is_at_work(folder, note):
+    from snakemake.persistence import MetadataRecord
+
+    notes = [folder / "metadata" / name for name in ("sound", "@long/damaged")]
+    for path, text in zip(notes, (b'{"rule": "plan", "starttime": 1.5}', note), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    lock(folder).unlink()
+    runs.begin(folder)
+    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    assert all(path.exists() for path in notes)
+    runs.held.pop().close()
+    runs.drop_unsound(MetadataRecord.model_validate, folder)
+    assert [path.exists() for path in notes] == [True, False]
+
+
 def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
     begun(folder, host="a container that is gone")
     assert not runs.is_at_work(folder)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from snakemake.io import is_flagged
-from snakemake.persistence import PersistenceBase
+from snakemake.persistence import MetadataRecord, PersistenceBase
 
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
@@ -60,6 +60,7 @@ if not CONFIG["measure"]:
     PLAN = plan.measured(PLAN)
 if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for it
     said(runs.clear_stale)
+    said(runs.drop_unsound, MetadataRecord.model_validate)
     said(bring_to_now, "results")
 
 

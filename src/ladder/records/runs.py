@@ -5,6 +5,7 @@ holds a lock of the kernel's besides, which says whether it lives.
 """
 
 import fcntl
+import json
 import time
 from pathlib import Path
 
@@ -87,6 +88,20 @@ def clear(file, folder):
     for lock in stale:
         lock.unlink(missing_ok=True)
     return True
+
+
+def drop_unsound(check, folder=FOLDER):
+    """Remove what Snakemake has noted of its outputs and can't read, by its own `check`: it would end in a traceback.
+
+    It takes an output without a note for one that is made by the rules of today.
+    """
+    notes = [] if is_at_work(folder) else Path(folder, "metadata").rglob("*")  # a run may be writing one
+    for path in notes:
+        if path.is_file():
+            try:
+                check(json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, RecursionError):
+                path.unlink(missing_ok=True)
 
 
 def left(folder):
