@@ -130,6 +130,9 @@ def test_a_binary_is_compiled_again_when_its_source_has_changed_and_only_then(el
     assert compiler.ensure(*arguments).stat().st_mtime_ns == before
     monkeypatch.setattr(compiler.sources, "kernel_fingerprint", lambda source: "changed")
     assert compiler.ensure(*arguments).stat().st_mtime_ns > before
+    sound = path.read_bytes()
+    path.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
+    assert compiler.ensure(*arguments).read_bytes() == sound
 
 
 def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):

@@ -55,6 +55,9 @@ def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and
     assert changed > before
     monkeypatch.setattr(libraries, "LINK", (*libraries.LINK, "-Wl,-O1"))
     assert libraries.ensure(*ONE).stat().st_mtime_ns > changed
+    sound = path.read_bytes()
+    path.write_bytes(sound[:79] + bytes([sound[79] ^ 4]) + sound[80:])  # of a disk: it would end in SIGBUS
+    assert libraries.ensure(*ONE).read_bytes() == sound
 
 
 @NEEDS_GCC

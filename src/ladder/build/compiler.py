@@ -15,7 +15,7 @@ from ladder.build import binaries
 from ladder.catalogue import companions, sources
 from ladder.errors import LadderError
 from ladder.machine import programs
-from ladder.records import locks
+from ladder.records import locks, sums
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
@@ -28,12 +28,16 @@ def ensure(architecture, workload, variant, slug):
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
     note, due = note_of(path), sources.kernel_fingerprint(source)
     with locks.alone_in(path.parent):  # who needs the same binary at the same time waits for it
-        if path.exists() and note.exists() and read_json(note).get("sources") == due:
-            return path
+        if path.exists() and note.exists():
+            noted = read_json(note)
+            # What was compiled early has no digest.
+            if noted.get("sources") == due and noted.get("digest", sums.of(path)) == sums.of(path):
+                return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)
         note.unlink(missing_ok=True)  # a binary without a note is none
         path.write_bytes(code)
-        write_atomically(note, json.dumps({"compiler": compiler, "sources": due, "log": log}, indent=1) + "\n")
+        about = {"compiler": compiler, "sources": due, "digest": sums.of(path), "log": log}
+        write_atomically(note, json.dumps(about, indent=1) + "\n")
     return path
 
 

@@ -17,7 +17,7 @@ from ladder.build.binaries import FOLDER, TYPES
 from ladder.catalogue import companions, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
-from ladder.records import locks
+from ladder.records import locks, sums
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
@@ -111,11 +111,12 @@ def ensure(workload, variant, slug):
     made_of = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
     with locks.alone_in(path.parent):  # who needs the same library at the same time waits for it
-        if path.exists() and report.exists() and made_of.items() <= read_json(report).items():
+        if path.exists() and report.exists() and is_as_reported(path, report, made_of):
             return path
         report.unlink(missing_ok=True)  # a library without a report is none
         log = compile(source_of(workload, variant), options(slug), path)
         about = made_of | {
+            "digest": sums.of(path),
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
             "vectorised": said(VECTORISED, log),
@@ -123,6 +124,11 @@ def ensure(workload, variant, slug):
         }
         write_atomically(report, json.dumps(about, indent=1) + "\n")
     return path
+
+
+def is_as_reported(path, report, made_of):
+    """Whether a library is the one that was made of this: with a byte that a disk changed it may compute otherwise."""
+    return (made_of | {"digest": sums.of(path)}).items() <= read_json(report).items()
 
 
 def said(pattern, log):
