@@ -53,4 +53,7 @@ def parser(names=VERBS):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:  # Ctrl-C: who pressed it knows
+        sys.exit(130)

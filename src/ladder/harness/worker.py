@@ -5,6 +5,7 @@ or `go` with variables of the environment in JSON, and answers with one line of 
 nothing, so their start-up overlaps with other work.
 """
 
+import errno
 import gc
 import json
 import sys
@@ -21,6 +22,9 @@ from ladder.harness import curves, traces, validation
 from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
+
+# What the system says where a disk is full, or may not be written: no variant's mistake.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def main():
@@ -55,9 +59,20 @@ def main():
     except LadderError as error:
         send(json.dumps({"error": str(error)}))
         sys.exit(1)
+    except OSError as error:
+        if error.errno not in FULL:
+            stopped(send, error)
+            raise
+        send(json.dumps({"error": f"A file can't be written: {error.strerror}. Make room, then run again."}))
+        sys.exit(1)
     except (Exception, SystemExit) as error:  # a rank that just left would be waited for without end
-        send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
+        stopped(send, error)
         raise
+
+
+def stopped(send, error):
+    """Say what has stopped the variant, whose traceback follows for its author."""
+    send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
 
 
 def work(case, workload, variant, job):
