@@ -1,6 +1,7 @@
 """IDX files, the offline digits, and loading a data set."""
 
 import itertools
+import shutil
 import struct
 
 import numpy as np
@@ -150,7 +151,7 @@ def digits_folder(tmp_path_factory):
 
 
 def test_digits_have_the_shape_of_mnist(digits_folder):
-    assert {path.name for path in digits_folder.iterdir()} == set(dataset.FILES)
+    assert {path.name for path in digits_folder.iterdir()} == {*dataset.FILES, "SHA256SUMS"}
     found = dataset.load(digits_folder)
     for images, labels, count in (
         (found.train_images, found.train_labels, 1437),
@@ -252,4 +253,14 @@ def test_load_without_a_file(folder, name):
 def test_load_what_does_not_belong_together(folder, name, array):
     idx.write(folder / name, array)
     with pytest.raises(LadderError, match=name):
+        dataset.load(folder)
+
+
+@pytest.mark.parametrize("name", dataset.FILES)
+def test_digits_with_another_pixel_or_label_than_were_written_are_a_sentence(digits_folder, name, tmp_path):
+    folder = shutil.copytree(digits_folder, tmp_path / "digits")
+    dataset.load(folder)
+    contents = (folder / name).read_bytes()
+    (folder / name).write_bytes(contents[:-1] + bytes([contents[-1] ^ 1]))
+    with pytest.raises(LadderError, match=f"{name} isn't what was written: .* delete it and fetch the data set again"):
         dataset.load(folder)

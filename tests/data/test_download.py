@@ -107,7 +107,9 @@ def fetch(folder, *mirrors, names=(FIRST,)):
     mnist.write(
         folder, [getattr(mirror, "url", mirror) for mirror in mirrors], {name: EXPECTED[name] for name in names}
     )
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {name: CONTENTS[name] for name in names}
+    sums = "".join(f"{EXPECTED[name].sha256}  {name}\n" for name in names).encode()
+    due = {name: CONTENTS[name] for name in names} | {"SHA256SUMS": sums}
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == due
 
 
 def failure(folder, *mirrors):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ladder.data import idx
 from ladder.errors import LadderError
+from ladder.records import sums
 
 SIDE, CLASSES = 28, 10
 
@@ -34,6 +35,9 @@ def load(folder):
 
 def pair(image_path, label_path):
     """Images and their labels, which must belong together."""
+    for path in (image_path, label_path):
+        if wrong := sums.mistake(path):
+            raise LadderError(f"{path} isn't what was written: {wrong}; delete it and fetch the data set again.")
     images, labels = idx.read(image_path), idx.read(label_path)
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE):
         raise LadderError(

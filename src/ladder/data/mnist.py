@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ladder.data import dataset
 from ladder.data.download import Expected, fetch
+from ladder.records import sums
 
 # Of the decompressed files; how they are compressed differs between mirrors.
 EXPECTED = {
@@ -20,6 +21,7 @@ def write(folder, mirrors, expected=EXPECTED):
     `mirrors` are tried in order, the one that had a file first for the next; see `download.fetch`, which raises
     LadderError.
     """
-    for name, sums in expected.items():
-        used = fetch(Path(folder, name), sums, mirrors)
+    for name, sound in expected.items():
+        used = fetch(Path(folder, name), sound, mirrors)
         mirrors = sorted(mirrors, key=lambda mirror: mirror != used)
+    sums.note(folder, expected)
