@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 import made_up
 from ladder.errors import LadderError
-from ladder.records import documents
+from ladder.records import documents, sums
 from ladder.report import TABLES, collect, stored, study
 
 ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
@@ -71,6 +72,22 @@ def test_whole_tables_are_read_alike():
         pd.testing.assert_frame_equal(stored.published(".", name, "small"), frame.dropna(axis="columns", how="all"))
         assert stored.published(".", name, "other").empty
     assert tables["traces"][["lane", "name"]].iloc[0].tolist() == ["null", "01"]
+
+
+def test_numbers_are_read_as_they_are_written():
+    chance = random.Random(1)
+    values = [stored.ROUNDED, *(chance.uniform(1e-7, 1e-3) for _ in range(500))]
+    pd.DataFrame([ROWS["samples"] | {"seconds": value} for value in values]).to_csv("samples.csv", index=False)
+    assert stored.load(".")["samples"]["seconds"].tolist() == values
+
+
+def test_a_table_with_another_digit_than_was_written_is_a_sentence():
+    sums.note(".", ["samples.csv", "checks.csv"])
+    stored.load(".")
+    path = Path("samples.csv")
+    path.write_bytes(path.read_bytes().replace(b"0.5", b"0.7", 1))
+    with pytest.raises(LadderError, match=r"^The table samples.csv can't be read: its sha256 is not .* make it again"):
+        stored.load(".")
 
 
 @pytest.mark.parametrize(

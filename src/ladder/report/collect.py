@@ -28,7 +28,7 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
-from ladder.records import record
+from ladder.records import record, sums
 from ladder.records.case import Case
 from ladder.report import PUBLISHED, TABLES, stored
 
@@ -63,6 +63,7 @@ def collect(plan, folder, published=()):
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
         parts = [published_rows(one, name, plan["experiment"], here) for one in published]
         write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
+    sums.note(folder, [f"{name}.csv" for name in tables])
 
 
 def own_columns(machine, experiment, workload, variant, slug):
