@@ -15,6 +15,7 @@ from ladder.harness import demands
 from ladder.planning import configuration, plan
 from ladder.planning.places import Place
 from ladder.records.case import Case
+from ladder.verbs.arguments import read_plan
 
 SMALL = {"m": 1, "n": 1, "k": 1}
 
@@ -411,6 +412,17 @@ def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
         (two.case.key, "there", "why"),
     ]
     assert [case["sources"] for case in document] == [sources.fingerprint(found.case) for found in (one, two)]
+
+
+def test_a_plan_in_which_a_byte_has_changed_is_a_sentence(tmp_path):
+    path = tmp_path / "plan.json"
+    found = plan.document(planned({"blas": {"threads": 1}}), "one")
+    for text in (json.dumps(found), json.dumps({name: found[name] for name in ("experiment", "cases")})):
+        path.write_text(text, encoding="utf-8")
+        assert read_plan(path)["cases"] == found["cases"]
+    path.write_text(json.dumps(found).replace("threads=1", "threads=3"), encoding="utf-8")
+    with pytest.raises(LadderError, match=r"plan.json isn't the plan that was written, by its digest. Delete it and"):
+        read_plan(path)
 
 
 def test_a_case_has_its_own_fingerprint_in_the_plan():

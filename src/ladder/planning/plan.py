@@ -214,7 +214,10 @@ def measured(planned):
 
 
 def document(planned, experiment):
-    """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code."""
+    """The plan of one experiment as `ladder collect` reads it, every case with the fingerprint of its code.
+
+    By its digest a byte that a disk changes is noticed: a case that is called otherwise would be one without a record.
+    """
     cases = [
         {
             "key": one.case.key,
@@ -225,7 +228,8 @@ def document(planned, experiment):
         for one in planned
         if one.experiment == experiment
     ]
-    return {"experiment": experiment, "cases": cases}
+    found = {"experiment": experiment, "cases": cases}
+    return found | {"digest": record.digest(found)}
 
 
 def packed(planned, experiment):

@@ -5,7 +5,7 @@ import json
 import math
 
 from ladder.errors import LadderError
-from ladder.records import documents
+from ladder.records import documents, record
 from ladder.records.files import write_atomically
 
 
@@ -75,7 +75,10 @@ def read_configuration(paths):
 
 def read_plan(path):
     """A plan as the rule `plan` writes it."""
-    return documents.read(path, "plan")
+    found = documents.read(path, "plan")
+    if found.get("digest", due := record.digest(found)) != due:
+        raise LadderError(f"{path} isn't the plan that was written, by its digest. Delete it and make it again.")
+    return found
 
 
 def read_ceilings(path):
