@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import yaml
 
 from faults import small
 
@@ -195,6 +196,15 @@ READ_FOR = {
     "a description of the machine": "figures and numbers",
 }
 
+# What reads a file whatever else has to be done: it must notice that the file is damaged.
+READERS = {
+    "a record": "the tables",
+    "a plan": "the tables",
+    "a table": "figures and numbers",
+    "the data": "the record of the training",
+    "a description of the machine": "figures and numbers",
+}
+
 
 def damage(trial, path):
     """Truncate, flip, empty, blank or lengthen a file; its time changes or, as after a failure of a disk, does not."""
@@ -228,9 +238,23 @@ def damage_between(trial):
     trial.touched |= set(small.sound_records(trial.study)[0])
     path = trial.random.choice(trial.files(*FILES[what]))
     if what == "the configuration":  # which each run writes before it begins
-        trial.run(prepare=lambda: damage(trial, path))
+        trial.run(prepare=lambda: damage_configuration(trial, path))
+        if not trial.outcomes[-1].status:
+            trial.say("which is that of another study, begun again")
+            shutil.rmtree(trial.folder)
+            shutil.copytree(trial.base.folder, trial.folder, symlinks=True)
     else:
         damage(trial, path)
+
+
+def damage_configuration(trial, path):
+    """Damage the configuration; one that drops the shipped experiments no longer, and would run them, is emptied."""
+    damage(trial, path)
+    with contextlib.suppress(ValueError, yaml.YAMLError):
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if isinstance(found, dict) and not trial.study.config["experiments"].keys() <= (found.get("experiments") or {}):
+            trial.say("which has lost experiments, and was emptied")
+            path.write_bytes(b"")
 
 
 def damage_during(trial):

@@ -66,20 +66,29 @@ def after(trial, known):
     complaints += lost(trial, known)
     first = len(trial.outcomes)
     complete(trial)
+    have_read(trial)
     for number, outcome in enumerate(trial.outcomes):
         is_faulty = number < first
         complaints += mistakes(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_trace)
     if trial.outcomes[-1].status:
         return [*complaints, "the study doesn't complete"]
-    forgive_unread(trial)
     return complaints + lost(trial, known) + small.wrong(trial.study, trial.base)
 
 
-def forgive_unread(trial):
-    """Restore what was damaged and has been read by nothing since: nothing rests on it."""
+def have_read(trial):
+    """Have what is still damaged read by whatever reads it, and restore what nothing reads: nothing rests on it."""
+    for what, work in kinds.READERS.items():
+        if any(is_damaged(trial, path) for path in trial.files(*kinds.FILES[what])) and not trial.outcomes[-1].status:
+            kinds.give_work(trial, work)
+            complete(trial)
     for path in trial.files(*kinds.UNREAD):
-        if path.read_bytes() == trial.damaged.get(path):
+        if is_damaged(trial, path):
             shutil.copy2(trial.base.folder / path.relative_to(trial.folder), path)
+
+
+def is_damaged(trial, path):
+    """Whether a file is as it was damaged."""
+    return path in trial.damaged and path.read_bytes() == trial.damaged[path]
 
 
 def complete(trial):
