@@ -252,7 +252,7 @@ def damage_configuration(trial, path):
     damage(trial, path)
     with contextlib.suppress(ValueError, yaml.YAMLError):
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict) and not trial.study.config["experiments"].keys() <= (found.get("experiments") or {}):
+        if isinstance(found, dict) and set(trial.study.config["experiments"]) - set(found.get("experiments") or {}):
             trial.say("which has lost experiments, and was emptied")
             path.write_bytes(b"")
 

@@ -113,6 +113,7 @@ def mistakes(outcome, may_be_silent, may_trace):
     if "Traceback (most recent call last)" in outcome.text and not (may_trace or is_snakemakes(outcome.text)):
         found.append("a run ended in a traceback")
     sentences = ("ladder: ", "Error in rule", "Directory cannot be locked", "OSError: ", "OSError in file")
+    sentences += ("Write-protected output files for rule",)  # Snakemake's, which lists them
     if outcome.status and not may_be_silent and not any(word in outcome.text for word in sentences):
         found.append(f"a run ended with status {outcome.status} and no sentence")
     return found

@@ -39,7 +39,7 @@ SAME = (
     "tables/*/missing.csv",
     "tables/*/traces.csv",
     "figures/*",
-    "data/mnist/*",
+    "data/mnist/*-ubyte",  # their sums are missing, or right
     "machines/*.json",
 )
 GIT = ("git", "-c", "user.name=faults", "-c", "user.email=faults@localhost")
