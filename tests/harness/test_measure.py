@@ -266,6 +266,13 @@ def test_a_variant_that_ends_its_process_or_prints_spoils_nothing():
     assert measured(case_of(written("prints", setup="print('{}')", run="print('ready')")))
 
 
+@pytest.mark.parametrize(("number", "is_its"), [("ENOSPC", False), ("ENOENT", True)])
+def test_a_full_disk_is_no_mistake_of_the_variants(number, is_its):
+    full = f"import errno; raise OSError(errno.{number}, os.strerror(errno.{number}))"
+    refusal = refused(case_of(written(number.lower(), setup=full)))
+    assert refusal.startswith("The variant stopped with" if is_its else "A file can't be written: ")
+
+
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
     return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
 

@@ -1,5 +1,6 @@
 """How a job starts: with the libraries that its verb uses and no others, for imports are most of a short job's time."""
 
+import runpy
 import subprocess
 import sys
 
@@ -30,3 +31,14 @@ def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
     found = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
     assert set(SLOW) & set(found) == uses
+
+
+def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):
+    def press(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ladder.verbs.describe.run", press)
+    monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("ladder", run_name="__main__")
+    assert ended.value.code == 130
