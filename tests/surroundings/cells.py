@@ -39,7 +39,7 @@ VARIABLES = {
     "MPICH": ("on_ranks", {"MPIR_CVAR_CH3_NOLOCAL": "1", "MPICH_NO_LOCAL": "1", "MPICH_ASYNC_PROGRESS": "1"}),
     "Open MPI and UCX": ("on_ranks", {"OMPI_MCA_btl": "self", "UCX_TLS": "nonsense", "UCX_LOG_LEVEL": "trace"}),
     "hydra": ("on_ranks", {"HYDRA_BOOTSTRAP": "nonsense", "HYDRA_HOST_FILE": "/nowhere", "HYDRA_LAUNCHER": "nonsense"}),
-    "CUDA": ("blas", {"CUDA_VISIBLE_DEVICES": "nonsense", "CUDA_LAUNCH_BLOCKING": "1", "NVIDIA_TF32_OVERRIDE": "1"}),
+    "CUDA": ("blas", {"CUDA_MODULE_LOADING": "EAGER", "CUDA_LAUNCH_BLOCKING": "1", "NVIDIA_TF32_OVERRIDE": "1"}),
     "libraries of GPUs": (
         "blas",
         {"NCCL_DEBUG": "TRACE", "CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUDA_CACHE_PATH": "/nowhere"},

@@ -413,7 +413,7 @@ def require_quota(plain, cpus, enter, *wrapper):
     else:
         cores = min(cpus or plain[1]["cores"], plain[1]["cores"])
         assert json.loads(done.stdout)["cores"] == cores
-        assert json.loads(done.stdout)["label"].endswith(f"-{cores}c")
+        assert json.loads(done.stdout)["label"].endswith(f"-{cores:g}c")
 
 
 PYTHONS = ("python3.12", "python3.13", "python3.14")
