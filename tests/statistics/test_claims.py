@@ -9,6 +9,7 @@ from ladder.errors import LadderError
 from ladder.statistics import verdicts
 from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
 from ladder.statistics.crossings import break_even, crossing
+from ladder.statistics.selection import chosen_apart
 
 
 @pytest.mark.parametrize(
@@ -157,3 +158,20 @@ def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
 def test_a_break_even_point_has_an_interval():
     value, low, high = break_even(of((1.5, 1.6), (0.9, 1.05), (0.5, 0.6)))
     assert 1 < low < value < 2 < high < 4
+
+
+def test_who_is_best_is_chosen_by_other_processes_than_those_that_test_it():
+    """The second and the fourth choose; by the others the case b would be the best."""
+    cases = {"a": [[9.0], [1.0], [9.0], [1.0]], "b": [[2.0], [5.0], [2.0], [5.0]]}
+    assert chosen_apart(cases) == ("a", [[9.0], [9.0]])
+
+
+def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():
+    assert Ratio(2.0, 1.5, 3.0).times(4) == Ratio(8.0, 6.0, 12.0)
+    assert Ratio(2.0, 1.0, 4.0).inverse() == Ratio(0.5, 0.25, 1.0)
+    assert Ratio(2.0, 0.0, 4.0).inverse().high == math.inf
+
+
+@pytest.mark.parametrize("most", [0.5, 1])
+def test_a_claim_of_at_most_less_than_one_says_something(most):
+    assert decide(Ratio(0.45, 0.44, 0.46), 0, most).verdict == "confirmed"
