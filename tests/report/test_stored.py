@@ -178,3 +178,11 @@ def test_what_is_text_stays_text_whatever_it_looks_like(text):
     assert set(frame["flops"]) == {2}
     collect.join(["."], "table.csv")
     assert Path("table.csv").read_bytes() == Path("samples.csv").read_bytes()
+
+
+def test_a_number_stays_a_number_beside_a_tuning_of_its_name():
+    """The training `backprop/openmp` has a tuning `error`, as a check has an error."""
+    slug = "images=1,cache=cold,error=atomic,threads=2"
+    collect.write_table(".", "checks", pd.DataFrame([ROWS["checks"] | {"case": slug, "error": 0.5, "bound": 1.0}]))
+    frame = stored.read("checks.csv", "checks")
+    assert (frame["error"] / frame["bound"]).tolist() == [0.5]
