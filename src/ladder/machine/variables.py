@@ -17,7 +17,7 @@ PLACES = (
 # Which GPUs this process may use.
 GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
 # What schedulers tell the launchers that start in their jobs, and what the project tells itself.
-PREFIXES = ("SLURM_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
+PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
 LANGUAGE = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
 # Those that a cluster's prelude may set for its measurements: what configures runtimes. In the prelude's shell they are
 # unset before, so that none of them is the user's.
@@ -39,7 +39,7 @@ UNTOLD = (
     "TMPDIR",
     "SSH_AUTH_SOCK",
     "KRB5CCNAME",
-    "SLURM_",
+    "SLURM",
     "LADDER_",
 )
 
