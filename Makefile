@@ -40,10 +40,10 @@ test: ## run the tests, but for those that take minutes or a Slurm
 
 test-slow: ## run the tests that `make test` leaves out
 	@$(SETUP) latex
-	$(PYTEST) $$(($$(nproc) + 1)) -m "slow or cluster"
+	$(PYTEST) $$(($$(nproc) + 1)) -m "(slow or cluster) and not surroundings"
 
 test-all: ## run all tests
-	@$(MAKE) --keep-going test test-slow
+	@$(MAKE) --keep-going test test-slow surroundings
 
 mutants: ## plant defects one by one and see that the tests notice each: about 10 minutes
 	@$(SETUP) latex
@@ -51,7 +51,7 @@ mutants: ## plant defects one by one and see that the tests notice each: about 1
 
 surroundings: ## run a small study in many surroundings, with other Pythons on the PATH too: the same, or a sentence
 	@$(SETUP) latex
-	SURROUNDINGS=all $(PYTEST) logical tests/surroundings
+	$(PYTEST) logical -m surroundings
 
 # What `make faults` draws its faults from, how many, and how many side by side.
 SEED ?= 1

@@ -81,6 +81,9 @@ def due(tmp_path_factory):
     return drawn(tmp_path_factory.mktemp("plain"), {})
 
 
-@pytest.mark.parametrize("surroundings", [everything, *(pytest.param(one, marks=pytest.mark.slow) for one in EACH)])
+@pytest.mark.parametrize(
+    "surroundings",
+    [everything, *(pytest.param(one, marks=[pytest.mark.slow, pytest.mark.surroundings]) for one in EACH)],
+)
 def test_a_figure_is_the_same_in_all_surroundings(due, surroundings, tmp_path):
     assert drawn(tmp_path, surroundings(tmp_path)) == due

@@ -262,7 +262,7 @@ HOSTILE |= {
 NAMES = [
     ODD,
     *(
-        pytest.param(sign, marks=pytest.mark.slow)
+        pytest.param(sign, marks=[pytest.mark.slow, pytest.mark.surroundings])
         for sign in sorted(sign for sign in {*ODD} if not sign.isalpha() and sign != " ")
     ),
 ]

@@ -32,6 +32,7 @@ def twice(frame):
 
 
 @pytest.mark.slow
+@pytest.mark.surroundings
 @pytest.mark.parametrize(
     ("workload", "made"),
     [

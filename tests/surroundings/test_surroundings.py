@@ -17,11 +17,7 @@ from faults import small
 from ladder.records import record
 from surroundings import cells, stage
 
-# The variable is set by `make surroundings`: the matrix takes minutes.
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif("SURROUNDINGS" not in os.environ, reason="left to `make surroundings`"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.surroundings]
 # Where the C library's sources of locales lie.
 LOCALE_SOURCES = Path("/usr/share/i18n/locales")
 # Programs whose text is read, and a word of it that a translation changes.

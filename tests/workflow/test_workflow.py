@@ -386,6 +386,7 @@ def test_every_verb_dies_with_its_run_and_so_does_what_it_started(done, verb, ta
 
 
 @pytest.mark.slow
+@pytest.mark.surroundings
 def test_kills_at_random_moments_leave_nobody_who_works(done):
     """Of jobs other than measurements, whose run is then done by the next one."""
     targets = ["results/data/digits/train-images-idx3-ubyte", "results/sensitivity.csv", "results/table.csv"]
