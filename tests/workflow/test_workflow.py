@@ -417,7 +417,7 @@ def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(done):
             time.sleep(0.05)
         out, status = done.snakemake("results/sensitivity.csv")
         assert status != 0
-        told = [line for line in out.splitlines() if line.startswith("ladder: ")]
+        told = [line for line in out.splitlines() if line.startswith("ladder: Another run")]
         assert len(told) == 1
         assert told[0].startswith("ladder: Another run is at work in this folder: `snakemake results/sensitivity.csv`")
         assert f"process {run.pid} in " in told[0]

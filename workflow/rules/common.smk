@@ -78,7 +78,7 @@ if workflow.is_main_process:
 if SITE:
     # Jobs find these in their environment. As parameters of rules they would have all measured anew when they change.
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
-    os.environ["LADDER_UNSET"] = variables.unset_families()
+    os.environ |= {"LADDER_UNSET": variables.unset_families()}
 if workflow.is_main_process and CONFIG["measure"]:
     # Jobs need not look again where they would find the same, nor can they on a node without git. Sources that are
     # unchanged now may be changed until a job begins.
@@ -93,7 +93,7 @@ OWN = not workflow.deployment_settings.deployment_method
 # have all measured anew.
 os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
 # Whose death ends the verbs of the rules.
-os.environ["LADDER_PARENT"] = str(os.getpid())
+os.environ |= {"LADDER_PARENT": str(os.getpid())}
 PYTHON = '"$LADDER_PYTHON"' if OWN else 'env PYTHONPATH="$LADDER_CODE" python'
 
 # What a user has exported for Bash would change every rule's command: noclobber keeps a log from being written anew.
