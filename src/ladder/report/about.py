@@ -53,10 +53,9 @@ def origin(subject):
 
 def cases(found):
     """How many cases were measured, left out and not measured, and how many processes and samples they have."""
-    everything = found.everything("samples")
-    own = study.where(everything, machine=found.subject)
-    own = own[own["phase"] == "total"] if len(own) else own
-    missing = study.where(found.everything("missing"), machine=found.subject)
+    everything = found.everything("samples", *study.OF_ONE_RECORD, "phase", "process", "converged", "cache")
+    own = study.where(everything, machine=found.subject, phase="total")
+    missing = study.where(found.everything("missing", "machine", *study.CASE, "why"), machine=found.subject)
     by_case = [rows for _, rows in own.groupby(study.CASE)] if len(own) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
@@ -73,9 +72,8 @@ def cases(found):
 
 def warmer(found):
     """How many cold cases of all machines on several threads began warmer than their label says; or None."""
-    calls = found.everything("samples").reindex(
-        columns=["machine", *study.CASE, "cache", "device", "threads", "commit"]
-    )
+    columns = ["machine", *study.CASE, "cache", "device", "threads", "commit"]
+    calls = found.everything("samples", *columns).reindex(columns=columns)
     cold = calls[(calls["cache"] == "cold") & (calls["device"] != "cuda") & (calls["threads"] > 1)]
     count = len(cold[cold["commit"].isin(WARMER)].drop_duplicates(["machine", *study.CASE]))
     return f"\\num{{{count}}}" if count else None
@@ -97,7 +95,7 @@ def limits(protocol, margin):
 
 def validation(found):
     """How many comparisons with a reference there were, and the one nearest its bound."""
-    checks = found.everything("checks")
+    checks = found.everything("checks", "machine", *study.CASE, "process", "check", "error", "bound", "dtype")
     if checks.empty:
         return dict.fromkeys(("checks", "worst-share", "worst-case"))
     checks = checks.drop_duplicates(["machine", *study.CASE, "process", "check"]).reset_index(drop=True)

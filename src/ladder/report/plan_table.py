@@ -22,7 +22,7 @@ def plan(found):
         if len(ran) or len(absent):
             counts = [str(study.count(frame)) for frame in (ran, absent)]
             rows.append([code(experiment), *counts, reasons(absent, ran)])
-    every = [found.everything(table) for table in ("samples", "missing")]
+    every = [found.everything(table, "machine", *CASE) for table in ("samples", "missing")]
     for name in found.machines():
         if name != found.subject:
             counts = [str(study.count(study.where(frame, machine=name))) for frame in every]

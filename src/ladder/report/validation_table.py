@@ -6,10 +6,12 @@ from ladder.report import PUBLISHED, latex, study
 from ladder.report.latex import code, escape
 from ladder.report.study import CASE
 
+COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
+
 
 def nearest(found):
     """Per workload, variant, product and dtype, the comparison that came nearest to its bound: a frame."""
-    checks = found.everything("checks")
+    checks = found.everything("checks", *COLUMNS, "product", "dtype")
     if checks.empty:
         return checks
     product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
@@ -49,7 +51,7 @@ def latex_table(found):
 def by_workload(found):
     """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
     own = [name for name in found.machines() if not name.endswith(PUBLISHED)]
-    checks = found.everything("checks")
+    checks = found.everything("checks", *COLUMNS)
     checks = checks[checks["machine"].isin(own)] if len(checks) else checks
     rows = [
         [

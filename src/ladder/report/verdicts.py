@@ -100,7 +100,7 @@ def toy(found, deciding):
 
 def samples_behind(found, cases):
     """How many processes the cases behind the verdicts have, and how many samples those have."""
-    everything = found.everything("samples")
+    everything = found.everything("samples", *study.OF_ONE_RECORD, "phase", "process", "sample")
     if everything.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
     calls = everything[everything["phase"] == "total"]

@@ -11,6 +11,7 @@ STEPS = ("loop_order", "temporaries", "fusion", "associativity")
 ONE_ADDITION = "one addition a pattern"
 
 
+@study.once
 def verdicts(found):
     """The claims of the earlier study and those of our rungs, with their answers."""
     host, card = query.chosen(found)

@@ -7,6 +7,7 @@ from ladder.statistics.claims import decide, quotient
 from ladder.workloads.dcgan.paper import earlier, model, query, rungs, tables
 
 
+@study.once
 def verdicts(found):
     """The claims of the earlier study and those of our rungs, with their answers."""
     host, card = query.chosen(found)

@@ -9,6 +9,7 @@ from ladder.workloads.descent.paper import algorithms, earlier, query, rungs
 EVERY = 50  # steps after which a residual is recomputed, of the configuration
 
 
+@study.once
 def verdicts(found):
     """The claims of the earlier study and those of our rungs, with their answers, about one machine."""
     found = query.chosen(found)

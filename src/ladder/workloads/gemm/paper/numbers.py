@@ -43,7 +43,8 @@ def of_the_card(whole):
 
 def throttled(found):
     """How many cases ran on a card that reports its clock, and how many of them while it was held back."""
-    every = study.where(found.everything("samples"), machine=found.subject, device="cuda")
+    columns = ("machine", *study.CASE, "device", "throttled")
+    every = study.where(found.everything("samples", *columns), machine=found.subject, device="cuda")
     known = every[every["throttled"].notna()] if "throttled" in every else every.iloc[:0]
     count, slowed = study.count(known), study.count(study.where(known, throttled=True))
     return {"of": f"\\num{{{count}}}" if count else None, "cases": f"\\num{{{slowed}}}" if count else None}

@@ -26,9 +26,10 @@ class Found(NamedTuple):
 
 def after(rows, phases, other):
     """The number of products from which a matrix sent once is cheaper than another case's; None if not measured."""
-    points = [(count, ratio) for count in COUNTS if (ratio := costs(rows, phases, other, count))]
-    if not points:
+    kept, others = by_process(rows, phases), study.processes(other)
+    if not (kept and others):
         return None
+    points = [(count, claims.quotient(costs(kept, count), others)) for count in COUNTS]
     if any(ratio.high < 1 for _, ratio in points) and (found := crossings.crossing(points)):
         return Found(*found)
     if points[0][1].high < 1:
@@ -36,19 +37,20 @@ def after(rows, phases, other):
     return Found(math.inf, math.inf) if points[-1][1].low > 1 else Found(None)
 
 
-def costs(rows, phases, other, count):
-    """The time of so many products with the sending before them, over that of another case; or None."""
+def by_process(rows, phases):
+    """The seconds of the sending and those of every product of a process, [(seconds, list)], where both are known."""
     rows = study.one_case(rows)
     sent = query.sending(rows, phases) if len(rows) else study.NO_ROWS
-    if sent.empty or other.empty:
-        return None
+    if sent.empty:
+        return []
     once = sent.groupby("process")["seconds"].median()
-    whole = [
-        [one + once[process] / count for one in some["seconds"]]
-        for process, some in rows.groupby("process")
-        if process in once.index
-    ]
-    return claims.quotient(whole, study.processes(other)) if whole else None
+    products = rows.groupby("process")["seconds"]
+    return [(once[process], list(seconds)) for process, seconds in products if process in once.index]
+
+
+def costs(kept, count):
+    """The seconds of a product with its part of the sending before so many of them, by process."""
+    return [[one + once / count for one in seconds] for once, seconds in kept]
 
 
 def text(found):

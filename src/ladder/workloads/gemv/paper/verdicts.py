@@ -13,6 +13,7 @@ CARDS = {2: 1.8, 4: 3.6}  # what so many are claimed to gain over one
 NUMERALS = {2: "Two", 4: "Four"}
 
 
+@study.once
 def verdicts(found):
     """The claims of the earlier study and those behind our rungs, with their answers."""
     machines = query.chosen(found)

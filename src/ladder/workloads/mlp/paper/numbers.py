@@ -27,7 +27,7 @@ def numbers(found):
         "scaling": scaling(host) | on_many_threads(found, host),
         "parts": parts_of_a_batch(host, card),
         "learning": learning(found),
-        "verdicts": verdict_table.numbers_of_groups(**verdicts.of_machines(host, card)),
+        "verdicts": verdict_table.numbers_of_groups(**verdicts.verdicts(found)),
     }
     return {f"mlp/{part}/{key}": value for part, values in parts.items() for key, value in values.items()}
 

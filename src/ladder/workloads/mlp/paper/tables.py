@@ -26,7 +26,7 @@ def tables(found):
     host, card = query.chosen(found)
     return {
         "ladder": ladder(host, card),
-        "verdicts": verdict_table.table(*verdicts.of_machines(host, card).values()),
+        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
         "peers": peers(host.found),
         "gpu": gpu(card.found),
         "compared": compared(found),

@@ -10,13 +10,10 @@ VECTORS = 4  # elements of float64 in the shortest vector registers of today's s
 SAME = 0.1  # what two forms may differ by and be the same
 
 
+@study.once
 def verdicts(found):
     """The claims with their answers: those of the earlier study, and those behind our rungs."""
-    return of_machines(*query.chosen(found))
-
-
-def of_machines(host, card):
-    """The same of a host and a card."""
+    host, card = query.chosen(found)
     return {"earlier": of_the_earlier_study(host, card), "rungs": of_the_rungs(host, card)}
 
 
