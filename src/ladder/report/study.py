@@ -39,11 +39,13 @@ class Study:
     subject: str | None
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
-    answers: dict = field(default_factory=dict, repr=False, compare=False)
+    answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, machine):
         """The same study about another machine."""
-        return replace(self, subject=machine)
+        other = replace(self, subject=machine)
+        object.__setattr__(other, "answers", self.answers)
+        return other
 
     def rows(self, name, experiment, **conditions):
         """The subject's rows of a table of an experiment, by the values of columns."""
