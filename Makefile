@@ -15,7 +15,7 @@ SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 unexport PYTHONHOME CDPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study paper status test test-slow test-all mutants surroundings faults test-gpu bench \
+.PHONY: help setup wheelhouse smoke study paper status test test-slow test-exhaustive test-all mutants surroundings faults test-gpu bench \
 	lint lock clean
 
 help: ## list these commands
@@ -40,10 +40,14 @@ test: ## run the tests, but for those that take minutes or a Slurm
 
 test-slow: ## run the tests that `make test` leaves out
 	@$(SETUP) latex
-	$(PYTEST) $$(($$(nproc) + 1)) -m "(slow or cluster) and not surroundings"
+	$(PYTEST) $$(($$(nproc) + 1)) -m "(slow or cluster) and not surroundings and not exhaustive"
+
+test-exhaustive: ## run further tests of the same kinds: all architectures, tilings, faults in kernels
+	@$(SETUP) latex
+	$(PYTEST) logical -m exhaustive
 
 test-all: ## run all tests
-	@$(MAKE) --keep-going test test-slow surroundings
+	@$(MAKE) --keep-going test test-slow test-exhaustive surroundings
 
 mutants: ## plant defects one by one and see that the tests notice each: about 10 minutes
 	@$(SETUP) latex

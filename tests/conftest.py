@@ -34,6 +34,8 @@ def pytest_collection_modifyitems(items):
         for name in SINGLE:
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.xdist_group(name))
+        if item.get_closest_marker("exhaustive"):
+            item.add_marker("slow")
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
 

@@ -19,8 +19,15 @@ KERNELS = [
     if workloads.constants(workload, variant).get("SOURCE", "").endswith(".cu")
 ]
 # These take seconds to compile.
-LONG = (("backprop", "cuda_fused"), ("backprop", "cuda_kernels"), ("descent", "cuda_persistent"))
-LONG += tuple(("tconv", f"cuda_{name}") for name in ("implicit_mma", "implicit_wgmma", "implicit_tma", "window"))
+LONG = (
+    ("backprop", "cuda_fused"),
+    ("backprop", "cuda_kernels"),
+    ("descent", "cuda_persistent"),
+    ("gemm", "cuda_tiled"),
+)
+LONG += tuple(
+    ("tconv", f"cuda_{name}") for name in ("implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
+)
 
 
 def types(workload, variant):
@@ -30,17 +37,17 @@ def types(workload, variant):
     return [dtype for dtype in binaries.TYPES if not isinstance(given, tuple) or dtype in given]
 
 
-def is_long(kernel, dtype, choice, architecture):
-    """Whether a kernel is left to `make test-slow`: `make test` takes one tiling of each."""
-    return kernel in LONG or (dtype, choice, architecture) != ("float32", 0, "sm_90")
+def left(kernel, *choice):
+    """The tests that a kernel is left to: `make test` takes one tiling of each, but for those that take long."""
+    if choice != ("float32", 0, "sm_90"):
+        return [pytest.mark.exhaustive]
+    return [pytest.mark.slow] if kernel in LONG else []
 
 
 # For sm_90, on which all is measured, every type and each of the tilings among which a variant chooses, by its place:
 # types may have more or fewer of them.
 CHOICES = [
-    pytest.param(
-        *kernel, dtype, choice, architecture, marks=[pytest.mark.slow] * is_long(kernel, dtype, choice, architecture)
-    )
+    pytest.param(*kernel, dtype, choice, architecture, marks=left(kernel, dtype, choice, architecture))
     for kernel in KERNELS
     for dtype in types(*kernel)
     for choice in range(len(binaries.choices(*kernel, dtype)))

@@ -365,7 +365,7 @@ def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_to
     assert done.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_mpi
 @pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="waits for 20 GiB of free memory")
 def test_a_part_of_more_than_two_to_the_31_bytes_travels():

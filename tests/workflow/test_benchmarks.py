@@ -59,7 +59,7 @@ def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypat
     assert "{'found': 1}" in said
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, capsys, tmp_path):
     aa = script("aa")
     monkeypatch.chdir(tmp_path)
@@ -113,7 +113,7 @@ def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
     assert alone / repeated == pytest.approx(1, abs=launch.ALLOWED)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.workflow
 def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
     overhead = script("overhead")

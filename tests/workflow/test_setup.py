@@ -394,7 +394,7 @@ def without_network():
     return [shutil.which("unshare"), *command[1:]]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     """The real pip downloads from a folder that stands in for the network, and installs where there is none."""
     cut_off = without_network()

@@ -33,6 +33,7 @@ VARIANTS = [
 ]
 LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10")
 DTYPES = ("float64", "float32")
+exhaustive = functools.partial(pytest.param, marks=pytest.mark.exhaustive)
 SMALL = {"layers": "784-13-7-10", "images": 130, "epochs": 3, "rate": 0.005, "source": "digits"}
 
 
@@ -129,7 +130,7 @@ def test_the_error_falls_in_every_epoch(digits, exact):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layers", [LAYERS[-1], *(pytest.param(one, marks=pytest.mark.slow) for one in LAYERS[:-1])])
+@pytest.mark.parametrize("layers", [LAYERS[-1], *map(exhaustive, LAYERS[:-1])])
 @pytest.mark.parametrize("images", [17, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 1000))])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, images, dtype):
@@ -140,7 +141,8 @@ def test_every_variant_follows_the_trajectory(digits, exact, variant, layers, im
 @NEEDS_GCC
 @pytest.mark.parametrize("flags", ["O2", "O3", "unroll", "fast", "all", "bounds"])
 @pytest.mark.parametrize(
-    "variant", ["before", *(pytest.param(name, marks=pytest.mark.slow) for name in (*IN_C[1:], "openmp", "tuned"))]
+    "variant",
+    ["before", *map(exhaustive, (*IN_C[1:], "openmp", "tuned"))],
 )
 def test_flags_keep_the_trajectory(digits, exact, variant, flags):
     assert trained(complete(), digits, exact, variant, flags=flags) == []

@@ -71,7 +71,7 @@ def emulate(monkeypatch):
     return put
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", epochs.DTYPES)
 @pytest.mark.parametrize(("variant", "tuning"), [(variant, one) for variant in CHOICES for one in each_word(variant)])
 @elementary.needs_compiler
@@ -81,7 +81,7 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
         assert epochs.emulated(epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)) == [], layers
 
 
-@pytest.mark.parametrize("images", [1, 33, pytest.param(65, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("images", [33, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 65))])
 @pytest.mark.parametrize("variant", [pytest.param("cuda_flat", marks=pytest.mark.slow), "cuda_kernels"])
 @elementary.needs_compiler
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
@@ -115,7 +115,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", FAULTS)
 @elementary.needs_compiler
 def test_a_fault_in_a_kernel_is_seen(tmp_path, emulate, fault):

@@ -38,8 +38,8 @@ TILINGS = [
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
 COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8
-# What waits for nothing that another doesn't, too, and other tilings of a source are left to the slow tests.
-SLOW = (0, 1, 3, 5, 6, 7)
+# What waits for nothing that another doesn't, too, and other tilings of a source are left to the exhaustive tests.
+SLOW = (0, 1, 2, 3, 5, 6, 7)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -126,7 +126,7 @@ def emulations(tmp_path_factory):
 
 
 PLACES = [
-    pytest.param(place, id=named(tiling), marks=[pytest.mark.slow] * (place in SLOW))
+    pytest.param(place, id=named(tiling), marks=[pytest.mark.exhaustive] * (place in SLOW))
     for place, tiling in enumerate(TILINGS)
 ]
 
@@ -150,7 +150,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(
-    "fault", [name if name == "a barrier missing" else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
+    "fault",
+    [name if name == "a barrier missing" else pytest.param(name, marks=pytest.mark.exhaustive) for name in FAULTS],
 )
 def test_a_fault_in_a_kernel_is_seen(tmp_path, fault):
     place, changes = FAULTS[fault]
