@@ -1,5 +1,6 @@
 """The harness: what a measurement leaves behind, and that anything wrong leaves a sentence and no record."""
 
+import io
 import json
 import math
 import os
@@ -143,6 +144,12 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
     assert found["converged"] is False
 
 
+def test_processes_share_the_time_of_a_case(monkeypatch):
+    monkeypatch.setattr(workers.subprocess, "Popen", lambda *_, **__: SimpleNamespace(stdin=io.StringIO()))
+    given = configuration.protocol({"cap": 12, "processes": 3, "most_processes": 5})
+    assert Worker(case_of(), given).job["seconds"] == 4
+
+
 def result(system):
     """What a worker answers, of a product without checks."""
     times = {"samples": [1e-3] * 3, "setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "compiled": 0}
@@ -229,6 +236,7 @@ def test_fewer_cores_than_threads_are_refused():
     refusal = refused(case_of(threads=2), granted=1)
     assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
     assert measured(case_of(threads=1), granted=1)
+    assert measured(case_of(threads=1), "out/other.json", granted=3)
 
 
 def test_threads_are_read_back():

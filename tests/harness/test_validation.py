@@ -39,6 +39,13 @@ def test_the_bound_of_a_sum_of_random_signs():
     assert validation.random_sum_factor(100, "tf32") == pytest.approx(18 * 2.0**-11 + long * U32, rel=1e-12)
 
 
+def test_the_bound_of_a_sum_of_one_sign():
+    rounding = math.sqrt(1 / (8 * math.log(2)))
+    long = rounding * math.sqrt(2 * math.log(2e9) * 300 / 3)
+    assert validation.growing_sum_factor(300, "float32") == pytest.approx(long * U32, rel=1e-12)
+    assert validation.growing_sum_factor(2, "float64") == pytest.approx(2 * U64, rel=1e-12)
+
+
 def summed(terms):
     """Sums over the first axis, one after the other in float32."""
     found = np.zeros(terms.shape[1:], np.float32)
