@@ -27,7 +27,7 @@ def write(path, text):
 def project(tmp_path, monkeypatch):
     """A project's folder without a repository, whose sources ask for their revision."""
     for name in list(os.environ):
-        if name.startswith(("GIT_", "LADDER_COMMIT")):
+        if name.startswith(("GIT_", "LADDER_COMMIT", "LADDER_UNCHANGED")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))  # which `current` doesn't heed
@@ -247,6 +247,45 @@ def test_a_copy_without_history_has_the_commit_that_it_is_given(monkeypatch):
         monkeypatch.setenv("LADDER_COMMIT", text)
         assert revision.current() == {"commit": text.removesuffix("-dirty"), "dirty": dirty}
         assert revision.format(revision.current()) == text
+
+
+def rewrite(clone):
+    """Another text as long as the one before, and as old."""
+    path = clone / "src/ladder/case.c"
+    about = path.stat()
+    write(path, path.read_text().swapcase())
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+def test_jobs_need_no_git_while_nothing_has_changed(clone, monkeypatch):
+    found, told = revision.for_jobs()
+    assert found == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(revision, "run", None)  # git
+    publish(clone)
+    assert revision.current() == found
+
+
+@pytest.mark.parametrize("change", [edit, remove, edit_workflow, add_variant, rewrite])
+def test_jobs_see_for_themselves_what_changes_after_the_run_has_begun(clone, change, monkeypatch):
+    found, told = revision.for_jobs()
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    change(clone)
+    assert revision.current() == found | {"dirty": True}
+
+
+def test_jobs_are_told_of_changed_sources_and_of_a_change_while_git_looks(clone, monkeypatch):
+    ask = revision.current
+    monkeypatch.setattr(revision, "current", lambda: (ask(), rewrite(clone))[0])
+    _, told = revision.for_jobs()
+    monkeypatch.setattr(revision, "current", ask)
+    with monkeypatch.context() as job:
+        for name, value in told.items():
+            job.setenv(name, value)
+        assert revision.current()["dirty"]
+    assert revision.for_jobs()[1] == {"LADDER_COMMIT": revision.format(revision.current())}
 
 
 def test_sources_that_change_while_they_measure_are_dirty():

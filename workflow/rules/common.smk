@@ -80,11 +80,9 @@ if SITE:
     os.environ |= {"LADDER_PRELUDE": SITE["prelude"], "LADDER_WRAPPER": SITE["wrapper"]}
     os.environ |= {"LADDER_UNSET": variables.unset_families()}
 if workflow.is_main_process and CONFIG["measure"]:
-    # Jobs need not look again where they would find the same, nor can they on a node without git. Sources that are
-    # unchanged now may be changed until a job begins.
-    SOURCE = revision.current()
-    if SITE or SOURCE["dirty"]:
-        os.environ |= {"LADDER_COMMIT": revision.format(SOURCE)}
+    # Jobs need not look again where they would find the same, nor can they on a node without git.
+    SOURCE, TOLD = revision.for_jobs()
+    os.environ |= {"LADDER_COMMIT": revision.format(SOURCE)} if SITE else TOLD
 
 # The rules run in the environment of Snakemake itself, unless it was told to make one for them.
 ENVIRONMENT = "../envs/ladder.yaml"

@@ -12,6 +12,7 @@ an unknown commit is never clean.
 """
 
 import functools
+import hashlib
 import os
 import re
 import subprocess
@@ -29,6 +30,7 @@ COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 # Paths from the project's folder.
 HERE = "src/ladder/machine/revision.py"
 OTHERS = tuple(f":(exclude){name}" for name in ("results", "docs", "paper", "tests"))  # `results` may be a link
+MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job goes by
 CACHES = ("__pycache__/", "*.egg-info/", ".*", "*~")  # files under `src` that no measurement reads
 # Git would believe another program, or an index, that a file is unchanged; and a hook has no business here.
 SETTINGS = ("core.fsmonitor=false", "core.ignoreStat=false", "core.splitIndex=false", "core.hooksPath=/dev/null")
@@ -39,11 +41,15 @@ def current():
 
     LADDER_COMMIT gives it to a copy of the sources without their history. An unknown one is told on stderr, once.
     """
+    project = Path(__file__).resolve().parents[3]
     if given := os.environ.get("LADDER_COMMIT", "").strip():
         return parse(given)
+    commit, _, state = os.environ.get("LADDER_UNCHANGED", "").partition(" ")
+    if state and state == state_of(project):
+        return {"commit": commit, "dirty": False}
     try:
         with tempfile.TemporaryDirectory(prefix="ladder-git-") as folder:
-            return revision_of(Path(__file__).resolve().parents[3], folder)
+            return revision_of(project, folder)
     except (LadderError, OSError) as error:
         tell(f"The commit of the sources is unknown: {error} LADDER_COMMIT=<commit> in the environment names it.")
         return UNKNOWN
@@ -66,6 +72,35 @@ def revision_of(project, folder):
         tell(f"Whether the sources were changed since their commit is unknown, so they count as changed: {error}")
         return {"commit": commit, "dirty": True}
     return {"commit": commit, "dirty": bool(changed or added)}
+
+
+def for_jobs():
+    """The source's revision, and the variable that tells it to jobs, {name: value}.
+
+    Unchanged sources may be changed until a job begins: it goes by what it is told while no file has changed, and asks
+    git by itself otherwise. Changed ones stay changed.
+    """
+    state = state_of(Path(__file__).resolve().parents[3])  # before git looks, so that no change falls in between
+    found = current()
+    unchanged = {"LADDER_UNCHANGED": f"{found['commit']} {state}"}
+    return found, {"LADDER_COMMIT": format(found)} if found["dirty"] else unchanged
+
+
+def state_of(project):
+    """A digest of where the files are that a job goes by, how long they are, and when they changed; "" without them."""
+    tops = [Path(project, name) for name in MEASURING]
+    paths = [top for top in tops if top.is_file()]
+    for folder, folders, names in (step for top in tops for step in os.walk(top)):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        paths += [Path(folder, name) for name in names]
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        try:
+            about = path.stat()
+        except OSError:  # it has just gone, or is a link to nothing
+            return ""
+        digest.update(f"{path!r} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 class GitError(LadderError):
