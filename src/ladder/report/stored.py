@@ -115,7 +115,8 @@ def lines_of(path):
     lines = io.StringIO(text, newline="").readlines()
     if not lines or not lines[-1].endswith("\n"):
         raise ValueError("it is cut off")
-    if len({*map(commas, lines)}) > 1:  # or a cell has several lines
+    widths = {*map(commas, lines)} if '"' in text else {line.count(",") for line in lines}
+    if len(widths) > 1:  # or a cell has several lines
         rows = csv.reader(lines)
         width = len(next(rows))
         for row in rows:
@@ -126,7 +127,7 @@ def lines_of(path):
 
 def commas(line):
     """How many commas a line has outside of quotes."""
-    return "".join(line.split('"')[::2]).count(",") if '"' in line else line.count(",")
+    return "".join(line.split('"')[::2]).count(",")
 
 
 def lines_published(path, table, experiment=None):
