@@ -88,6 +88,7 @@ def test_after_compiling_ahead_a_measurement_compiles_nothing(case):
     assert compiled(case) == 0
 
 
+@pytest.mark.slow
 def test_without_it_a_measurement_compiles_and_says_so():
     assert compiled(product()) > 0
     assert compiled(product(m=1, threads=2)) == 0

@@ -28,8 +28,8 @@ def test_every_card_brings_its_pictures_home_once_they_are_there(cards):
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("card left out", "elements of the result 'pictures' are NaN"),
-        ("other order", "the error of 'pictures'"),
+        pytest.param("card left out", "elements of the result 'pictures' are NaN", marks=pytest.mark.slow),
+        pytest.param("other order", "the error of 'pictures'", marks=pytest.mark.slow),
         ("no waiting", "elements of the result 'pictures' are NaN"),
     ],
 )
