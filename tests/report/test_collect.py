@@ -370,6 +370,15 @@ def test_a_publication_says_what_it_is(here, one):
     assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
 
 
+def test_times_by_cards_are_published_as_they_were_found(here, monkeypatch):
+    found = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
+    monkeypatch.setattr(publish.break_even, "rows_of", lambda calls: found if {*calls["phase"]} == {"total"} else [])
+    here.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
+    text = Path("published/here/cards.json").read_text(encoding="utf-8")
+    assert json.loads(text) == found
+    assert text.endswith("]\n")
+
+
 def test_a_publication_names_every_commit_of_its_cases(here):
     here.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
     here.publish("small", "other")

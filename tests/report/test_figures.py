@@ -204,6 +204,11 @@ def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
     assert "gemv_phases" not in figures.drawable(["gemv_mpi"])
 
 
+def test_a_caption_of_the_report_has_code_as_code_and_no_sign_that_means_something(monkeypatch):
+    monkeypatch.setattr(figures, "constants", lambda name: {"CAPTION": "`a_b*`\n  of c_d * e|f\\ by `g`."})
+    assert figures.caption("any") == r"``a_b*`` of c\_d \* e\|f\\ by ``g``."
+
+
 def test_a_figure_that_is_not_there_is_a_sentence(capsys):
     with pytest.raises(LadderError, match=r"no figure 'gemm_tiling'.*gemm_tilings"):
         figures.constants("gemm_tiling")

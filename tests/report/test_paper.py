@@ -299,6 +299,32 @@ def test_a_missing_package_is_named_with_what_to_install():
     assert "texlive-science" in typesetting.complaint(log)
 
 
+def test_a_complaint_has_the_line_that_latex_stopped_at():
+    log = [
+        "This is pdfTeX",
+        "(./it.tex",
+        "",
+        "",
+        "l.3 earlier",
+        "! Undefined control sequence.",
+        "<recently read> \\no",
+    ]
+    assert (
+        typesetting.complaint("\n".join([*log, "", r"l.12 \no", "later"])) == r"Undefined control sequence [l.12 \no]"
+    )
+    assert typesetting.complaint("\n".join([*log, *[""] * 6, r"l.12 \no"])) == "Undefined control sequence"
+    assert typesetting.complaint("Output\n Fatal error: no bibtex \nand more") == "Fatal error: no bibtex"
+    assert typesetting.complaint("All is well") == ""
+
+
+def test_without_a_log_the_messages_are_what_latexmk_printed(tmp_path, monkeypatch):
+    done = SimpleNamespace(returncode=12, stdout="! One.\n", stderr="! Two.\n")
+    monkeypatch.setattr(typesetting.processes, "run", lambda *_, **__: done)
+    assert typesetting.run_latex("it.tex", tmp_path) == (done, "! One.\n! Two.\n", tmp_path / "it.log")
+    (tmp_path / "it.log").write_text("! Three.")
+    assert typesetting.run_latex("it.tex", tmp_path)[1] == "! Three."
+
+
 def test_where_latex_says_nothing_its_status_is_told(tmp_path, monkeypatch):
     silent = SimpleNamespace(returncode=12, stdout="", stderr="")
     monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))

@@ -2,14 +2,16 @@
 
 import re
 import shutil
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from ladder.errors import LadderError
 from ladder.report import proof, typesetting
 
-pytestmark = pytest.mark.skipif(
+needs_programs = pytest.mark.skipif(
     not (shutil.which("latexmk") and shutil.which("pdftoppm")), reason="latexmk or poppler isn't installed"
 )
 FULL = r"\section{One} " + r"Some words that fill the page, and then some more of them. " * 80
@@ -26,11 +28,13 @@ def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
     return folder / "it"
 
 
+@needs_programs
 def test_a_sound_document_has_no_fault(tmp_path):
     ended = r"\clearpage\section{Two} A chapter's last page may be short."
     assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {ended}"), most=3) == []
 
 
+@needs_programs
 def test_every_fault_is_found(tmp_path):
     (tmp_path / "figures").mkdir()
     Figure(figsize=(8, 1)).savefig(tmp_path / "figures/wide.pdf")
@@ -56,3 +60,57 @@ def test_every_fault_is_found(tmp_path):
 def test_a_document_that_is_not_there_is_asked_for(tmp_path):
     with pytest.raises(LadderError, match="run `snakemake paper` first"):
         proof.faults(tmp_path / "paper")
+
+
+def test_a_box_stands_out_from_more_than_a_point_on():
+    log = r"""
+Overfull \hbox (1.0pt too wide) in paragraph at lines 3--4
+Overfull \hbox (1.01pt too wide) in paragraph at lines 5--6
+Overfull \vbox (12.5pt too high) has occurred while \output is active
+LaTeX Warning: Float too large for page by 7.0pt on input line 8.
+LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
+"""
+    assert list(proof.of_log(log)) == [
+        "A box is 1.01 points too wide.",
+        "A box is 12.5 points too high.",
+        "A float is 7.0 points too high for a page.",
+        "fig:one is defined nowhere.",
+    ]
+
+
+def page(height, *inked, width=4):
+    """A page as pdftoppm prints it, with a watermark all over and ink in some rows."""
+    dots = np.full((height, width), proof.DARK, np.uint8)
+    dots[list(inked), -1] = proof.DARK - 1
+    return b"P5\n%d %d\n255\n" % (width, height) + dots.tobytes()
+
+
+def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
+    """Of 300 rows the text has those from 28 to 270; what lies outside, such as the number, doesn't count."""
+    pages = page(300, 28, 149) + page(300, 0, 27, 271, 299) + page(300, 270) + page(300, 28, width=5)
+    monkeypatch.setattr(proof.processes, "run", lambda *_, **__: SimpleNamespace(stdout=pages))
+    assert proof.heights("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])
+
+
+@pytest.fixture
+def document(tmp_path, monkeypatch):
+    """A folder whose document has four pages and a title; the heights of its pages are made up."""
+    folder = tmp_path / "it"
+    (folder / "figures").mkdir(parents=True)
+    for name in ("it.pdf", "it.log", "figures/narrow.pdf", "figures/wide.pdf"):
+        (folder / name).touch()
+    (folder / "it.out").write_text("One")
+    sizes = {"narrow.pdf": "Page size:      454.5 x 9 pts", "wide.pdf": "Page size:      454.6 x 9 pts"}
+    texts = "\f".join(["1 One", "more", "more", "2 Two"])
+    found = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
+    monkeypatch.setattr(proof, "output", lambda program, *given: found[program](*given))
+    monkeypatch.setattr(proof, "heights", lambda pdf: [0.41, 0.5, 0.3, 0.1])
+    monkeypatch.setattr(proof.shutil, "which", lambda program: program)
+    return folder
+
+
+def test_a_page_is_half_full_at_least_but_before_a_heading_and_at_the_end(document):
+    """The figure is wider than 160 mm, 453.5 points, by more than a point."""
+    wide = "wide.pdf is 455 points wide, beyond the text's 454: its type is scaled."
+    assert proof.faults(document, most=4) == [wide, "Page 1 is filled to 41 % only."]
+    assert "The document has 4 pages, 3 at most are wanted." in proof.faults(document, most=3)
