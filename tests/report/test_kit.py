@@ -6,7 +6,20 @@ import pytest
 from matplotlib.colors import same_color, to_rgb
 from matplotlib.figure import Figure
 
-from ladder.report.figures import bars, by_threads, ends, heat, layout, looks, marks, medians, scales, theme, waterfall
+from ladder.report.figures import (
+    bars,
+    by_threads,
+    ends,
+    formats,
+    heat,
+    layout,
+    looks,
+    marks,
+    medians,
+    scales,
+    theme,
+    waterfall,
+)
 
 FAR = medians.FAR
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
@@ -259,3 +272,234 @@ def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point
     low, high = np.log(axes.get_ylim())
     due = {name: (np.log(rate) - low) / (high - low) for name, rate in (("plain loops", 2.0), ("the library", 0.25))}
     assert heights == pytest.approx(due)
+
+
+def test_colours_become_white_by_their_share():
+    assert looks.lighter("#000000", 0.25) == (0.25, 0.25, 0.25)
+    assert looks.lighter("#ff0000", 0.5) == (1.0, 0.5, 0.5)
+    assert looks.lighter("#ff0000", 0.0) == (1.0, 0.0, 0.0)
+    assert looks.lighter("#0000ff", 1.0) == (1.0, 1.0, 1.0)
+
+
+def test_letters_are_white_on_dark_colours_alone():
+    """By the luma: of blue 0.114, of red 0.299, of green 0.587, of these greys 0.44 and 0.46."""
+    dark = {name: bool(looks.is_dark(name)) for name in ("#0000ff", "#ff0000", "#00ff00", "#ffffff", "0.44", "0.46")}
+    assert dark == {"#0000ff": True, "#ff0000": True, "#00ff00": False, "#ffffff": False, "0.44": True, "0.46": False}
+
+
+def test_the_low_end_of_a_rate_is_that_of_the_longest_time():
+    times = {"median": 4.0, "low": 2.0, "high": 8.0, "converged": False}
+    found = bars.rate("one", 0.5, times, 40.0, None)
+    assert found == {
+        "name": "one",
+        "value": 10.0,
+        "low": 5.0,
+        "high": 20.0,
+        "converged": False,
+        "shade": 0.5,
+        "text": "10.0",
+    }
+    unbounded = bars.rate("one", 0.5, times | {"low": 0.0, "high": np.inf}, 40.0, 50.0)
+    assert (unbounded["low"], unbounded["text"]) == (0.0, "10.0 (20 %)")
+    assert unbounded["high"] == pytest.approx(40.0 * FAR)
+
+
+def test_groups_of_rates_stand_in_the_order_of_methods_and_shades():
+    rows = pd.DataFrame(
+        [
+            (process, method, form, method + form, seconds)
+            for process in range(2)
+            for method, form, seconds in (("openmp", "nn", 4.0), ("blas", "tn", 1.0), ("blas", "nn", 2.0))
+        ],
+        columns=["process", "method", "form", "case", "seconds"],
+    ).assign(converged=True)
+    found = bars.rates(rows, "form", {"tn": 0.5, "nn": 0.0}, {"nn": 8.0, "tn": 3.0}, None)
+    known = {method: [(one["name"], one["shade"], one["value"]) for one in some] for method, some in found}
+    assert known == {"openmp": [("nn", 0.0, 2.0)], "blas": [("tn", 0.5, 3.0), ("nn", 0.0, 4.0)]}
+    assert [method for method, _ in found] == sorted(known, key=list(looks.methods.looks()).index)
+
+
+@pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
+def test_a_bar_is_as_high_whether_there_are_others(axes, places):
+    bars.draw(axes, pd.DataFrame({"at": places, "value": 1.0}), x="value", color="red")
+    assert [one.get_height() for one in axes.patches] == pytest.approx([bars.WIDE] * len(places))
+
+
+def test_an_axis_of_bars_holds_the_longest_with_all_of_its_parts(axes):
+    parts = [(5.0, "red"), (6.0, "blue")]
+    bars.grouped(axes, [("openmp", [bar("a", 10.0, parts=parts), bar("b", 2.0, parts=[(1.0, "red")])])])
+    assert axes.get_xlim() == (0, pytest.approx(1.08 * 11.0))
+
+
+def test_cells_of_all_methods_are_compared_with_the_best_of_their_column(axes):
+    tables = [pd.DataFrame({"nn": [nn], "tn": [tn]}, index=["8"]) for nn, tn in ((2.0, 9.0), (8.0, 3.0))]
+    heat.fill(axes, list(zip(("cuda_naive", "cuda_shared"), tables, strict=True)))
+    shares = np.ma.filled(axes.collections[0].get_array().astype(float), np.nan).reshape(4, 2)
+    np.testing.assert_allclose(shares[[1, 3]], [[0.25, 1.0], [1.0, 1 / 3]])
+    assert np.isnan(shares[[0, 2]]).all(), "the methods' names"
+    heads = {text.get_text(): text.xy for text in axes.texts if text.get_text()[0].isalpha()}
+    assert heads == {looks.look("cuda_naive").label: (0, 0.5), looks.look("cuda_shared").label: (0, 2.5)}
+    assert [float(place) for place in axes.get_yticks()] == [1.5, 3.5]
+
+
+def test_panels_of_cells_have_rows_of_the_same_height():
+    table = pd.DataFrame({"nn": [1.0, 2.0]}, index=["8", "16"])
+    some = [("a problem", [("cuda_naive", table)]), ("another", [("cuda_naive", table.iloc[:1])])]
+    one, other = heat.figure({"here": some}, 0.5).axes
+    assert [one.get_title(loc="left"), other.get_title(loc="left")] == ["a problem", "another"]
+    assert one.get_ylim() == other.get_ylim() == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("processes", "places"),
+    [
+        ([[3.0]], [2.0]),
+        ([[1.0, 2.0, 9.0], [4.0]], [1.7, 2.3]),
+        ([[1.0], [2.0], [3.0], [4.0]], [1.7, 1.9, 2.1, 2.3]),
+    ],
+)
+def test_the_processes_of_a_rung_lie_around_its_line_in_their_order(processes, places):
+    found = waterfall.spread(processes, 2)
+    assert [seconds for seconds, _ in found] == [np.median(times) for times in processes]
+    assert [place for _, place in found] == pytest.approx(places)
+
+
+def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn():
+    rungs = [rung("one", 8e-3, predicted=4e-3, parts={"b": 1.0}), rung("two", 4e-3, parts={"b": 1.0, "c": 3.0})]
+    colours = {"a": "#ff0000", "b": "#00ff00", "c": "#0000ff"}
+    figure = waterfall.figure({"here": ("n = 5", rungs, 1e-4)}, "time of it", "the floor", colours)
+    (legend,) = figure.legends
+    handles = dict(zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True))
+    assert list(handles) == ["a process", "the floor", "model", "b", "c"]
+    told = {name: (handles[name].get_marker(), handles[name].get_linestyle()) for name in list(handles)[:3]}
+    assert told == {"a process": ("o", "None"), "the floor": ("None", "-"), "model": ("|", "None")}
+    assert (handles["the floor"].get_color(), handles["model"].get_color()) == (theme.GREY, theme.DARK)
+    assert [to_rgb(handles[name].get_facecolor()) for name in "bc"] == [to_rgb(colours[name]) for name in "bc"]
+    axes, shares = figure.axes
+    assert axes.get_xlabel() == "time of it, n = 5"
+    assert shares.get_ylim() == axes.get_ylim()
+    assert shares.get_xlim() == (0, 100)
+    drawn = {(one.get_x(), one.get_width(), round(one.get_y() + one.get_height() / 2)) for one in shares.patches}
+    assert drawn == {(0.0, 100.0, 0), (0.0, 25.0, 1), (25.0, 75.0, 1)}
+
+
+def test_waterfalls_of_several_machines_have_one_range_of_times():
+    """A panel is the higher the more rungs it has."""
+    fast, slow = [rung("one", 1e-6)], [rung("one", 2e-3), rung("two", 1e-3)]
+    figure = waterfall.figure({"here": ("n = 5", fast, None), "there": ("n = 5", slow, None)}, "time", "floor")
+    one, other = figure.axes
+    assert one.get_xlim() == other.get_xlim() == pytest.approx((0.99e-6 / 1.5, 2.02e-3 * 1.5))
+    assert [text.get_text() for text in other.get_yticklabels()] == ["one", "two"]
+    tall = waterfall.heights({"here": ("", fast, None), "there": ("", slow, None)})
+    assert tall == pytest.approx({"here": 0.148 * 1.5 + 0.58, "there": 0.148 * 2.5 + 0.58})
+    tall = waterfall.heights({"here": ("", fast * 30, None)})
+    assert tall == pytest.approx({"here": 4.2})
+    assert waterfall.heights({"here": ("", fast * 50, None)}) == pytest.approx({"here": 0.108 * 50.5 + 0.58})
+
+
+@pytest.mark.parametrize(
+    ("limits", "ticks"),
+    [
+        ((1.0, 2.0), [1.0, 1.2, 1.4, 1.6, 1.8, 2.0]),
+        ((2.1, 2.6), [2.1, 2.2, 2.3, 2.4, 2.5, 2.6]),
+        ((2.1, 4.9), [2.5, 3.0, 3.5, 4.0, 4.5]),
+        ((0.25, 0.85), [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
+        ((0.9, 120.0), [1, 2, 5, 10, 20, 50, 100]),
+        ((0.9, 1200.0), [1, 3, 10, 30, 100, 300, 1000]),
+        ((0.9, 1.1e6), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+        ((1e-6, 1e3), [1e-6, 1e-4, 1e-2, 1, 100]),
+    ],
+)
+def test_round_numbers_rise_from_the_lower_limit(limits, ticks):
+    assert list(scales.RoundNumbers(7).tick_values(*limits)) == pytest.approx(ticks)
+
+
+def test_a_number_in_a_figure_has_three_digits_and_a_noun():
+    assert [formats.three(value) for value in (0.5, 9.999, 12.34, 99.94, 99.95, 1234.4)] == [
+        "0.500",
+        "10.0",
+        "12.3",
+        "99.9",
+        "100",
+        "1234",
+    ]
+    assert [formats.threads(count) for count in (1, 2, 11)] == ["1 thread", "2 threads", "11 threads"]
+    assert formats.time(1e-3, formats.plain) == "1 ms"
+    assert formats.time(0.9996e-6) == "1.00 µs"
+    assert [formats.percent(share) for share in (0.0996, 0.0994, 1.2)] == ["10 %", "9.9 %", "120 %"]
+
+
+def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
+    several, single = {"a": 4, "b": 3, "c": 1}, dict.fromkeys("abcd", 1)
+    assert layout.rows_of_bands(several) == 2 + 1 + 1
+    assert layout.rows_of_bands(single) == 2
+    assert layout.rows_of_bands(single, beside=1) == 4
+    height, shares = layout.shared_height(several, {"a": 1.5, "b": 2.0, "c": 1.0})
+    assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
+    tall = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
+    assert layout.shared_height(single, tall) == (4.0, tall)
+
+
+def test_a_machine_has_as_much_height_as_its_rows_of_panels():
+    figure = layout.new(6)
+    bands = layout.bands(figure, {"a": 4, "b": 3})
+    assert {name: len(panels) for name, panels in bands.items()} == {"a": 4, "b": 3}
+    first, second = (part.bbox.height for part in figure.subfigs)
+    assert first == pytest.approx(2 * second)
+    assert [axes.axison for axes in figure.subfigs[0].axes] == [True] * 4 + [False] * 2
+    assert bands["a"] == figure.subfigs[0].axes[:4]
+    figure = layout.new(6)
+    layout.bands(figure, {"a": 2, "b": 2}, inches={"a": 1.0, "b": 3.0})
+    first, second = (part.bbox.height for part in figure.subfigs)
+    assert second == pytest.approx(3 * first)
+
+
+def test_a_legend_has_as_many_columns_as_the_page_has_room_for():
+    def legend(*labels):
+        figure = layout.new(2)
+        layout.legend(figure, [layout.entry(looks.Look(label, "red", "o")) for label in labels])
+        (found,) = figure.legends
+        assert [text.get_text() for text in found.get_texts()] == list(labels)
+        return found, figure.bbox.width
+
+    found, _ = legend(*"abcde")
+    assert found._ncols == 5
+    found, _ = legend(*"abcdef")
+    assert found._ncols == 3, "rows that are equally long"
+    found, width = legend(*("a label of quite some length indeed" for _ in range(5)))
+    assert found._ncols == 2
+    assert found.get_window_extent().width <= width
+    found, _ = legend("a label wider than the page " * 9, "b")
+    assert found._ncols == 1
+
+
+def test_the_intervals_of_methods_lie_side_by_side_around_their_threads():
+    """Two and a half per cent apart, in the order of the legend; a method that isn't there takes no room."""
+    found = pd.DataFrame({"method": ["c", "a", "b", "a"], "threads": [2, 2, 2, 8]})
+    three = by_threads.apart(found, ["a", "other", "b", "c"])["at"]
+    assert list(three) == pytest.approx([2 * 1.025, 2 / 1.025, 2, 8 / 1.025])
+    two = by_threads.apart(found[found["method"] != "c"], ["a", "b"])["at"]
+    assert list(two) == pytest.approx([2 / 1.025**0.5, 2 * 1.025**0.5, 8 / 1.025**0.5])
+
+
+def test_times_over_threads_stand_in_panels_by_machine_and_problem():
+    rows = [
+        {"machine": machine, "workload": "stream", "variant": variant, "kernel": kernel, "elements": 8}
+        | {"case": f"kernel={kernel},threads={threads}", "threads": threads, "seconds": seconds / threads}
+        | {"process": process, "phase": "total", "device": "host", "cache": "cold", "converged": True}
+        for machine, scale in (("here", 1.0), ("there (published)", 10.0))
+        for kernel, seconds in (("read", scale), ("copy", 2 * scale))
+        for variant in ("numpy", "openmp")
+        for threads in (1, 4)
+        for process in range(2)
+    ]
+    rows += [row | {"device": "cuda", "variant": "cuda", "seconds": 1e-9} for row in rows[:4]]
+    figure = by_threads.times({"samples": pd.DataFrame(rows)}, "sums", lambda row: row["kernel"], "time of a sum")
+    assert [part.get_suptitle() for part in figure.subfigs] == ["here", "there†"]
+    told = [(axes.get_title(loc="left"), axes.get_ylabel(), axes.get_xlabel()) for axes in figure.axes if axes.axison]
+    assert told == [("read", "time of a sum", "threads"), ("copy", "", "threads")] * 2
+    drawn = [[list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())] for axes in figure.axes]
+    np.testing.assert_allclose(drawn, [[[value, value / 4]] * 2 for value in (1.0, 2.0, 10.0, 20.0)])
+    names = [looks.look(name).label for name in looks.methods.ordered(["numpy", "openmp"])]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1, "the same problems have one axis"

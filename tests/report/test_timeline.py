@@ -6,7 +6,7 @@ import pytest
 from matplotlib.text import Text
 
 from drawings import words
-from ladder.report.figures import theme, timeline
+from ladder.report.figures import looks, theme, timeline
 
 
 def rows_of(*rows):
@@ -64,6 +64,20 @@ def test_a_name_is_in_its_bar_or_in_the_legend():
     figure = drawn({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
     assert legends(figure) == ["a step with a long name", "1", "2"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["b"]
+
+
+def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_ones():
+    names = [f"a quite long name of a step {number}" for number in range(4)]
+    brief = [("card", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
+    figure = drawn({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert axes.get_title(loc="left") == "there†"
+    colours = dict(zip([*names, "long"], [bar[3] for bar in bars(axes)], strict=True))
+    shown = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    assert [(text.get_text(), handle.get_facecolor()) for text, handle in shown] == [(n, colours[n]) for n in names]
+    (text,) = axes.texts
+    assert text.get_position() == (pytest.approx(50.0), 1)
+    assert text.get_color() == ("white" if looks.is_dark(colours["long"][:3]) else theme.DARK)
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 40])
