@@ -282,9 +282,10 @@ def test_colours_become_white_by_their_share():
 
 
 def test_letters_are_white_on_dark_colours_alone():
-    """By the luma: of blue 0.114, of red 0.299, of green 0.587, of these greys 0.44 and 0.46."""
-    dark = {name: bool(looks.is_dark(name)) for name in ("#0000ff", "#ff0000", "#00ff00", "#ffffff", "0.44", "0.46")}
-    assert dark == {"#0000ff": True, "#ff0000": True, "#00ff00": False, "#ffffff": False, "0.44": True, "0.46": False}
+    """By the luma, to which red adds 0.299, green 0.587 and blue 0.114: dark is what has less than 0.45."""
+    dark, light = ("#0000ff", "#ff0000", "#0055ff", "0.44"), ("#00ff00", "#ff5500", "#ffffff", "0.46")
+    assert [bool(looks.is_dark(colour)) for colour in dark] == [True] * 4
+    assert [bool(looks.is_dark(colour)) for colour in light] == [False] * 4
 
 
 def test_the_low_end_of_a_rate_is_that_of_the_longest_time():

@@ -60,6 +60,27 @@ def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
     assert isinstance(ratios.compared(None, "it"), Missing)
 
 
+def test_a_sentence_shows_an_interval_from_two_per_cent_on():
+    assert ratios.prose(Ratio(1.51, 1.5, 1.53)) == r"\num{1.5}\,$\times$"
+    assert ratios.prose(Ratio(1.51, 1.5, 1.54)) == r"\num{1.51}\,$\times$ [\num{1.50}, \num{1.54}]"
+    assert ratios.prose(None) is None
+
+
+def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
+    """Of three passes in each of two processes: 1 + 2 over 2, 2 + 4 over 4, 3 + 6 over 6."""
+    rows = [
+        {"process": process, "sample": sample, "phase": phase, "seconds": share * (1.0 + sample)}
+        for process in range(2)
+        for sample in range(3)
+        for phase, share in (("a", 1.0), ("b", 2.0), ("c", 2.0))
+    ]
+    frame = pd.DataFrame(rows)
+    inside = frame["phase"].isin(["a", "b"])
+    assert ratios.of_parts(frame[inside], frame[~inside]).value == pytest.approx(1.5)
+    assert ratios.of_parts(frame[~inside], frame[inside]).value == pytest.approx(2 / 3)
+    assert ratios.of_parts(frame[:0], frame) is None
+
+
 def timed(*times):
     """The rows of a case, a process for each of some lists of seconds."""
     return pd.DataFrame(
