@@ -99,6 +99,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
         (lambda text: text + "foo\n", "line 5 has 1 fields"),
         (lambda text: text + "here,small,a\n", "line 5 has 3 fields"),
         (lambda text: text.replace("0.5", "0.5,0.5", 1), "line 2 has 17 fields"),
+        (lambda text: text.replace("total,0.5", '"total,0.5"', 1), "line 2 has 15 fields"),
         (lambda text: text.replace("seconds", "time"), "it has no column seconds"),
         (lambda text: text.replace("total,0.5", "0.5,total", 1), "its row 1 has total as its seconds"),
         (lambda text: text.replace("0.5", ""), "its row 1 has nan as its seconds"),
