@@ -115,8 +115,7 @@ def lines_of(path):
     lines = io.StringIO(text, newline="").readlines()
     if not lines or not lines[-1].endswith("\n"):
         raise ValueError("it is cut off")
-    widths = {*map(commas, lines)} if '"' in text else {line.count(",") for line in lines}
-    if len(widths) > 1:  # or a cell has several lines
+    if len({*map(commas, lines)}) > 1:  # or a cell has several lines
         rows = csv.reader(lines)
         width = len(next(rows))
         for row in rows:
