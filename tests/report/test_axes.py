@@ -1,0 +1,85 @@
+"""What stands along the axes of every figure: the quantity, its unit, and the problem that it is of."""
+
+from collections import defaultdict
+
+import pytest
+
+from drawings import RATES, draw, tables
+from ladder.report import figures
+
+EPOCH = "time of an epoch, 784-56-28-10, 60,000 images, float32"
+SYSTEM = "n, κ = 100, tolerance 1e-4"
+SHARE = "share of its parts (%)"
+# {figure: {(along x, along y)}}, without axes that have no words.
+AXES = {
+    "backprop_host": {("threads", ""), ("time of an epoch", "")},
+    "backprop_variations": {("times as long", "")},
+    "backprop_waterfall": {(EPOCH, ""), (SHARE, "")},
+    "dcgan_pictures": set(),
+    "dcgan_splits": {("time since the start (ms)", "")},
+    "dcgan_timeline": {("time since the start (ms)", "")},
+    "dcgan_waterfall": {("time of a picture, 512 channels", ""), (SHARE, "")},
+    "descent_convergence": {("iteration", "relative residual"), ("iteration", "")},
+    "descent_solution": {(SYSTEM, "time of a solve"), (SYSTEM, "")},
+    "descent_waterfall": {("time of an iteration, n = 512, float32", "")},
+    "gemm_roofline": {("FLOP per byte", "GFLOP/s")},
+    "gemm_tilings": set(),
+    "gemv_phases": {("time (ms)", "")},
+    "gemv_scaling": {("cores", ""), ("cards", "")},
+    "gemv_waterfall": {("time of a gigabyte, float64", "")},
+    "mlp_learning": {("epoch", "mean loss"), ("epoch", "test accuracy (%)"), ("epoch", "|loss − reference|")},
+    "mlp_parts": {("time of a batch (ms)", "")},
+    "mlp_scaling": {("threads", "GFLOP/s"), ("threads", "")},
+    "mlp_waterfall": {
+        ("time, 100 images, 784-300-10, float64", ""),
+        ("time, nn: 1000 × 300 × 784, float64", ""),
+        ("time, nn: 4096 × 4096 × 4096, float64", ""),
+    },
+}
+
+
+def test_every_figure_with_axes_is_here():
+    assert set(AXES) == {name for name in figures.names() if not figures.constants(name)["USES_DATA"]}
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_the_axes_of_a_figure_say_what_they_measure(name):
+    drawn = draw(name, tables(name))
+    assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in drawn.axes} - {("", "")} == AXES[name]
+
+
+def milliseconds(text):
+    """The first time of a text such as `31.2 ms + 15.6 ms`, to three digits."""
+    number, unit = text.split()[:2]
+    return float(number) * {"s": 1e3, "ms": 1, "µs": 1e-3, "ns": 1e-6}[unit]
+
+
+def test_bars_of_operations_are_as_long_as_the_time_beside_them():
+    for axes in draw("mlp_parts", tables("mlp_parts")).axes[:3]:
+        lengths = defaultdict(float)
+        for bar in axes.patches:
+            lengths[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
+        told = {text.xy[1]: milliseconds(text.get_text()) for text in axes.texts}
+        assert lengths == pytest.approx(told, rel=5e-3)
+
+
+def test_calls_with_phases_are_drawn_at_the_time_beside_them():
+    for axes in draw("gemv_phases", tables("gemv_phases")).axes:
+        told = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
+        dots = {round(at, 6): x for x, at in axes.collections[-1].get_offsets()}
+        assert len(told) >= 8
+        assert {at: dots[at] for at in told} == pytest.approx(told, rel=5e-3)
+        sums = defaultdict(float)
+        for bar in axes.patches:
+            sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
+        assert sums == pytest.approx({at: 0.95 * dots[at] for at in sums}, rel=0.01)  # as the phases were made up
+
+
+# Bytes over operations of a product with a large matrix in float64: 8 bytes take two operations.
+@pytest.mark.parametrize(("name", "scale"), [("mlp_scaling", 1), ("backprop_host", 1), ("gemv_scaling", 4)])
+def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
+    drawn = draw(name, tables(name))
+    at_one = {line.get_ydata()[0] for axes in drawn.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]}
+    assert at_one
+    for rate in at_one:
+        assert any(rate == pytest.approx(scale * due, rel=0.015) for due in {*RATES.values(), 10.0})
