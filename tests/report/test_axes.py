@@ -7,6 +7,8 @@ import pytest
 from drawings import RATES, draw, tables
 from ladder.report import figures
 
+pytestmark = pytest.mark.slow  # together: every figure is drawn
+
 EPOCH = "time of an epoch, 784-56-28-10, 60,000 images, float32"
 SYSTEM = "n, κ = 100, tolerance 1e-4"
 SHARE = "share of its parts (%)"
