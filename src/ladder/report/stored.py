@@ -108,6 +108,13 @@ def words_of(slug):
 
 def lines_of(path):
     """A table's lines. Raises ValueError where some have more or fewer fields than the head."""
+    lines = lines_in(path)
+    require_even(lines)
+    return lines
+
+
+def lines_in(path):
+    """A table's lines, the last of which ends. Raises ValueError where the table isn't the one that was written."""
     if wrong := sums.mistake(path):
         raise ValueError(wrong)
     content = Path(path).read_bytes()
@@ -115,13 +122,17 @@ def lines_of(path):
     lines = io.StringIO(text, newline="").readlines()
     if not lines or not lines[-1].endswith("\n"):
         raise ValueError("it is cut off")
+    return lines
+
+
+def require_even(lines):
+    """Refuse lines with more or fewer fields than the head, which is the first of them."""
     if len({*map(commas, lines)}) > 1:  # or a cell has several lines
         rows = csv.reader(lines)
         width = len(next(rows))
         for row in rows:
             if len(row) != width:
                 raise ValueError(f"line {rows.line_num} has {len(row)} fields where the head has {width}")
-    return lines
 
 
 def commas(line):
@@ -135,21 +146,25 @@ def lines_published(path, table, experiment=None):
     To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
     """
     lines, by_experiment = unpacked(path, table, path.stat().st_mtime_ns)
-    part = by_experiment.get(experiment, []) if experiment else lines[1:]
-    return [lines[0], *part] if part or not experiment else []
+    part = [lines[0], *by_experiment.get(experiment, [])] if experiment else lines
+    if len({*map(commas, part)}) > 1:
+        require_even(lines)  # which says where
+    return part if len(part) > 1 or not experiment else []
 
 
 @functools.cache
 def unpacked(path, table, changed):
     """A published table's lines, and by experiment those below its head; `changed` says when the file was."""
     about = documents.read(path.parent / "machine.json", "publication")
-    head, *below = lines = lines_of(path)
+    head, *below = lines = lines_in(path)
     if table in NEVER_EMPTY and not below:
         raise ValueError("it has no rows")
     if below and not head.startswith("machine,experiment,"):
         raise ValueError("its first columns aren't machine and experiment")
     found = {}
     for line in below:
+        if line.count(",") < 2:
+            require_even(lines)
         machine, experiment, _ = line.split(",", 2)
         if machine != about["machine"]:
             raise ValueError(f"it has a row of the machine {machine!r} where machine.json is of {about['machine']}")
