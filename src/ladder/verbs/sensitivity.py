@@ -12,15 +12,15 @@ def add_arguments(parser):
 
 
 def run(options):
-    require_writable(options.out)
-    environment.enter(environment.of_verb(1))  # before anything is imported that reads it
-
-    import pandas as pd
-
     from ladder.harness import comparison, sensitivity
 
+    require_writable(options.out)
     cases = [comparison.parse_key(key) for key in options.cases] or sensitivity.cases()
     data = data_paths(options.data, *cases)
+    environment.enter(environment.of_verb(1))
+
+    import pandas as pd  # once this process has started again
+
     rows = [
         {
             "workload": case.workload,
