@@ -18,16 +18,8 @@ KERNELS = [
     for variant in workloads.variants(workload)
     if workloads.constants(workload, variant).get("SOURCE", "").endswith(".cu")
 ]
-# These take seconds to compile.
-LONG = (
-    ("backprop", "cuda_fused"),
-    ("backprop", "cuda_kernels"),
-    ("descent", "cuda_persistent"),
-    ("gemm", "cuda_tiled"),
-)
-LONG += tuple(
-    ("tconv", f"cuda_{name}") for name in ("implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
-)
+# These take less than a second to compile, and have loops, shared memory and tensor cores between them.
+QUICK = [("stream", "cuda"), ("gemv", "cuda_warp"), ("gemm", "cuda_shared"), ("gemm", "cuda_mma")]
 
 
 def types(workload, variant):
@@ -38,10 +30,10 @@ def types(workload, variant):
 
 
 def left(kernel, *choice):
-    """The tests that a kernel is left to: `make test` takes one tiling of each, but for those that take long."""
+    """The tests that a kernel is left to: `make test` takes some, and `make test-slow` one tiling of each."""
     if choice != ("float32", 0, "sm_90"):
         return [pytest.mark.exhaustive]
-    return [pytest.mark.slow] if kernel in LONG else []
+    return [] if kernel in QUICK else [pytest.mark.slow]
 
 
 # For sm_90, on which all is measured, every type and each of the tilings among which a variant chooses, by its place:

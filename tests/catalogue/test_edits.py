@@ -70,6 +70,7 @@ NO_MEASUREMENT = [
 ]
 
 
+@pytest.mark.slow
 def test_an_edit_of_what_no_measurement_goes_through_makes_none_old(tree, cases, before):
     """Verdicts, kernels' reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
     for name, old, new in NO_MEASUREMENT:
@@ -126,6 +127,7 @@ def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tr
     assert {case.key for case in outdated(cases, before)} == due
 
 
+@pytest.mark.slow
 def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
     edit(tree / "workloads/gemm/launch.py", "START = 64", "START = 65")
     old = outdated(cases, before)
@@ -135,6 +137,7 @@ def test_a_launcher_on_cards_leaves_the_host_alone(tree, cases, before):
     assert {workloads.device(case) for case in old} == {"cuda"}
 
 
+@pytest.mark.slow
 def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tree, cases, before):
     edit(tree / "workloads/include/ptx.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;")
     edit(tree / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
@@ -155,6 +158,7 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(tre
     }
 
 
+@pytest.mark.slow
 def test_a_new_rung_leaves_the_others_alone(tree, cases, before):
     """Its name in RUNGS and in the configuration concerns no other, nor do other words that are read as text."""
     edit(tree / "workloads/stream/__init__.py", 'CEILING = "bandwidth"', 'CEILING = "read"')
@@ -173,6 +177,7 @@ MOVES = [
 ]
 
 
+@pytest.mark.slow
 def test_moving_and_renaming_modules_of_the_harness_makes_nothing_old(tree, cases, before, monkeypatch):
     """They are moved and the imports are rewritten, as `git mv` and an editor would."""
     for old, new in MOVES:

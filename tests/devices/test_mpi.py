@@ -192,6 +192,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
 
 
+@pytest.mark.slow
 def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
     """As srun does: what runs on other nodes is ended by a process that sees it die."""
     other = tmp_path / "mpiexec"

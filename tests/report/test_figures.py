@@ -157,6 +157,7 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_same_tables_same_bytes(tmp_path):
     chosen = ("mlp_parts",)
     for name in chosen:

@@ -48,6 +48,7 @@ def launched(kernel, grid, block, arguments, shared):
     return functools.partial(kernel, grid, block, arguments, shared_mem=shared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "math", "layers", "images"),
     [

@@ -148,7 +148,9 @@ def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
     assert [phases.count(name) for name in ("projection", "layer 1", "layer 2", "layer 4")] == [2, 2, 4, 4]
 
 
-@pytest.mark.parametrize("channels", [64, pytest.param(512, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "channels", [pytest.param(64, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.exhaustive)]
+)
 def test_larger_networks_are_right_on_the_host(channels):
     problem = problem_of(sizes_of(17, channels))
     run(problem, last="blas", split=3)

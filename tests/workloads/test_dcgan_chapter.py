@@ -132,6 +132,7 @@ def test_products_by_zero_are_counted(values):
     assert values["dcgan/problem/zeros"] == r"\num{4.7}\,$\times$"
 
 
+@pytest.mark.slow
 def test_cards_that_never_pay_are_said_to():
     found = changed(factor=lambda case: 3.0 if case.tuning.get("gpus") == 2 else 1.0)
     values = numbers.numbers(found)
@@ -178,6 +179,7 @@ def test_earlier_and_present_times_stand_side_by_side(found):
     assert numbers_of_pictures == [r"\num{10", r"\num{100", r"\num{1000", r"\num{5248"]
 
 
+@pytest.mark.slow
 def test_ways_of_the_most_cards_stand_below_each_other(found):
     """In the made-up study half precision lacks two cards."""
     text = tables.tables(found)["most_cards"]

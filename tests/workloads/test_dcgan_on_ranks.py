@@ -49,7 +49,7 @@ def late_cards(cards, monkeypatch):
         pytest.param(1, None, marks=pytest.mark.slow),
         pytest.param(3, None, marks=pytest.mark.slow),
         pytest.param(2, 1, marks=pytest.mark.slow),
-        (3, 1),
+        pytest.param(3, 1, marks=pytest.mark.slow),
         pytest.param(4, 2, marks=pytest.mark.slow),
     ],
 )

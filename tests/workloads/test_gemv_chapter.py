@@ -232,6 +232,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
     assert overlapping is None
 
 
+@pytest.mark.slow
 def test_phases_beyond_the_call_are_not_drawn():
     shown = tables("gemv_phases")
     sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
@@ -303,6 +304,7 @@ def test_the_figures_name_variants_as_the_code_does():
     assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= set(shown)
 
 
+@pytest.mark.slow
 def test_figures_speak_of_the_chapters_machine_alone():
     for name in ("gemv_waterfall", "gemv_scaling", "gemv_phases"):
         shown = " ".join(words(draw(name, tables(name, MACHINES[:2]))))

@@ -269,6 +269,7 @@ def test_layers_write_bytes_in_emulation(monkeypatch, variant, tuning):
 BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
 
 
+@pytest.mark.slow
 @elementary.needs_compiler
 @pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
 @pytest.mark.parametrize("variant", BY_PRODUCTS)
