@@ -15,8 +15,8 @@ SETUP := PYTHON="$(PYTHON)" workflow/scripts/setup.sh
 unexport PYTHONHOME CDPATH
 
 .DEFAULT_GOAL := help
-.PHONY: help setup wheelhouse smoke study paper status test test-slow test-exhaustive test-all mutants surroundings faults test-gpu bench \
-	lint lock clean
+.PHONY: help setup wheelhouse smoke study paper status test test-slow test-exhaustive test-all mutants surroundings faults \
+	test-gpu bench lint lock clean
 
 help: ## list these commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 17
@@ -49,7 +49,7 @@ test-exhaustive: ## run further tests of the same kinds: all architectures, tili
 test-all: ## run all tests
 	@$(MAKE) --keep-going test test-slow test-exhaustive surroundings
 
-mutants: ## plant defects one by one and see that the tests notice each: about 10 minutes
+mutants: ## plant defects one by one and see that the tests notice each: about an hour
 	@$(SETUP) latex
 	.venv/bin/python tests/mutants/run.py
 

@@ -160,7 +160,7 @@ def tables(machine=MACHINE, most_threads=24, share=0.995, chosen=None):
         parts = found.setdefault(experiment, {name: [] for name in collect.TABLES})
         rows = case_rows(machine, experiment, case, seconds)
         if case.threads > most_threads:
-            why = {"why": f"needs {case.threads} cores, {most_threads} to be had"}
+            why = {"why": f"needs {case.threads} cores, {most_threads} available"}
             parts["missing"].append(collect.own_columns(machine, experiment, *case.key.split("/")) | why)
             continue
         parts["checks"] += checks(rows)

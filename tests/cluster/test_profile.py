@@ -180,7 +180,7 @@ def test_ranks_have_a_card_each_on_as_many_nodes_as_it_takes(slurm, described, p
     done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-3000:]
-    assert "needs 3 GPUs, 2 to be had" in said
+    assert "needs 3 GPUs, 2 available" in said
     jobs = {job.id: job for job in slurm.jobs()}
     found = records(project.folder)
     assert Counter(len(jobs[number].nodes) for number in found) == {1: 2, 2: 2}

@@ -476,7 +476,7 @@ def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
 def test_cases_on_more_cards_than_there_are_are_left_out():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
-    for gpus, why in ((0, "needs a GPU, none to be had"), (2, "needs 4 GPUs, 2 to be had")):
+    for gpus, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
         assert plan.reason_left_out(case, True, Place("here", 4, gpus, "mpiexec")) == why
     assert workloads.cards(case) == 4
 

@@ -76,20 +76,20 @@ def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, g
 @pytest.mark.parametrize(
     ("changes", "case", "why"),
     [
-        ({}, ("gemv", "mpi_cublas", {"ranks": 13, "mode": "ship"}), "needs 13 GPUs, 12 to be had"),
-        ({"count": 1}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 8 GPUs, 4 to be had"),
-        ({}, ("dcgan", "home", {"gpus": 5}), "needs 5 GPUs on one node, 4 to be had"),
+        ({}, ("gemv", "mpi_cublas", {"ranks": 13, "mode": "ship"}), "needs 13 GPUs, 12 available"),
+        ({"count": 1}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 8 GPUs, 4 available"),
+        ({}, ("dcgan", "home", {"gpus": 5}), "needs 5 GPUs on one node, 4 available"),
         ({}, ("dcgan", "home", {"gpus": 4}), None),
-        ({"cores": 3}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 4 cores on a node, 3 to be had"),
+        ({"cores": 3}, ("gemv", "mpi_cublas", {"ranks": 8, "mode": "ship"}), "needs 4 cores on a node, 3 available"),
         (
             {"launcher": None},
             ("gemv", "mpi_cublas", {"ranks": 2, "mode": "ship"}),
-            "needs a launcher of MPI, none to be had",
+            "needs a launcher of MPI, none available",
         ),
         (
             {"cores": 3},
             ("gemv", "mpi_openmp", {"ranks": 6, "mode": "ship", "threads": 2}),
-            "needs 4 cores on a node, 3 to be had",
+            "needs 4 cores on a node, 3 available",
         ),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
-    assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none to be had"
+    assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none available"
 
 
 def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):

@@ -125,7 +125,7 @@ def test_defaults_are_in_the_slug():
 
 def test_more_threads_than_cores_are_left_out():
     found = planned({"blas": {"threads": [1, 2, 3]}}, cores=2)
-    assert [one.left_out for one in found] == [None, None, "needs 3 cores, 2 to be had"]
+    assert [one.left_out for one in found] == [None, None, "needs 3 cores, 2 available"]
 
 
 def test_what_is_not_installed_is_left_out(variant):
@@ -303,7 +303,7 @@ def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
             }
         }
     }
-    for gpus, why in ((0, "needs a GPU, none to be had"), (1, None)):
+    for gpus, why in ((0, "needs a GPU, none available"), (1, None)):
         here = {"cpu": Place("here", 2, gpus)}
         assert {one.left_out for one in plan.plan(configuration.checked(config), here)} == {why}
 
@@ -334,7 +334,7 @@ def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
     path = Path(plan.record.path_of("here", whole[0].case.key))
     path.parent.mkdir(parents=True)
     path.touch()
-    expected = [None, "not measured", "needs 3 cores, 2 to be had"]
+    expected = [None, "not measured", "needs 3 cores, 2 available"]
     assert [one.left_out for one in plan.measured(whole)] == expected
 
 
@@ -342,7 +342,7 @@ def test_a_plan_is_packed_json_that_changes_with_it_alone():
     some, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
     found = json.loads(gzip.decompress(base64.b64decode(plan.packed(more, "one"))))
     assert [case["key"] for case in found["cases"]] == [one.case.key for one in more]
-    assert [case["left_out"] for case in found["cases"]] == [None, "needs 3 cores, 2 to be had"]
+    assert [case["left_out"] for case in found["cases"]] == [None, "needs 3 cores, 2 available"]
     assert plan.packed(some, "one") != plan.packed(more, "one")
     assert plan.packed(some, "one") == plan.packed(planned({"blas": {"threads": 1}}), "one")
 

@@ -15,7 +15,7 @@ from ladder.planning.plan import Planned
 from ladder.records import record, runs
 from ladder.records.case import Case
 
-LEFT = "needs 64 cores, 2 to be had"
+LEFT = "needs 64 cores, 2 available"
 EMPTY = (
     "The log is empty: was the job killed, did it take longer than it may, or was its record deleted? "
     "`snakemake measurements` measures it again."
@@ -235,7 +235,7 @@ def test_a_named_configuration_is_planned_anew(capsys):
     written(record_of(planned(1)))
     rows = said(capsys, "--configfile", "mine.yaml").out.splitlines()
     assert rows[2].split() == ["here", "1", "0", "0", "0", "0", "1", "2"]
-    assert rows[-1].split(maxsplit=1) == ["2", "needs 2 cores, 1 to be had"]
+    assert rows[-1].split(maxsplit=1) == ["2", "needs 2 cores, 1 available"]
 
 
 def test_the_summary_tells_what_is_new():

@@ -120,7 +120,7 @@ def test_the_columns_of_the_tables(here, one):
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
     trace = [["copy", "2", 0.25, 0.5]]
     here.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
-    here.add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    here.add(case_of(64), left_out="needs 64 cores, 2 available")
     here.add(case_of(2), recorded=False)
     found = tables(here.plan())
     facts = ["device", "converged", "flops", "bytes", "precision", "commit", "process", "threads_found"]
@@ -137,7 +137,7 @@ def test_the_columns_of_the_tables(here, one):
     ]
     assert found["checks"]["error"].tolist() == [check["error"] for check in one["processes"][0]["checks"]]
     assert found["missing"][["threads", "why"]].values.tolist() == [
-        [64, "needs 64 cores, 2 to be had"],
+        [64, "needs 64 cores, 2 available"],
         [2, "not measured"],
     ]
     assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
@@ -229,7 +229,7 @@ def test_the_same_records_give_the_same_bytes(here, there):
 
 
 def test_published_rows_are_labelled_and_beside_the_own(here, there):
-    there.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 to be had").publish()
+    there.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
     here.add(case_of(1), samples=[1.0])
     found = tables(here.plan(), "published/there")
     assert found["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
@@ -288,7 +288,7 @@ def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(here):
 
 def test_what_is_published_of_this_machine_is_not_shown_twice(here):
     here.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
-    here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 to be had")
+    here.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 available")
     folder = here.publish()
     # Since then: one case was measured anew, another was lost.
     here.add(case_of(1), samples=[3.0])
@@ -448,8 +448,8 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(here):
 
 def test_the_reason_of_the_present_plan_is_told(here):
     here.add(case_of(1)).add(case_of(64), recorded=False).publish()
-    here.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 to be had").publish(keep=True)
-    assert published("missing")["why"].tolist() == ["needs 64 cores, 2 to be had"]
+    here.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
+    assert published("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 
 def test_keeping_twice_gives_the_same_bytes(here):

@@ -188,7 +188,7 @@ def test_left_out_cases_are_named_by_products():
 def test_the_plan_names_what_a_small_machine_left_out():
     text = plan_table.plan(study(most_threads=2))
     line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
-    assert "more threads or ranks than the 2 cores to be had" in line
+    assert "more threads or ranks than the 2 cores available" in line
     assert all(f"\\texttt{{{count}}}" in line for count in (4, 6, 12, 24))
 
 

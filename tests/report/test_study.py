@@ -120,7 +120,7 @@ def test_the_numbers_of_a_study_are_those_of_its_subject():
     """Its cases, processes, samples of a process and caches, and what it lacks; not those of another machine."""
     own = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
     samples = frame(*own, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
-    why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 to be had"}
+    why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 available"}
     missing = frame(
         *(rows(1.0, case=case, why=reason) for case, reason in why.items()),
         rows(1.0, machine="there", why="not measured"),

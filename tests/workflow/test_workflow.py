@@ -267,7 +267,7 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     flat = " ".join(out.split())
     assert f"Of {len(WRONG) + 3} cases 1 measured now, 0 before, {len(WRONG)} failed, 0 not begun or cut off" in flat
     assert "0 not begun or cut off, 2 left out" in flat
-    assert "1 needs 64 cores, 1 to be had" in flat
+    assert "1 needs 64 cores, 1 available" in flat
     assert "`snakemake --config measure=false` writes the paper without" in flat
     for name, sentence in WRONG.items():
         (log,) = (study.folder / "results/logs/measure/here/gemm" / name).glob("*.log")
@@ -281,8 +281,8 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     assert "measured now" not in out
     assert (study.folder / "results/tables/wrong/missing.csv").read_text().count("not measured") == len(WRONG)
     missing = (study.folder / "results/tables/threads/missing.csv").read_text()
-    assert "needs 2 cores, 1 to be had" in missing
-    assert "needs 64 cores, 1 to be had" in missing
+    assert "needs 2 cores, 1 available" in missing
+    assert "needs 64 cores, 1 available" in missing
 
 
 def test_a_bad_configuration_is_one_sentence(study):

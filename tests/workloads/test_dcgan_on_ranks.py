@@ -148,6 +148,6 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked):
 
 def test_cases_need_a_card_for_every_rank():
     assert workloads.cards(case_of(2)) == 2
-    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 1, "mpiexec")) == "needs 2 GPUs, 1 to be had"
-    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 2)) == "needs a launcher of MPI, none to be had"
+    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 1, "mpiexec")) == "needs 2 GPUs, 1 available"
+    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 2)) == "needs a launcher of MPI, none available"
     assert "split from 0 to 4" in plan.reason_left_out(case_of(1, split=5), True, Place("here", 4, 2))

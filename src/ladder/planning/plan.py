@@ -134,19 +134,19 @@ def reason_left_out(case, peers, place):
     """Why a case doesn't run in its place, or None; `peers` says whether peers are wanted."""
     nodes, cards = min(nodes_of(place, case), place.nodes), workloads.cards(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > place.cores:
-        return f"needs {cores} cores{' on a node' * (nodes > 1)}, {place.cores} to be had"
+        return f"needs {cores} cores{' on a node' * (nodes > 1)}, {place.cores} available"
     if place.quota is not None and cores > place.quota:
         return f"needs {cores} cores, and the control group has a quota of {place.quota:.3g}"
     if case.ranks > 1 and not place.launcher:
-        return "needs a launcher of MPI, none to be had"
+        return "needs a launcher of MPI, none available"
     if cards > (found := place.gpus * (place.nodes if case.ranks > 1 else 1)) > 0:
-        return f"needs {cards} GPUs{' on one node' * (found < place.gpus * place.nodes)}, {found} to be had"
+        return f"needs {cards} GPUs{' on one node' * (found < place.gpus * place.nodes)}, {found} available"
     if reason := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, place)):
         return reason
     needs = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*need) for need in needs):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not place.gpus:
-            return "needs a GPU, none to be had"
+            return "needs a GPU, none available"
         if constants.get("PEER") and not peers:
             return "peers are switched off"
         for library in constants["REQUIRES"]:

@@ -35,8 +35,10 @@ def reasons(absent, ran):
     """The cases without a record, grouped by why; by its name alone a variant of which none ran, for one reason."""
     if absent.empty:
         return NONE
-    why = absent["why"].str.replace(
-        r"needs \d+ cores, (\d+) to be had", r"more threads or ranks than the \1 cores to be had", regex=True
+    # What was published early says `to be had`.
+    why = absent["why"].str.replace(" to be had", " available", regex=False)
+    why = why.str.replace(
+        r"needs \d+ cores, (\d+) available", r"more threads or ranks than the \1 cores available", regex=True
     )
     parts = []
     alone = {name for name, its in why.groupby(absent["variant"]) if its.nunique() == 1} - set(ran.get("variant", ()))

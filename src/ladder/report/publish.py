@@ -1,6 +1,6 @@
 """Publishing: a machine's tables, description and times by cards as files, committed to the repository.
 
-A machine that is to be had for minutes only is measured in steps; `keep` adds the present step to what is published.
+A machine that is available for minutes only is measured in steps; `keep` adds the present step to what is published.
 """
 
 import gzip
