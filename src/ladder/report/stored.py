@@ -8,6 +8,7 @@ import csv
 import functools
 import gzip
 import io
+import pickle
 import re
 import zlib
 from pathlib import Path
@@ -17,7 +18,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.records import documents, sums
-from ladder.report import TABLES
+from ladder.report import TABLES, table_cache
 
 CASE = ("machine", "experiment", "workload", "variant", "case")
 # Columns that every row of a table fills, and those of them that hold numbers, none of them negative.
@@ -47,7 +48,21 @@ def load(folder):
 
 def read(path, table=None):
     """A table as `collect` writes it, or another CSV file with the columns that REQUIRED has for `table`."""
-    return parsed(path, table, lambda: lines_of(path))
+    key = key_of(path)
+    if content := key and table_cache.recall(path, f"{key} {table}"):
+        return pickle.loads(content)
+    frame = parsed(path, table, lambda: lines_of(path))
+    if key:
+        table_cache.keep(path, f"{key} {table}", {"": pickle.dumps(frame, protocol=5)})
+    return frame
+
+
+def key_of(*paths):
+    """The digests of files that are as they were noted; None where one isn't, or isn't there."""
+    try:
+        return None if any(map(sums.mistake, paths)) else " ".join(map(sums.of, paths))
+    except OSError:
+        return None
 
 
 def published(folder, table, experiment=None):
@@ -145,16 +160,22 @@ def lines_published(path, table, experiment=None):
 
     To parse all others takes a second, and a head of a hundred columns alone as long as some lines.
     """
-    lines, by_experiment = unpacked(path, table, path.stat().st_mtime_ns)
-    part = [lines[0], *by_experiment.get(experiment, [])] if experiment else lines
-    if len({*map(commas, part)}) > 1:
-        require_even(lines)  # which says where
-    return part if len(part) > 1 or not experiment else []
+    if not experiment:
+        return unpacked(path, table)[0]
+    key = key_of(path, path.parent / "machine.json")
+    content = table_cache.recall(path, key, experiment) if key else None
+    if content is None:
+        lines, by_experiment = unpacked(path, table)
+        require_even(lines)
+        parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
+        if key:
+            table_cache.keep(path, key, parts)
+        content = parts.get(experiment, b"")
+    return io.StringIO(content.decode(), newline="").readlines()
 
 
-@functools.cache
-def unpacked(path, table, changed):
-    """A published table's lines, and by experiment those below its head; `changed` says when the file was."""
+def unpacked(path, table):
+    """A published table's lines, and by experiment those below its head."""
     about = documents.read(path.parent / "machine.json", "publication")
     head, *below = lines = lines_in(path)
     if table in NEVER_EMPTY and not below:

@@ -1,0 +1,58 @@
+"""What is kept of tables is what they hold: a changed table, a changed byte or another version makes it anew."""
+
+import pytest
+
+from ladder.report import table_cache
+
+
+@pytest.fixture(autouse=True)
+def study(tmp_path, monkeypatch):
+    """A folder with results, in which the tests work."""
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+def test_parts_come_back():
+    table_cache.keep("a.csv", "key", {"one": b"1\n", "two": b"", "": b"\x00" * 70000})
+    assert [table_cache.recall("a.csv", "key", part) for part in ("one", "two", "")] == [b"1\n", b"", b"\x00" * 70000]
+
+
+def test_a_part_that_a_table_lacks_is_empty_and_a_table_that_is_not_kept_is_none():
+    table_cache.keep("a.csv", "key", {"one": b"1"})
+    assert table_cache.recall("a.csv", "key", "two") == b""
+    assert table_cache.recall("b.csv", "key", "one") is None
+
+
+def test_another_key_is_another_content():
+    table_cache.keep("a.csv", "key", {"": b"1"})
+    assert table_cache.recall("a.csv", "other") is None
+    table_cache.keep("a.csv", "other", {"": b"2"})
+    assert table_cache.recall("a.csv", "key") is None
+    assert table_cache.recall("a.csv", "other") == b"2"
+
+
+def test_another_version_of_pandas_or_of_the_code_is_another_key(monkeypatch):
+    table_cache.keep("a.csv", "key", {"": b"1"})
+    with monkeypatch.context() as patch:
+        patch.setattr(table_cache.pd, "__version__", "0")
+        assert table_cache.recall("a.csv", "key") is None
+    assert table_cache.recall("a.csv", "key") == b"1"
+
+
+def test_no_changed_byte_gives_another_content():
+    table_cache.keep("a.csv", "key", {"": b"12345"})
+    path = table_cache.path_of("a.csv")
+    content = path.read_bytes()
+    for place in range(0, len(content)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        assert table_cache.recall("a.csv", "key") in (None, b"12345"), place
+    for length in range(0, len(content)):
+        path.write_bytes(content[:length])
+        assert table_cache.recall("a.csv", "key") is None
+
+
+def test_without_a_study_nothing_is_kept(tmp_path):
+    (tmp_path / "results").rmdir()
+    table_cache.keep("a.csv", "key", {"": b"1"})
+    assert table_cache.recall("a.csv", "key") is None
+    assert not list(tmp_path.iterdir())
