@@ -1,5 +1,6 @@
 """The one run of a working directory: what a killed one has locked goes, what a live one has locked stays."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -162,3 +163,25 @@ def test_a_mount_is_found_by_its_point(tmp_path, monkeypatch):
     assert mounts.mount_of(tmp_path)[0] == "ext4"
     mounts.MOUNTS.unlink()
     assert mounts.mount_of(tmp_path) == ("", set())
+
+
+def test_a_lock_that_goes_while_snakemake_reads_it_is_in_nobodys_way(tmp_path):
+    """A dry run removes its own lock at any moment, and Snakemake reads what it has just listed."""
+    begun = []
+
+    @contextlib.contextmanager
+    def of_snakemake():
+        begun.append("entered")
+        if len(begun) == 1:
+            (tmp_path / "0.input.lock").open()
+        yield
+        begun.append("left")
+
+    with runs.locked(of_snakemake):
+        assert begun == ["entered", "entered"]
+    assert begun == ["entered", "entered", "left"]
+
+
+def test_an_error_while_the_lock_is_held_is_that_of_the_run(tmp_path):
+    with pytest.raises(FileNotFoundError), runs.locked(contextlib.nullcontext):
+        (tmp_path / "missing").open()

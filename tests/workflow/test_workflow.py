@@ -193,9 +193,12 @@ def test_a_record_of_changed_code_is_not_collected(done):
     found = record.read(path)
     found["sources"] = "0" * 16
     record.write(path, found)
+    tables = {table: table.read_bytes() for table in (done.folder / "results/tables").rglob("*.csv")}
     out, status = done.snakemake("results/table.csv")
     assert status != 0
     assert "was measured with code that has changed since" in " ".join(out.split())
+    assert all(table.read_bytes() == content for table, content in tables.items())  # and Snakemake removes none
+    assert "results/table.csv" in done.pending("results/table.csv")
 
 
 @pytest.mark.slow
@@ -291,6 +294,16 @@ def test_a_bad_configuration_is_one_sentence(study):
     out, status = study.snakemake("-n")
     assert status != 0
     assert "The configuration is wrong at experiments.typo" in out
+    assert "Traceback" not in out
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_planning_is_one_sentence(study):
+    with (study.folder / "src/ladder/harness/sensitivity.py").open("a", encoding="utf-8") as module:
+        module.write("\nimport os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    out, status = study.snakemake("-n")
+    assert status == 130
+    assert "ladder: Interrupted while planning: nothing was begun." in out
     assert "Traceback" not in out
 
 

@@ -30,7 +30,7 @@ rule collect:
         records=lambda wildcards: records_of([wildcards.experiment]),
         published=PUBLISHED_TABLES,
     output:
-        expand("results/tables/{{experiment}}/{table}.csv", table=TABLES),
+        update(expand("results/tables/{{experiment}}/{table}.csv", table=TABLES)),
     log:
         "results/logs/collect/{experiment}.log",
     wildcard_constraints:
@@ -51,7 +51,7 @@ if OTHERS:
             records=records_of(OTHERS),
             published=PUBLISHED_TABLES,
         output:
-            expand("results/tables/{experiment}/{table}.csv", experiment=OTHERS, table=TABLES),
+            update(expand("results/tables/{experiment}/{table}.csv", experiment=OTHERS, table=TABLES)),
         log:
             "results/logs/collect/others.log",
 

@@ -2,8 +2,21 @@
 import contextlib
 import json
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
+
+
+def interrupted(*_):
+    """End for Ctrl-C while nothing has begun yet, where Snakemake would print where it was."""
+    os.write(2, b"ladder: Interrupted while planning: nothing was begun.\n")
+    os._exit(130)
+
+
+if workflow.is_main_process and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, interrupted)
+
 
 from snakemake.io import is_flagged
 from snakemake.persistence import MetadataRecord, PersistenceBase
@@ -68,7 +81,8 @@ if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for
 def locked(persistence, snakemakes=PersistenceBase.lock):
     """Snakemake's lock of the working directory, for a run: one that a killed run has left is in nobody's way."""
     said(runs.begin)
-    with snakemakes(persistence):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on Snakemake ends its jobs
+    with runs.locked(lambda: snakemakes(persistence)):
         yield
 
 

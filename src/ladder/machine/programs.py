@@ -45,7 +45,7 @@ def run(*command, timeout=None):
     """
     return processes.run(
         command,
-        env=variables.inherited() | {"LC_ALL": "C"},
+        env=variables.inherited(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",

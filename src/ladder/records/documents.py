@@ -5,6 +5,7 @@ Records have a file of their own, `record.schema.json`.
 """
 
 import functools
+import hashlib
 import json
 import sys
 import textwrap
@@ -17,16 +18,28 @@ SCHEMA_FILE = Path(__file__).with_name("documents.schema.json")
 
 
 def read(path, kind):
-    """The document of a kind in a file. Raises LadderError when it can't be read or doesn't fit the schema."""
+    """The document of a kind in a file, without its digest.
+
+    Raises LadderError when it can't be read, isn't what was written, or doesn't fit the schema.
+    """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
         raise LadderError(f"{path} is not JSON ({error}). {MEND}") from None
+    noted = found.pop("digest", None) if isinstance(found, dict) else None  # documents of others have none
     for wrong in mistakes(found, SCHEMA_FILE, kind):
         raise LadderError(f"{path} can't be used as the {kind}: {wrong}. {MEND}")
+    if noted not in (None, digest(found)):
+        raise LadderError(f"{path} isn't the {kind} that was written, by its digest. {MEND}")
     return found
+
+
+def digest(document):
+    """A digest of all else in a document: of a byte that changes on a disk, the schema may see but another number."""
+    rest = {name: value for name, value in document.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def mistakes(found, schema, kind=None):

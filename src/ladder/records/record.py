@@ -4,12 +4,12 @@ Written once by `harness/measure.py`, whole, by renaming a finished file into pl
 schema, lies where it belongs, and passed its checks.
 """
 
-import hashlib
 import json
 from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.records import agreement, documents
+from ladder.records.documents import digest
 from ladder.records.files import read_json, write_atomically
 
 SCHEMA = 1
@@ -49,12 +49,6 @@ def write(path, record):
     """Write a record so that a reader sees all of it or nothing."""
     require_valid(record, path)
     write_atomically(path, json.dumps(record | {"digest": digest(record)}, indent=1) + "\n")
-
-
-def digest(record):
-    """A digest of all else in a record: of a byte that changes on a disk, the schema may see but another number."""
-    rest = {name: value for name, value in record.items() if name != "digest"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read(path):

@@ -4,6 +4,7 @@ Snakemake's own locks are files without an owner, so that after a SIGKILL it ref
 holds a lock of the kernel's besides, which says whether it lives.
 """
 
+import contextlib
 import fcntl
 import json
 import time
@@ -43,6 +44,17 @@ def begin(folder=FOLDER):
         )
     sign(file)
     held.append(file)
+
+
+@contextlib.contextmanager
+def locked(snakemakes):
+    """Snakemake's lock of the working directory, which `snakemakes()` gives."""
+    with contextlib.ExitStack() as lock:
+        try:
+            lock.enter_context(snakemakes())
+        except FileNotFoundError:  # a dry run has removed its own while this one looked at it
+            lock.enter_context(snakemakes())
+        yield
 
 
 def clear_stale(folder=FOLDER):

@@ -58,11 +58,14 @@ def collect(plan, folder, published=()):
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
             for name, rows in rows_of(found, own).items():
                 tables[name] += rows
+    frames = {}
     for name, rows in tables.items():
         # What was measured here needs no publication of the same machine beside it.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
         parts = [published_rows(one, name, plan["experiment"], here) for one in published]
-        write_table(folder, name, concatenated([pd.DataFrame(rows), *parts]))
+        frames[name] = concatenated([pd.DataFrame(rows), *parts])
+    for name, frame in frames.items():  # once all could be read
+        write_table(folder, name, frame)
     sums.note(folder, [f"{name}.csv" for name in tables])
 
 
