@@ -149,6 +149,9 @@ def test_workloads_declare_their_cases_for_every_dtype(made_up):
     }
     for one in declared:
         workloads.require_sound(one)
+    first = sensitivity.cases("first")
+    assert all(one.sizes["dtype"] == workloads.load(one.workload).SIZES["dtype"][0] for one in first)
+    assert {one.workload for one in first} == {one.workload for one in declared}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -353,5 +353,5 @@ def test_the_default_of_every_key():
     assert found.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
     auto, nothing = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")
     others = {"measure": True, "peers": True, "mnist_mirror": None, "published": ["all"], "keep_published": False}
-    others |= {"ceiling_margin": 1.5, "environment": {}, "experiments": {}}
+    others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
     assert found == dict.fromkeys(auto, "auto") | {key: [] for key in nothing} | others

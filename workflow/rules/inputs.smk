@@ -331,7 +331,8 @@ def words_of_chapters():
 
 def sensitivity_cases():
     """The cases whose checks are tried with errors put in on purpose, those that this machine can run."""
-    return [case for case in sensitivity.cases() if not plan.reason_left_out(case, True, PLACES["cpu"])]
+    cases = sensitivity.cases(CONFIG["sensitivity"])
+    return [case for case in cases if not plan.reason_left_out(case, True, PLACES["cpu"])]
 
 
 def sensitivity_code():

@@ -47,13 +47,14 @@ class Sensitivity:
     error: float | None
 
 
-def cases():
-    """The cases that workloads declare in SENSITIVITY, [(variant, tuning, sizes), ...], one for each dtype."""
+def cases(dtypes="all"):
+    """The cases that workloads declare in SENSITIVITY, [(variant, tuning, sizes), ...], for all dtypes or the first."""
+    count = 1 if dtypes == "first" else None
     return [
         Case(name, variant, workloads.complete(name, sizes | {"dtype": dtype}), tuning)
         for name in workloads.names()
         for variant, tuning, sizes in literals.read(workloads.problem_path(name)).get("SENSITIVITY", ())
-        for dtype in workloads.load(name).SIZES["dtype"]
+        for dtype in workloads.load(name).SIZES["dtype"][:count]
     ]
 
 
