@@ -82,6 +82,10 @@ def locked(persistence, snakemakes=PersistenceBase.lock):
     """Snakemake's lock of the working directory, for a run: one that a killed run has left is in nobody's way."""
     said(runs.begin)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on Snakemake ends its jobs
+    if not SITE and workflow.scheduling_settings:
+        # With a limit to the jobs started in a second, Snakemake looks for jobs to start once more every second for each
+        # job that has ended: after 200 jobs that takes a fifth of a core, beside what is timed.
+        workflow.scheduling_settings.max_jobs_per_timespan = None
     with runs.locked(lambda: snakemakes(persistence)):
         yield
 

@@ -31,7 +31,7 @@ def read(path, kind):
     noted = found.pop("digest", None) if isinstance(found, dict) else None  # documents of others have none
     for wrong in mistakes(found, SCHEMA_FILE, kind):
         raise LadderError(f"{path} can't be used as the {kind}: {wrong}. {MEND}")
-    if noted not in (None, digest(found)):
+    if noted is not None and noted != digest(found):
         raise LadderError(f"{path} isn't the {kind} that was written, by its digest. {MEND}")
     return found
 
