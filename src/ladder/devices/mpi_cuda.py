@@ -4,7 +4,8 @@ A call is over when every rank's GPU has done its part. Ranks of one node take i
 its own card alone. Only the cards' caches are emptied: what leaves the host is bound by its link to a card, which is
 slower than memory, and a host with empty caches would spend the time on fetching Python's own code.
 
-Ranks beside the first one may work in its arrays (`shared`). These lie in files without a name, which a process opens
+Ranks beside the first one may work in its arrays (`shared`): sending pictures by MPI's messages would take longer than
+drawing them. These lie in files without a name, which a process opens
 by way of /proc: MPI's own shared memory is made by all ranks together, while only the first one makes arrays, and a
 file with a name would outlive ranks that are killed.
 """

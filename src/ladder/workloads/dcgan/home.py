@@ -8,6 +8,9 @@ turns in as many `streams`, where one's blocks fill what another leaves idle; wi
 smaller, so that little is left to copy in the end, and small ones share the projection and the first layer. With
 `graph` a card's whole call is one CUDA graph. The images are shared among `gpus` cards, and a thread works for each,
 the caller's for the first. Bound by the multiply-adds of the layers or by the link, whichever takes longer.
+
+Page-locking takes longer than drawing. It happens once, untimed, since a caller would keep the array. Schedules that
+were tried and rejected: `docs/experiments/dcgan.md`.
 """
 
 import functools

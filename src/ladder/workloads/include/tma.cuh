@@ -26,7 +26,8 @@ struct Barrier {
   __device__ __forceinline__ void expect(int bytes) {
     TMA("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;", ::"r"(address()), "r"(bytes) : "memory");
   }
-  // Arrive at this barrier of a block of the cluster.
+  // Arrive at this barrier of a block of the cluster, with the narrowest scope: with a wider one the thread would wait
+  // for all that it has written.
   __device__ __forceinline__ void arrive(int rank) {
     TMA("{\n.reg .b32 theirs;\nmapa.shared::cluster.u32 theirs, %0, %1;\n"
         "mbarrier.arrive.shared::cluster.b64 _, [theirs];\n}",

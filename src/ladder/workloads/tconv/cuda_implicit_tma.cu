@@ -6,6 +6,10 @@
 // filter, whose five products read the patch at three shifts and go to two places. One thread has the copies done for
 // both warpgroups, and runs ahead of them, into the next tile too. The blocks of a CLUSTER bring stages to each other.
 //
+// Images come in eights, so that a shift by a pixel is one by whole kibibytes, as tensor cores require. Products have 64
+// columns: wider ones for some places only couldn't share registers, and the compiler would serialise them. Rejected
+// experiments: docs/experiments/tconv.md.
+//
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"

@@ -6,6 +6,9 @@
 // a row of pixels at three shifts, and uses it for all rows of places that it belongs to. Other blocks of the
 // multiprocessor compute while one waits.
 //
+// The kernel is compiled for one block a multiprocessor, since else its unrolled loop spills registers. Rejected
+// experiments: docs/experiments/tconv.md.
+//
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"

@@ -1,0 +1,188 @@
+"""Renew what the README tells of measurements: its results, its table of ladders, and its picture (`make readme`).
+
+Results are looked up in `results/published/`, the ladders in the workloads. The picture is a figure of the study, with
+fewer colours, and keeps a digest of the published rows that it shows. A test says when any of them is out of date.
+"""
+
+import argparse
+import csv
+import gzip
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from ladder.catalogue import workloads
+from ladder.report import figures
+from ladder.statistics import claims
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PUBLISHED = ROOT / "results/published"
+FIGURE = "mlp_waterfall"
+PICTURE = ROOT / "docs/waterfall.png"
+COLOURS = 256
+DIGEST = "published rows"  # the key of the picture's text that holds it
+BACKPROP = "layers=784-56-28-10,images=60000,epochs={},rate=1.6666667e-05,momentum=0.8,scale=0.3,dtype=float32,\
+source=mnist,seed=1,cache=cold,{}"
+DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
+seed=1,cache=warm"
+DCGAN = "images=5248,channels=512,weights=random,pictures=float32,dtype=float32,seed=1,cache=warm,{}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A line of the README: what was timed where, and two cases of a workload, each (words, variant, slug)."""
+
+    what: str
+    where: str
+    machine: str
+    workload: str
+    before: tuple[str, str, str]
+    after: tuple[str, str, str]
+
+
+RESULTS = [
+    Result(
+        "An epoch of back-propagation over MNIST's 60 000 images",
+        "one thread of an AMD EPYC",
+        "amd-epyc-2c",
+        "backprop",
+        ("the C program as first written", "before", BACKPROP.format(1, "flags=O2")),
+        ("blocked for caches and registers", "tuned", BACKPROP.format(2, "threads=1")),
+    ),
+    Result(
+        "100 iterations of steepest descent, n = 512",
+        "one H200",
+        "nvidia-h200",
+        "descent",
+        ("fused kernels in a CUDA graph", "cuda_fused", f"{DESCENT},graph=on"),
+        ("one persistent kernel", "cuda_persistent", DESCENT),
+    ),
+    Result(
+        "5248 images from a DCGAN's generator, TF32, copied to the host",
+        "one H200",
+        "nvidia-h200",
+        "dcgan",
+        ("PyTorch, compiled", "pytorch_home", DCGAN.format("batch=656,compiled=on,math=tf32,turned=on")),
+        (
+            "TMA and tensor cores, copies hidden",
+            "home",
+            DCGAN.format(
+                "batch=528,batches=tapered,first=cuda_implicit_tma,gpus=1,graph=on,last=cuda_window_mma,"
+                "math=tf32,streams=1"
+            ),
+        ),
+    ),
+]
+# The systems of the table of ladders, in the paper's order, with what each computes.
+SYSTEMS = {
+    "gemm": "matrix products",
+    "mlp": "training of a perceptron in batches, on products of `gemm`",
+    "gemv": "matrix-vector products",
+    "backprop": "back-propagation, one loop at a time",
+    "descent": "steepest descent and conjugate gradients",
+    "tconv": "transposed convolutions",
+    "dcgan": "a generator of images, on layers of `tconv`",
+}
+COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or ranks of MPI": ["offload", "mpi", "mpi_cuda"]}
+
+
+def published(machine, experiments=None):
+    """The published samples of a machine as dictionaries, of some experiments or of all."""
+    lines = gzip.decompress((PUBLISHED / machine / "samples.csv.gz").read_bytes()).decode().splitlines(keepends=True)
+    starts = tuple(f"{machine},{name}," for name in experiments) if experiments else ""
+    return csv.DictReader(io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.startswith(starts))])))
+
+
+def processes(rows, workload, variant, slug):
+    """Seconds of every process of a case, as lists. Raises LookupError where it isn't published."""
+    found = {}
+    for row in rows:
+        if (row["workload"], row["variant"], row["case"], row["phase"]) == (workload, variant, slug, "total"):
+            found.setdefault((row["experiment"], row["process"]), []).append(float(row["seconds"]))
+    if not found:
+        raise LookupError(f"{workload}/{variant}/{slug} is not published.")
+    first = next(iter(found))[0]  # a case stands in every experiment that asks for it
+    return [seconds for (experiment, _), seconds in found.items() if experiment == first]
+
+
+def time(seconds):
+    """A time with its unit and three digits."""
+    scale, unit = next((one for one in ((1, "s"), (1e3, "ms")) if seconds * one[0] >= 1), (1e6, "µs"))
+    return f"{seconds * scale:#.3g}".rstrip(".") + f" {unit}"
+
+
+def results():
+    """The table of results."""
+    lines = ["| what was timed | before | after | speed-up |", "| --- | --- | --- | --- |"]
+    rows = {machine: [*published(machine)] for machine in dict.fromkeys(one.machine for one in RESULTS)}
+    for one in RESULTS:
+        sides = one.before, one.after
+        before, after = (processes(rows[one.machine], one.workload, *side[1:]) for side in sides)
+        cells = [f"{side[0]}: {time(claims.middle(found))}" for side, found in zip(sides, (before, after), strict=True)]
+        ratio = claims.quotient(before, after)
+        gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
+        lines.append(f"| {one.what}, {one.where} | {' | '.join(cells)} | {gain} |")
+    return "\n".join(lines)
+
+
+def ladders():
+    """The table of ladders: the rungs of every system by their device, and its peers."""
+    lines = [f"| system | {' | '.join(COLUMNS)} | peers |", "| --- " * (len(COLUMNS) + 2) + "|"]
+    for workload, what in SYSTEMS.items():
+        known = {variant: workloads.constants(workload, variant) for variant in workloads.rungs(workload)}
+        rungs = {variant: one["DEVICE"] for variant, one in known.items() if not one.get("PEER")}
+        cells = [[name for name, device in rungs.items() if device in devices] for devices in COLUMNS.values()]
+        cells.append([name for name in known if name not in rungs])
+        text = " | ".join(", ".join(f"`{name}`" for name in cell) or "–" for cell in cells)
+        lines.append(f"| **{workload}**: {what} | {text} |")
+    return "\n".join(lines)
+
+
+BLOCKS = {"results": results, "ladders": ladders}
+
+
+def renewed(text):
+    """The README with its blocks made from what is there now; each is between `<!-- name -->` and `<!-- end -->`."""
+    for name, block in BLOCKS.items():
+        head, begin, rest = text.partition(f"<!-- {name}: made by `make readme` -->\n")
+        _, end, tail = rest.partition("<!-- end -->\n")
+        if not (begin and end):
+            raise LookupError(f"README.md has no block {name!r}.")
+        text = head + begin + block() + "\n" + end + tail
+    return text
+
+
+def digest():
+    """A digest of the published rows that the picture shows, whatever other columns their table has."""
+    experiments = figures.constants(FIGURE)["EXPERIMENTS"]
+    rows = hashlib.sha256()
+    for folder in sorted(path.parent for path in PUBLISHED.glob("*/samples.csv.gz")):
+        for row in published(folder.name, experiments):
+            rows.update(repr(sorted((key, value) for key, value in row.items() if value)).encode())
+    return rows.hexdigest()[:16]
+
+
+def draw(source):
+    """Write the picture from the figure's PNG."""
+    from PIL import Image, PngImagePlugin
+
+    text = PngImagePlugin.PngInfo()
+    text.add_text(DIGEST, digest())
+    with Image.open(source) as image:
+        few = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(PICTURE, optimize=True, pnginfo=text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("figure", nargs="?", help="the PNG of the figure, from which the picture is made")
+    options = parser.parse_args()
+    if options.figure:
+        draw(options.figure)
+    README.write_text(renewed(README.read_text()))
+
+
+if __name__ == "__main__":
+    main()
