@@ -1,5 +1,7 @@
 """What the documents say of the code: keys, defaults, commands, files, and an example that is run."""
 
+import gzip
+import importlib.util
 import json
 import os
 import re
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 
 from conftest import PROTOCOL, ROOT
 from ladder.__main__ import parser
@@ -18,7 +21,9 @@ from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
 
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md", "docs/contracts.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
+DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+LONGEST = {"README.md": 110, "ARCHITECTURE.md": 120}  # lines
 SCHEMA = json.loads(SCHEMA_FILE.read_text())["properties"]
 SECTIONS = {
     "## Keys": SCHEMA,
@@ -29,6 +34,11 @@ FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", 
 EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
 # Put together here, so that this file may be searched too.
 FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
+
+SPECIFICATION = importlib.util.spec_from_file_location("readme", ROOT / "workflow/scripts/readme.py")
+readme = importlib.util.module_from_spec(SPECIFICATION)
+sys.modules["readme"] = readme
+SPECIFICATION.loader.exec_module(readme)
 
 
 def text(name):
@@ -87,24 +97,83 @@ def workflow():
     return ["Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
 
 
-def test_the_commands_of_the_readme_are_seen_by_these_tests():
+def test_the_commands_of_the_documents_are_seen_by_these_tests():
     """Patterns that find nothing would pass every check."""
-    assert {"smoke", "test", "bench"} <= said(r"^(?:.*\s)?make ([a-z]+)", "README.md")
-    assert {"list", "compare"} <= said(r"(?:-m |^)ladder ([a-z]+)", "README.md")
-    assert {"figures", "publish"} <= said(r"snakemake ([a-z]+)(?!\S)", "README.md")
+    assert {"smoke", "test", "study"} <= said(r"^(?:.*\s)?make ([a-z]+)", "README.md")
+    assert {"list", "compare"} <= said(r"(?:-m |^)ladder ([a-z]+)", "docs/usage.md")
+    assert {"figures", "measurements"} <= said(r"snakemake ([a-z]+)(?!\S)", "docs/usage.md")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_named_files_exist(name):
     paths = said(rf"(?<![\w/.<>~-])(?:{'|'.join(FOLDERS)})/[\w./-]*", name) - {EXAMPLE}
-    links = {link for link in re.findall(r"\]\(([^)]+)\)", text(name)) if "://" not in link}
     missing = {path for path in paths if not (ROOT / path).exists()}
     assert not missing
-    assert not {link for link in links if not (ROOT / name).parent.joinpath(link).exists()}
+
+
+def anchors(path):
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_somewhere(name):
+    wrong = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text(name)):
+        if "://" not in link:
+            target, _, anchor = link.partition("#")
+            path = (ROOT / name).parent / target if target else ROOT / name
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                wrong.append(link)
+    assert not wrong
+
+
+def test_every_document_is_linked_from_another():
+    linked = {
+        (ROOT / name).parent.joinpath(link.partition("#")[0]).resolve()
+        for name in DOCUMENTS
+        for link in re.findall(r"\]\(([^)\s]+)\)", text(name))
+        if "://" not in link
+    }
+    lonely = {ROOT / name for name in DOCUMENTS if name != "README.md"} - linked
+    assert not {path for path in lonely if path.parent not in linked}
+
+
+@pytest.mark.parametrize("name", LONGEST)
+def test_overviews_stay_short(name):
+    assert text(name).count("\n") <= LONGEST[name]
+
+
+def test_the_readme_says_what_was_published():
+    assert readme.renewed(text("README.md")) == text("README.md"), "README.md is out of date: run `make readme`."
+
+
+def test_the_readmes_picture_shows_what_was_published():
+    with Image.open(readme.PICTURE) as picture:
+        assert picture.text[readme.DIGEST] == readme.digest(), f"{readme.PICTURE} is out of date: run `make readme`."
+    assert readme.PICTURE.stat().st_size < 150_000
+
+
+def test_another_publication_shows(tmp_path, monkeypatch):
+    before = text("README.md")
+    seconds = iter([[[2.0]] * 5, [[1.0]] * 5] * len(readme.RESULTS))
+    with monkeypatch.context() as patch:
+        patch.setattr(readme, "processes", lambda *case: next(seconds))
+        assert "**2 ×** [2, 2]" in readme.renewed(before)
+    due = readme.digest()
+    for path in readme.PUBLISHED.glob("*/samples.csv.gz"):
+        head, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        (tmp_path / path.parent.name).mkdir()
+        (tmp_path / path.parent.name / path.name).write_bytes(gzip.compress(head))
+    monkeypatch.setattr(readme, "PUBLISHED", tmp_path)
+    assert readme.digest() != due
+    with pytest.raises(LookupError, match="is not published"):
+        readme.renewed(before)
 
 
 def test_the_cases_that_are_compared_are_written_out():
-    keys = said(r"\b\w+/\w+/form=\S+", "README.md")
+    keys = said(r"\b\w+/\w+/form=\S+", "docs/usage.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
         assert workloads.complete(case.workload, case.sizes) == case.sizes
@@ -114,7 +183,7 @@ def test_the_cases_that_are_compared_are_written_out():
 @pytest.mark.parametrize("form", [*(pytest.param(form, marks=pytest.mark.slow) for form in ("nn", "tn")), "nt"])
 def test_the_example_of_a_variant_measures(form, tmp_path):
     (module,) = fenced("README.md", "python")
-    line, _ = fenced("README.md", "yaml")
+    (line,) = fenced("README.md", "yaml")
     ((variant, tuning),) = yaml.safe_load(line).items()
     assert variant == Path(EXAMPLE).stem
     assert f"`{EXAMPLE}`" in text("README.md")

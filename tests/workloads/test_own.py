@@ -62,8 +62,8 @@ def test_what_is_wrong_is_refused(own):
         case("vectorised", elements=2**31)
 
 
-def test_the_readmes_experiment_of_it_is_planned_in_full(own):
-    *_, text = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+def test_the_documents_experiment_of_it_is_planned_in_full(own):
+    (text,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/extending.md").read_text(), re.MULTILINE | re.DOTALL)
     config = configuration.checked({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
     found = [(one.case.variant, one.left_out) for one in plan.plan(config, places.here(config))]
     assert found == [("vectorised", None), ("parallel", None), ("parallel", None)]

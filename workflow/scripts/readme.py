@@ -32,14 +32,13 @@ DCGAN = "images=5248,channels=512,weights=random,pictures=float32,dtype=float32,
 
 @dataclass(frozen=True)
 class Result:
-    """A line of the README: what was timed where, and two cases of a workload, each (words, variant, slug)."""
+    """A line of the README: what was timed where, and two cases, each (words, experiment, variant, slug)."""
 
     what: str
     where: str
     machine: str
-    workload: str
-    before: tuple[str, str, str]
-    after: tuple[str, str, str]
+    before: tuple[str, str, str, str]
+    after: tuple[str, str, str, str]
 
 
 RESULTS = [
@@ -47,26 +46,24 @@ RESULTS = [
         "An epoch of back-propagation over MNIST's 60 000 images",
         "one thread of an AMD EPYC",
         "amd-epyc-2c",
-        "backprop",
-        ("the C program as first written", "before", BACKPROP.format(1, "flags=O2")),
-        ("blocked for caches and registers", "tuned", BACKPROP.format(2, "threads=1")),
+        ("the C program as first written", "backprop_before", "before", BACKPROP.format(1, "flags=O2")),
+        ("blocked for caches and registers", "backprop_ladder", "tuned", BACKPROP.format(2, "threads=1")),
     ),
     Result(
         "100 iterations of steepest descent, n = 512",
         "one H200",
         "nvidia-h200",
-        "descent",
-        ("fused kernels in a CUDA graph", "cuda_fused", f"{DESCENT},graph=on"),
-        ("one persistent kernel", "cuda_persistent", DESCENT),
+        ("fused kernels in a CUDA graph", "descent_ladder", "cuda_fused", f"{DESCENT},graph=on"),
+        ("one persistent kernel", "descent_ladder", "cuda_persistent", DESCENT),
     ),
     Result(
         "5248 images from a DCGAN's generator, TF32, copied to the host",
         "one H200",
         "nvidia-h200",
-        "dcgan",
-        ("PyTorch, compiled", "pytorch_home", DCGAN.format("batch=656,compiled=on,math=tf32,turned=on")),
+        ("PyTorch, compiled", "dcgan_home", "pytorch_home", DCGAN.format("batch=656,compiled=on,math=tf32,turned=on")),
         (
             "TMA and tensor cores, copies hidden",
+            "dcgan_home",
             "home",
             DCGAN.format(
                 "batch=528,batches=tapered,first=cuda_implicit_tma,gpus=1,graph=on,last=cuda_window_mma,"
@@ -88,23 +85,22 @@ SYSTEMS = {
 COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or ranks of MPI": ["offload", "mpi", "mpi_cuda"]}
 
 
-def published(machine, experiments=None):
-    """The published samples of a machine as dictionaries, of some experiments or of all."""
+def published(machine, experiments):
+    """The published samples of some experiments of a machine, as dictionaries."""
     lines = gzip.decompress((PUBLISHED / machine / "samples.csv.gz").read_bytes()).decode().splitlines(keepends=True)
-    starts = tuple(f"{machine},{name}," for name in experiments) if experiments else ""
+    starts = tuple(f"{machine},{name}," for name in experiments)
     return csv.DictReader(io.StringIO("".join([lines[0], *(line for line in lines[1:] if line.startswith(starts))])))
 
 
-def processes(rows, workload, variant, slug):
+def processes(machine, experiment, variant, slug):
     """Seconds of every process of a case, as lists. Raises LookupError where it isn't published."""
     found = {}
-    for row in rows:
-        if (row["workload"], row["variant"], row["case"], row["phase"]) == (workload, variant, slug, "total"):
-            found.setdefault((row["experiment"], row["process"]), []).append(float(row["seconds"]))
+    for row in published(machine, [experiment]):
+        if (row["variant"], row["case"], row["phase"]) == (variant, slug, "total"):
+            found.setdefault(row["process"], []).append(float(row["seconds"]))
     if not found:
-        raise LookupError(f"{workload}/{variant}/{slug} is not published.")
-    first = next(iter(found))[0]  # a case stands in every experiment that asks for it
-    return [seconds for (experiment, _), seconds in found.items() if experiment == first]
+        raise LookupError(f"{variant}/{slug} of {experiment} is not published.")
+    return list(found.values())
 
 
 def time(seconds):
@@ -116,10 +112,9 @@ def time(seconds):
 def results():
     """The table of results."""
     lines = ["| what was timed | before | after | speed-up |", "| --- | --- | --- | --- |"]
-    rows = {machine: [*published(machine)] for machine in dict.fromkeys(one.machine for one in RESULTS)}
     for one in RESULTS:
         sides = one.before, one.after
-        before, after = (processes(rows[one.machine], one.workload, *side[1:]) for side in sides)
+        before, after = (processes(one.machine, *side[1:]) for side in sides)
         cells = [f"{side[0]}: {time(claims.middle(found))}" for side, found in zip(sides, (before, after), strict=True)]
         ratio = claims.quotient(before, after)
         gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
