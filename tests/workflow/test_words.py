@@ -1,0 +1,143 @@
+"""The words that documents avoid, with what to say instead.
+
+FILES are the globs whose text is checked; add one to check more. Code in Markdown, commands in LaTeX and names in
+Python are no prose, so that names of files, of variants and of printed states may keep their words.
+"""
+
+import ast
+import io
+import re
+import tokenize
+
+import pytest
+
+from conftest import ROOT
+
+FILES = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/**/*.md",
+    "config/README.md",
+    "config/*.yaml",
+    "cluster/*.yaml",
+    "profiles/*/*.yaml",
+    "Makefile",
+]
+# A pattern, in which a blank is any white space, and what to say instead.
+SAY = {
+    r"cards?": "GPU, GPUs",
+    r"left out|leaves? out|leaving out|leaves? (?:it|them) out": "skipped, skips, without",
+    r"anew": "rebuild, measure again",
+    r"la(?:y|ys|id|ying) over": "override",
+    r"way home|on (?:its|their) way home|copies home": "device-to-host copy",
+    r"speedups?": "speed-up",
+    r"(?:can't|cannot) be told apart": "not significant; a difference of x % would have been detected",
+    r"waits? for a (?:GPU|Slurm|machine)": "requires a GPU",
+    r"to be had": "available",
+    r"names? no case": "is not a case",
+    r"how many pictures there shall be": "the number of pictures",
+    r"times as fast": "x times faster",
+    r"(?:held|hold|holds) against (?!their)": "compared with",
+    r"where there (?:is|are) none": "if there is none, without one",
+    r"products? that memory bounds": "memory-bound products",
+    r"second cache": "L2 cache",
+    r"for want of": "if it lacks",
+    r"by way of": "through, by",
+    r"but for those": "except",
+    r"a card each": "a GPU for each",
+}
+BLANK = re.compile(r"(?<!\\) ")
+PATTERNS = {
+    re.compile(rf"(?<![\w-])(?:{BLANK.sub(lambda _: chr(92) + 's+', pattern)})(?![\w-])", re.IGNORECASE): say
+    for pattern, say in SAY.items()
+}
+
+
+def blanked(pattern, text, flags=0):
+    """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
+    return re.sub(pattern, lambda found: "\n" * found[0].count("\n") + "·", text, flags=flags)
+
+
+def of_markdown(text):
+    """Without blocks and spans of code and the targets of links."""
+    text = blanked(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return blanked(r"\]\([^)]*\)", blanked(r"`[^`]+`", text))
+
+
+def of_comments(text):
+    """Comments after `#`, and the questions of a configuration; without code in backticks."""
+    lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+
+
+def of_latex(text):
+    """Without comments, keys of commands, and the commands themselves."""
+    text = re.sub(r"(?<!\\)%.*", "", text)
+    text = blanked(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
+    return blanked(r"\\[a-zA-Z]+", text)
+
+
+def of_python(text):
+    """Comments, and strings with a blank between words: docstrings, messages, captions; without code in backticks."""
+    lines = ["·"] * (text.count("\n") + 1)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            lines[token.start[0] - 1] += token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\w \w", node.value):
+            for number, line in enumerate(node.value.split("\n"), node.lineno - 1):
+                lines[min(number, len(lines) - 1)] += " " + line
+    return blanked(r"`[^`]+`", "\n".join(lines))
+
+
+def of_c(text):
+    """Comments of C and CUDA, without code in backticks."""
+    lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
+    return blanked(r"`[^`]+`", "\n".join(" ".join(filter(None, found.groups())) if found else "·" for found in lines))
+
+
+PROSE = {".md": of_markdown, ".yaml": of_comments, "": of_comments, ".smk": of_comments, ".sh": of_comments}
+PROSE |= {".tex": of_latex, ".py": of_python} | dict.fromkeys((".cu", ".cuh", ".c", ".h"), of_c)
+
+
+def avoided(text, suffix):
+    """What is to be avoided in a file's text: (line, words, what to say)."""
+    prose = PROSE[suffix](text)
+    found = ((match, say) for pattern, say in PATTERNS.items() for match in pattern.finditer(prose))
+    return sorted((prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), say) for match, say in found)
+
+
+FOUND = [str(path.relative_to(ROOT)) for glob in FILES for path in sorted(ROOT.glob(glob))]
+
+
+def test_every_glob_has_files():
+    assert all(any(ROOT.glob(glob)) for glob in FILES)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_words_to_avoid_are_avoided(name):
+    path = ROOT / name
+    wrong = [f"{name}:{line}: '{words}': say {say}" for line, words, say in avoided(path.read_text(), path.suffix)]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "lines"),
+    [
+        (".md", "one\ntwo cards, `cards.json`\n```sh\ncard\n```\n[a](cards.md) left\nout", [2, 6]),
+        (".md", "discard a wildcard, the two-card case", []),
+        (".yaml", "card: 1  # of a card\n  question: Which card?\n  gemv_cards: 2\n# `card`", [1, 2]),
+        ("", "test: ## what waits for a GPU\n\tcard", [1]),
+        (".tex", "\\result{card/one} of a card % card\n\\ifmeasured{cards}", [1]),
+        (
+            ".py",
+            'card = "card"  # a card\nx = 1\n\ndef f():\n    """Of `card`.\n\n    A card of it.\n    """\n',
+            [1, 7],
+        ),
+        (".py", 'raise E(f"The card {card} is busy.")', [1]),
+        (".cu", "int card; // a card\n/* measured anew */\ncard();", [1, 2]),
+    ],
+)
+def test_prose_is_told_from_code(suffix, text, lines):
+    assert [line for line, *_ in avoided(text, suffix)] == lines
