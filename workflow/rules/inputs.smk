@@ -320,13 +320,19 @@ def is_at_hand(name):
 def code_of(verb):
     """The fingerprint of the code behind a verb that writes about the study, that of all chapters included."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
-    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+    data = [name for one in chapters.chapters() for name in chapters.data_modules(one.workload, one.folder, chapters.DATA)]
+    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, [*modules, *data]))
 
 
 def words_of_chapters():
     """The fingerprint of all that the paper reads of chapters: their order, titles, texts and captions."""
     texts = json.dumps(chapters.texts() | captions.text())
     return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+
+def digest_of(paths):
+    """A digest of what files hold."""
+    return hashlib.sha256(b"".join(Path(path).read_bytes() for path in paths)).hexdigest()[:16]
 
 
 def sensitivity_cases():

@@ -13,8 +13,14 @@ DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLI
 PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
 DOCUMENTS = ["paper", "supplement"]
 DOCUMENT_FILES = expand("results/{document}.pdf", document=DOCUMENTS)
-PAPER_SOURCES = [*sorted(Path("paper").glob("*.tex")), *sorted(Path("paper").glob("*.bib"))]
-PAPER_SOURCES = [str(path) for path in [*PAPER_SOURCES, *chapters.files(*chapters.TEXTS)]]
+# Texts are templates, rendered to a folder; bibliographies are read as they are.
+PAPER_TEMPLATES = [str(path) for path in sorted(Path("paper").glob("*.tex"))]
+TEMPLATES = [*PAPER_TEMPLATES, *map(str, chapters.files(*chapters.TEMPLATES))]
+TEXT_FOLDER = "results/texts"
+TEXT_NAMES = [*(Path(path).name for path in PAPER_TEMPLATES), *chapters.templates()]
+TEXT_FILES = expand("{folder}/{name}", folder=TEXT_FOLDER, name=TEXT_NAMES)
+BIBLIOGRAPHIES = [*sorted(Path("paper").glob("*.bib")), *chapters.files("references.bib")]
+BIBLIOGRAPHIES = [str(path) for path in BIBLIOGRAPHIES]
 
 
 rule numbers:
@@ -24,8 +30,10 @@ rule numbers:
         # Where these alone are made anew, Snakemake would not look at what follows from records; see `once`.
         ceilings=OWN_CEILINGS,
         roofs=ROOFS,
+        templates=TEMPLATES,
     output:
-        "results/numbers.tex",
+        TEXT_FILES,
+        numbers="results/numbers.tex",
     log:
         "results/logs/numbers.log",
     conda:
@@ -35,10 +43,14 @@ rule numbers:
         study=study_arguments(),
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
+        templates=[f"--template={path}" for path in PAPER_TEMPLATES],
+        folder=TEXT_FOLDER,
+        # By content too, so that one from an older commit with an older date counts.
+        texts=digest_of(TEMPLATES),
     shell:
         ladder(
             "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
-            " --out {output} 2> >(tee {log} >&2)"
+            " {params.templates:q} --texts {params.folder} --out {output.numbers} 2> >(tee {log} >&2)"
         )
 
 
@@ -93,7 +105,8 @@ rule tables:
 
 rule typeset:
     input:
-        sources=PAPER_SOURCES,
+        sources=["paper/{document}.tex", *BIBLIOGRAPHIES],
+        texts=TEXT_FILES,
         numbers="results/numbers.tex",
         tables=PAPER_TABLES,
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
@@ -113,10 +126,11 @@ rule typeset:
     params:
         sources=lambda wildcards: code_of("paper"),
         words=lambda wildcards: words_of_chapters(),
+        folder=TEXT_FOLDER,
     shell:
         ladder(
             "paper paper/{wildcards.document}.tex {input.numbers} {input.tables} {input.figures}"
-            " --out {output} 2> >(tee {log} >&2)"
+            " --texts {params.folder} --out {output} 2> >(tee {log} >&2)"
         )
 
 

@@ -3,11 +3,15 @@
 | file | what the paper takes from it |
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
-| `numbers.py` | `numbers(study)`, {key: value}; every key begins with the workload's name and a slash |
+| `lines.py`, `claims.py` | data: sources, machines, the lines of the ladder, and the claims (`report/telling/lines.py`) |
+| `model.py` | `predict(study, row)`: the least time of a case, in the ladder's unit |
+| `text.tex`, `appendix.tex` | the chapter in the paper, and what stands in the supplement: templates (`report/texts.py`) |
+| `text.py` | further functions for these templates |
 | `tables.py` | `tables(study)`, {name: LaTeX}; the names are those of TABLES |
-| `verdicts.py` | `verdicts(study)`, {group: claims}; the groups are `earlier` and `rungs` (`report/verdict_table.py`) |
-| `text.tex`, `appendix.tex` | the chapter in the paper, and what stands in the supplement |
 | `references.bib` | works that only this chapter cites |
+
+A chapter without `lines.py` has in the older form `numbers.py` with `numbers(study)`, {key: value}, every key of which
+begins with the workload's name and a slash, and `verdicts.py` with `verdicts(study)`, {group: claims}.
 
 Every file may be missing. Chapters stand in the paper by ORDER, then by name. A table `square` of gemm is the file
 `gemm_square.tex`. Nothing else lists a chapter or any part of one.
@@ -24,7 +28,13 @@ from ladder.report import latex
 
 # Behind all chapters that say where they stand.
 LAST = 1000
-TEXTS = ("text.tex", "appendix.tex", "references.bib")
+TEMPLATES = ("text.tex", "appendix.tex")
+TEXTS = (*TEMPLATES, "references.bib")
+LINES = "lines.py"
+# The tables that are made of data, and the file that has these.
+MADE = {"ladder": LINES, "verdicts": "claims.py"}
+# The modules that are found by their names, so that no walk along imports finds them.
+DATA = ("lines", "model", "claims", "text")
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,17 @@ class Chapter:
     order: int
     title: str
     tables: tuple[str, ...]
+
+    @property
+    def has_lines(self):
+        """Whether its lines and claims are data, so that its functions get a ChapterStudy."""
+        return (self.folder / LINES).is_file()
+
+    def study(self, found):
+        """The study as its functions get it."""
+        from ladder.report.telling import chapter_study  # planning needs no pandas
+
+        return chapter_study.of_chapter(self.workload, found) if self.has_lines else found
 
     def module(self, name):
         """The imported module `numbers`, `tables` or `verdicts` of the chapter, or None."""
@@ -66,7 +87,8 @@ def chapters():
             require(isinstance(title, str), folder, "TITLE", "a text")
             names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
             require(names, folder, "TABLES", 'a tuple of names, as in ("square",)')
-            found.append(Chapter(workload, folder, order, title, tuple(tables)))
+            made = [name for name, file in MADE.items() if (folder / file).is_file()]
+            found.append(Chapter(workload, folder, order, title, (*made, *tables)))
     return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
 
 
@@ -79,6 +101,12 @@ def require(is_right, folder, literal, kind):
 def paper_of(folder):
     """The folder of the chapter in a workload's folder."""
     return folder / "paper"
+
+
+def data_modules(workload, folder, names=DATA[:2]):
+    """The names of a chapter's modules of data, by default those that figures depend on too; none in the older form."""
+    names = names if (folder / LINES).is_file() else ()
+    return [f"ladder.workloads.{workload}.paper.{name}" for name in names if (folder / f"{name}.py").is_file()]
 
 
 def files(*names):
@@ -124,7 +152,7 @@ def tables(study):
     found = {}
     for chapter in chapters():
         module = chapter.module("tables")
-        given = module.tables(study) if module else {}
+        given = made(chapter, study) | (module.tables(chapter.study(study)) if module else {})
         if set(given) != set(chapter.tables):
             raise LadderError(
                 f"{chapter.folder}/__init__.py says TABLES = {chapter.tables}, "
@@ -134,20 +162,43 @@ def tables(study):
     return found
 
 
+def made(chapter, study):
+    """The tables of a chapter that are made of its data."""
+    if not chapter.has_lines:
+        return {}
+    from ladder.report import verdict_table
+    from ladder.report.telling import claims, ladder
+
+    told = chapter.study(study)
+    found = {"ladder": ladder.table(told), "verdicts": verdict_table.table(*claims.verdicts(told).values())}
+    return {name: text for name, text in found.items() if name in chapter.tables}
+
+
 def verdicts(study):
     """The claims of every chapter that has some, [(chapter, group, claim)], in the order of the paper."""
-    having = ((chapter, chapter.module("verdicts")) for chapter in chapters())
     return [
         (chapter, group, claim)
-        for chapter, module in having
-        if module
-        for group, claims in module.verdicts(study).items()
+        for chapter in chapters()
+        for group, claims in verdicts_of(chapter, study).items()
         for claim in claims
     ]
 
 
+def verdicts_of(chapter, study):
+    """The claims of a chapter, {group: claims}."""
+    if chapter.has_lines:
+        from ladder.report.telling import claims
+
+        return claims.verdicts(chapter.study(study))
+    module = chapter.module("verdicts")
+    return module.verdicts(study) if module else {}
+
+
 def texts():
-    """What the typesetting reads of chapters, {path: text}: their texts, and `chapters.tex`, which brings them in."""
+    """What the typesetting reads of chapters, {path: text}: their texts, and `chapters.tex`, which brings them in.
+
+    Texts are those of the templates; `report/texts.py` renders them.
+    """
     every = chapters()
     require_distinct_works(every)
     found = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
@@ -168,6 +219,16 @@ def texts():
 def origins():
     """The files that the typesetting copies, {path of the copy: path}."""
     return {f"chapters/{one.workload}/{name}": one.folder / name for one in chapters() for name in TEXTS}
+
+
+def templates():
+    """The templates of all chapters, {path of the rendered text: (chapter, path)}."""
+    return {
+        f"chapters/{one.workload}/{name}": (one, one.folder / name)
+        for one in chapters()
+        for name in TEMPLATES
+        if (one.folder / name).is_file()
+    }
 
 
 def require_distinct_works(every):

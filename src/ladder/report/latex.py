@@ -59,6 +59,11 @@ def number(value, count=3):
     return f"\\num{{{digits(value, count)}}}"
 
 
+def num(value):
+    """A whole number, or one with digits as they are."""
+    return f"\\num{{{value}}}"
+
+
 def percent(share, count=3):
     """A share as a percentage."""
     return f"\\qty{{{digits(100 * share, count)}}}{{\\percent}}"

@@ -1,7 +1,8 @@
-"""Write the numbers of the paper's sentences (LaTeX)."""
+"""Write the numbers of the paper's sentences (LaTeX), and its texts, rendered from templates."""
 
 from ladder.planning import configuration
-from ladder.report import latex, numbers, study
+from ladder.records.files import write_atomically
+from ladder.report import latex, numbers, study, texts
 from ladder.verbs.arguments import add_study, no_less_than, parse_object
 
 
@@ -9,9 +10,15 @@ def add_arguments(parser):
     add_study(parser)
     parser.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
     parser.add_argument("--margin", type=no_less_than(1), required=True, help="by how much a sample may beat a ceiling")
+    parser.add_argument("--template", action="append", default=[], help="a text of the paper; may be repeated")
+    parser.add_argument("--texts", help="folder for the texts of the paper and of all chapters")
 
 
 def run(options):
     found = study.load(options.folders, options.machine, options.description, options.roofs)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
-    latex.write(options.out, numbers.text(numbers.numbers(found, protocol, options.margin)))
+    values = numbers.numbers(found, protocol, options.margin)
+    latex.write(options.out, numbers.text(values))
+    if options.texts:
+        for name, text in texts.rendered(found, values, options.template).items():
+            write_atomically(f"{options.texts}/{name}", text)

@@ -12,6 +12,9 @@ draws it:
 | USES_DATA | draw gets `data`: (name of the data set, the data set), that of the workload's cases |
 | USES_ARTEFACTS | draw gets `artefacts`: {file: path} of these of the workload, see `ladder.catalogue.datasets` |
 
+In a chapter with `lines.py`, `draw` gets a `study` in place of `tables` and `ceilings`: the ChapterStudy of them
+(`report/telling/chapter_study.py`), the same that its text asks.
+
 `draw` returns a matplotlib Figure. Planning reads the constants as text, without importing a module; a module without a
 TITLE supports others. All else in this package is the kit, which names no workload: `theme` is how figures look,
 `methods` and `looks` how methods do, `layout` is the frame of panels, `scales` and `formats` the axes; `medians` makes
@@ -100,8 +103,13 @@ def fingerprint(name):
     """A short digest of the code that a figure depends on: its module's, that of whatever draws it, and all looks."""
     constants(name)
     workload, path = modules()[name]
-    code = sources.of(f"ladder.workloads.{workload}.paper.{path.stem}", "ladder.report.figures:write")
+    code = sources.of(*chapters.data_modules(workload, path.parent), named(workload, path), f"{__name__}:write")
     return hashlib.sha256(f"{code} {methods.looks()} {methods.stated('METHOD')}".encode()).hexdigest()[:16]
+
+
+def named(workload, path):
+    """The name of the module of a figure."""
+    return f"ladder.workloads.{workload}.paper.{path.stem}"
 
 
 def module(name):
@@ -109,7 +117,19 @@ def module(name):
     constants(name)
     workload, path = modules()[name]
     workloads.load(workload)
-    return importlib.import_module(f"ladder.workloads.{workload}.paper.{path.stem}")
+    return importlib.import_module(named(workload, path))
+
+
+def drawn(name, **given):
+    """The Figure, from what its constants ask for."""
+    _, path = modules()[name]
+    if (path.parent / chapters.LINES).is_file() and "tables" in given:
+        from ladder.report import study
+        from ladder.report.telling import chapter_study
+
+        found = study.Study(given.pop("tables"), None, roofs=given.pop("ceilings", None))
+        given["study"] = chapter_study.of_chapter(workload(name), found)
+    return module(name).draw(**given)
 
 
 def write(name, out, **given):
@@ -117,6 +137,6 @@ def write(name, out, **given):
     from ladder.report.figures import theme  # here, because planning need not wait for matplotlib
 
     with theme.context():
-        figure = module(name).draw(**given)
+        figure = drawn(name, **given)
         for suffix in FORMATS:
             theme.save(figure, f"{out}.{suffix}")

@@ -1,11 +1,13 @@
 """Where the time of a product goes on ranks and on cards: sending, computing and gathering."""
 
-from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, methods, theme
 from ladder.report.figures.theme import Line2D, Patch
-from ladder.report.study import Study
+from ladder.report.study import middle, processes, values, where
+from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.lines import place, select
 from ladder.statistics import intervals
-from ladder.workloads.gemv.paper import query, rungs
+from ladder.workloads.gemv.paper.claims import of_products
+from ladder.workloads.gemv.paper.tables import PHASES
 
 TITLE = "Where the time of matrix-vector products on ranks and cards goes"
 CATEGORY = "GEMV"
@@ -18,44 +20,34 @@ of it, and the dot stands alone.
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
 MODES = {"ship": "the matrix is sent every time", "resident": "the matrix stays"}
 COLOURS = {
-    name: looks.COLOURS[colour] for name, colour in zip(query.PHASES, ("blue", "sky", "green", "orange"), strict=True)
+    name: looks.COLOURS[colour] for name, colour in zip(PHASES, ("blue", "sky", "green", "orange"), strict=True)
 }
-# The lines that are shown, on every number of ranks: {mode: keys}.
-RANKS = {"ship": ("ship", "hybrid-ship"), "resident": ("resident", "hybrid")}
-CARDS = {"ship": ("mpi-ship", "nccl-ship"), "resident": ("mpi", "nccl")}
+# The lines that are shown, on every number of ranks, and their sources by mode.
+RANKS = {"ship": ("ranks", ("ship", "hybrid-ship")), "resident": ("ranks", ("resident", "hybrid"))}
+CARDS = {"ship": ("cards", ("mpi-ship", "nccl-ship")), "resident": ("large", ("mpi", "nccl"))}
 
 
-def draw(tables):
+def draw(study):
     """A row of panels for the ranks of the host and one for the cards, a panel by mode."""
-    machines = query.chosen(Study(tables, None))
-    host, cards = machines.host, machines.cards
-    found = {
-        f"{host.found.subject}: ranks of the host": panels(host, dict.fromkeys(MODES, host.ranks), RANKS),
-        f"{cards.found.subject}: cards": panels(cards, {"ship": cards.cards, "resident": cards.large}, CARDS),
-    }
-    found = {name: some for name, some in found.items() if some}
-    if not found:
+    host, cards = (study.machine(role).subject for role in ("host", "cards"))
+    rows = {f"{host}: ranks of the host": panels(study, RANKS), f"{cards}: cards": panels(study, CARDS)}
+    rows = {name: some for name, some in rows.items() if some}
+    if not rows:
         return layout.empty("matrix-vector products on ranks")
-    shown = {
-        phase
-        for some in found.values()
-        for _, groups, _ in some
-        for _, own in groups
-        for bar in own
-        for phase in bar["phases"]
-    }
-    return bars.figure(found, "time (ms)", 0.85, entries(shown))
+    every = [bar for some in rows.values() for _, groups, _ in some for _, own in groups for bar in own]
+    shown = {phase for bar in every for phase in bar["phases"]}
+    return bars.figure(rows, "time (ms)", 0.85, entries(shown))
 
 
-def panels(machine, frames, keys):
+def panels(study, lines):
     """Title, groups of bars and no lines, for each mode that was measured."""
     found = []
-    for mode, words in MODES.items():
-        groups = [(rungs.LINES[key].line.variant, bars_of(machine, frames[mode], key)) for key in keys[mode]]
+    for mode, (source, keys) in lines.items():
+        groups = [(study.line(key).variant, bars_of(study, source, key)) for key in keys]
         groups = [(name, own) for name, own in groups if own]
         if groups:
-            row = frames[mode].iloc[0]
-            found.append((f"{row['n']:,} × {row['m']:,}: {words}", sorted(groups, key=place_in_order), ()))
+            row = study.frame(source).iloc[0]
+            found.append((f"{row['n']:,} × {row['m']:,}: {MODES[mode]}", sorted(groups, key=place_in_order), ()))
     return found
 
 
@@ -64,36 +56,30 @@ def place_in_order(group):
     return methods.ordered(list(methods.looks())).index(group[0])
 
 
-def bars_of(machine, frame, key):
+def bars_of(study, source, key):
     """A bar of a line for every number of ranks."""
-    counts = study.values(study.where(frame, variant=rungs.LINES[key].line.variant), "ranks")
-    cases = [rungs.changed(key, frame, ranks=count) for count in counts]
-    return [bar(machine, rows) for rows in cases if len(rows)]
+    counts = values(where(study.frame(source), variant=study.line(key).variant), "ranks")
+    every = [select(key, source, ranks=count) for count in counts]
+    return [bar(study, one) for one in every if len(study.find(one))]
 
 
-def bar(machine, rows):
+def bar(study, selection):
     """A case as a bar of milliseconds."""
-    middle, parts = study.middle(rows), query.parts(rows, machine.phases)
-    summary = intervals.summary(study.processes(rows))
-    sent = query.sending(rows, machine.phases)
+    rows, phases = study.find(selection), study.phases(selection)
+    times, summary = parts(rows, of_products(phases)), intervals.summary(processes(rows))
+    once = where(phases, phase="scatter", mode="resident")
+    is_sent = len(once) and (rows["device"].iloc[0] == "mpi_cuda" or rows["ranks"].iloc[0] > 1)
     return {
-        "name": rungs.place(rows.iloc[0]),
-        "value": 1e3 * middle,
-        "median": 1e3 * middle,
-        "low": 1e3 * min(summary.low, middle),
-        "high": 1e3 * max(summary.high, middle),
+        "name": place(rows.iloc[0]),
+        "value": 1e3 * middle(rows),
+        "median": 1e3 * middle(rows),
+        "low": 1e3 * min(summary.low, middle(rows)),
+        "high": 1e3 * max(summary.high, middle(rows)),
         "converged": bool(rows["converged"].all()),
-        "parts": [(1e3 * seconds, COLOURS[phase]) for phase, seconds in parts.items()],
-        "phases": list(parts),
-        "text": formats.time(middle)
-        + (f" + {formats.time(study.middle(sent))}" if is_sent(rows) and len(sent) else ""),
+        "parts": [(1e3 * seconds, COLOURS[phase]) for phase, seconds in times.items()],
+        "phases": list(times),
+        "text": formats.time(middle(rows)) + (f" + {formats.time(middle(once))}" if is_sent else ""),
     }
-
-
-def is_sent(rows):
-    """Whether something is sent at all: to a card, or to a further rank."""
-    first = rows.iloc[0]
-    return first["device"] == "mpi_cuda" or first["ranks"] > 1
 
 
 def entries(shown):

@@ -2,10 +2,12 @@
 
 import pandas as pd
 
-from ladder.report.figures import by_threads, layout, looks, medians, peaks
+from ladder.report import rates
+from ladder.report.figures import by_threads, layout, looks, medians
 from ladder.report.figures.theme import Line2D
-from ladder.report.study import Study
-from ladder.workloads.gemv.paper import model, query, rungs
+from ladder.report.study import values
+from ladder.report.telling.lines import MAX, select
+from ladder.workloads.gemv.paper import model
 
 TITLE = "Matrix-vector products by threads, ranks and cards"
 CATEGORY = "GEMV"
@@ -36,44 +38,34 @@ CARDS = {
 }
 
 
-def draw(tables, ceilings):
+def draw(study):
     """A panel of the host and one of the cards."""
-    machines = query.chosen(Study(tables, None))
-    host, widest = machines.host, machines.widest
-    panels = (
-        (
-            host,
-            {**along(host.threads, HOST), **along(host.ranks, RANKS)},
-            HOST | RANKS,
-            "cores",
-            memory(host, ceilings),
-        ),
-        (widest, along(widest.large, CARDS), CARDS, "cards", memory_of_cards(widest, ceilings)),
-    )
-    panels = [one for one in panels if one[1]]
+    host, widest = study.machine("host"), study.machine("widest")
+    lines = along(study, "threads", HOST) | along(study, "ranks", RANKS)
+    panels = [
+        (host.subject, lines, HOST | RANKS, "cores", rates.bandwidths(host)),
+        (widest.subject, along(study, "most cards", CARDS), CARDS, "cards", memory_of_cards(study)),
+    ]
+    panels = [panel for panel in panels if panel[1]]
     if not panels:
         return layout.empty("matrix-vector products on threads, ranks and cards")
-    figure = layout.new(HEIGHT + 0.55)
-    every = []
-    for part, (machine, lines, kinds, what, ceiling) in zip(
-        figure.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True
-    ):
-        layout.headline(part, machine.found.subject)
-        every.append(fill(part.subplots(), lines, kinds, what, ceiling))
-    entries = [Line2D([], [], **by_threads.CEILING, label="bandwidth")]
-    layout.legend(figure, entries, all(every))
+    figure, converged = layout.new(HEIGHT + 0.55), []
+    parts = figure.subfigures(1, len(panels), squeeze=False)[0]
+    for part, (machine, *panel) in zip(parts, panels, strict=True):
+        layout.headline(part, machine)
+        converged.append(fill(part.subplots(), *panel))
+    layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label="bandwidth")], all(converged))
     return figure
 
 
-def along(frame, kinds):
+def along(study, source, kinds):
     """{key: rows of a line on every number of threads or ranks} of those that were measured."""
-    found = {}
+    found, frame = {}, study.frame(source)
     for key in kinds:
-        line = rungs.LINES[key].line
-        free = [name for name, value in line.tuning.items() if value == rungs.MOST]
-        counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if set(free) <= set(frame.columns) else ()
-        parts = [rungs.changed(key, frame, **dict(zip(free, count, strict=True))) for count in counts]
-        if rows := [one for one in parts if len(one)]:
+        free = [name for name, value in study.line(key).tuning.items() if value == MAX]
+        counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if {*free} <= {*frame.columns} else ()
+        every = [study.find(select(key, source, **dict(zip(free, count, strict=True)))) for count in counts]
+        if rows := [one for one in every if len(one)]:
             found[key] = pd.concat(rows)
     return found
 
@@ -90,23 +82,18 @@ def on_cores(row):
     return int(row["ranks"]) if row["device"] == "mpi_cuda" else model.cores(row)
 
 
-def memory(machine, ceilings):
-    """The bandwidth of the host in GB/s, {threads: rate}."""
-    rates = model.of_ceilings(ceilings.get(machine.found.subject, peaks.NONE), machine.found)
-    return {count: rate / 1e9 for count, rate in rates.memory.items()}
-
-
-def memory_of_cards(machine, ceilings):
-    """That of one card and of the most."""
-    rates = model.of_ceilings(ceilings.get(machine.found.subject, peaks.NONE), machine.found)
-    return {count: count * rates.card / 1e9 for count in (1, machine.most_cards)} if rates.card else {}
+def memory_of_cards(study):
+    """B/s of the memory of one card and of the most."""
+    rate = rates.card_bandwidth(study.machine("widest"))
+    most = max(values(study.frame("most cards"), "ranks"), default=0)
+    return {count: count * rate for count in (1, most)} if rate else {}
 
 
 def fill(axes, lines, kinds, what, ceiling):
     """Rates by cores or cards, lines named where they end; whether all cases have converged."""
     found = pd.concat([summaries(rows, key) for key, rows in lines.items()])
     counts = set(found["at"])
-    ceiling = {count: rate for count, rate in ceiling.items() if count in counts}
+    ceiling = {count: rate / 1e9 for count, rate in ceiling.items() if count in counts}
     by_threads.fill_rates(axes, found, "at", kinds, ceiling, PANEL)
     axes.set_title("GB/s")
     axes.set_xlabel(what)

@@ -1,0 +1,68 @@
+"""After how many calls something done once before them has paid, such as the sending of a matrix that stays."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ladder.report import study
+from ladder.report.latex import digits, num
+from ladder.statistics import claims, crossings
+
+COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compared
+
+
+class BreakEven(NamedTuple):
+    """The number of calls with the ends of its interval: `low` is 0, `high` infinite where there is none.
+
+    `value` is 0 where the first call pays, infinite where none does, None where the samples don't tell.
+    """
+
+    value: float | None
+    low: float = 0.0
+    high: float = math.inf
+
+
+def break_even(rows, once, other):
+    """The number of calls from which one case with `once`, the rows of what is done before, is cheaper than another.
+
+    None if one of them wasn't measured.
+    """
+    kept, others = by_process(rows, once), study.processes(other)
+    if not (kept and others):
+        return None
+    points = [(count, claims.quotient(costs(kept, count), others)) for count in COUNTS]
+    if any(ratio.high < 1 for _, ratio in points) and (crossing := crossings.crossing(points)):
+        return BreakEven(*crossing)
+    if points[0][1].high < 1:
+        return BreakEven(0.0, 0.0, 0.0)
+    return BreakEven(math.inf, math.inf) if points[-1][1].low > 1 else BreakEven(None)
+
+
+def by_process(rows, once):
+    """The seconds done once and those of every call of a process, [(seconds, list)], where both are known."""
+    rows = study.one_case(rows)
+    if rows.empty or once.empty:
+        return []
+    before = once.groupby("process")["seconds"].median()
+    calls = rows.groupby("process")["seconds"]
+    return [(before[process], list(seconds)) for process, seconds in calls if process in before.index]
+
+
+def costs(kept, count):
+    """The seconds of a call with its part of what is done before so many of them, by process."""
+    return [[seconds + once / count for seconds in calls] for once, calls in kept]
+
+
+def text(point):
+    """A number of calls with its interval, or in a word why there is none; None stays None."""
+    if point is None:
+        return None
+    if point.value is None:
+        return "not told"
+    if point.value in (0.0, math.inf):
+        return "never" if point.value else "at once"
+    low, high = (digits(end, 2) if 0 < end < math.inf else None for end in point[1:])
+    if high is None:
+        return f"{num(digits(point.value, 2))} [{low or 1}, --]"
+    return f"{num(digits(point.value, 2))} [{num(low or 1)}, {num(high)}]"

@@ -1,0 +1,63 @@
+"""The verdicts on a chapter's claims, which its `claims.py` has as data: CLAIMS, {group: [Claim]}."""
+
+import re
+
+from ladder.report import latex, ratios, verdict_table
+from ladder.report.telling.chapter_study import NotMeasured, module
+from ladder.report.telling.lines import Cause
+from ladder.statistics.claims import decide
+
+
+def verdicts(study):
+    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}, made once for its study."""
+    key = verdicts, study.workload
+    answers = study.study.answers
+    if key not in answers:
+        data = module(study.workload, "claims")
+        groups = data.CLAIMS if data else {}
+        answers[key] = {group: [answered(study, claim) for claim in claims] for group, claims in groups.items()}
+    return answers[key]
+
+
+def answered(study, claim):
+    """A claim with its answer."""
+    ratio, needs = measured(study, claim)
+    words = claim.words(study) if callable(claim.words) else claim.words
+    answer = decide(ratio, claim.min, claim.max, claim.margin)
+    return verdict_table.Claim(claim.key, coded(words), needs, cause(study, claim.cause, ratio), answer)
+
+
+def measured(study, claim):
+    """The ratio that a claim is about, or None, and what testing it needs."""
+    try:
+        ratio = claim.ratio(study) if claim.ratio else study.ratio(claim.slower, claim.faster)
+        return ratio, coded(claim.needs)
+    except NotMeasured as missing:
+        return None, coded(missing.needs or claim.needs)
+
+
+def cause(study, given, ratio):
+    """The cause of a verdict in LaTeX; None without one, or where it wasn't measured."""
+    try:
+        if isinstance(given, Cause):
+            given = f"{given.words}: {short(study.ratio(given.slower, given.faster))}"
+        elif callable(given):
+            given = given(study, ratio)
+    except NotMeasured:
+        return None
+    return given and coded(given)
+
+
+def short(ratio):
+    """A ratio without its interval."""
+    return ratios.times(latex.digits(ratio.value, 2))
+
+
+def share(study, ratio):
+    """Of a time over its floor, which share of the rate it reaches, as a cause."""
+    return f"{latex.percent(1 / ratio.value, 2)} of it" if ratio else None
+
+
+def coded(text):
+    """LaTeX with code in `backticks`."""
+    return re.sub(r"`([^`]*)`", lambda found: latex.code(found[1]), text)

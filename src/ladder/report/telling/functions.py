@@ -1,0 +1,163 @@
+"""What a chapter's text may ask for: values in LaTeX, of lines by their keys or of a `select(...)`.
+
+A public function of the chapter's own `text.py` is there too, without its first argument, the study.
+"""
+
+import functools
+import inspect
+from dataclasses import replace
+
+from ladder.report import latex, ratios, study, verdict_table
+from ladder.report.latex import code, percent, seconds
+from ladder.report.telling import chapter_study, lines
+from ladder.report.telling import claims as chapter_claims
+from ladder.report.telling.chapter_study import NotMeasured, nearest, selection_of
+from ladder.report.telling.claims import coded
+from ladder.report.telling.lines import MAX, SEVERAL, select
+
+
+def time(chapter, selection):
+    """The median time."""
+    return seconds(study.middle(chapter.rows(selection)), 2)
+
+
+def rate(chapter, selection, work="bytes"):
+    """Work a second: B/s, or with "flops" FLOP/s."""
+    rows = chapter.rows(selection)
+    return latex.rate(rows[work].iloc[0] / study.middle(rows), {"bytes": "bandwidth"}.get(work, work), 2)
+
+
+def share(chapter, selection):
+    """The time that the model predicts over the time: the share of the rate that it goes by."""
+    return percent(chapter.predicted(selection) / study.middle(chapter.rows(selection)), 2)
+
+
+def place(chapter, selection):
+    """Where a case runs: 8 threads."""
+    return lines.place(chapter.rows(selection).iloc[0]).replace("×", r"$\times$")
+
+
+def count(chapter, selection, column):
+    """The number of threads or ranks of a case; NotMeasured where it is one."""
+    number = int(chapter.rows(selection)[column].iloc[0])
+    if number == 1:
+        raise NotMeasured
+    return latex.num(number)
+
+
+def speedup(chapter, slower, faster):
+    """The time of one over that of another: 3.0 x, with its interval where that is wide."""
+    return ratios.prose(ratio(chapter, slower, faster))
+
+
+def comparison(chapter, slower, faster, name):
+    """The predicate of a sentence about the second: is 3.0 x as fast as `name`, or equal to it, or not distinguished."""
+    name = coded(name)
+    return ratios.compared(ratio(chapter, slower, faster, f"was not compared with {name}"), name)
+
+
+def ratio(chapter, slower, faster, words=None):
+    """The ratio of two selections; NotMeasured, with words in its place, where one is missing."""
+    found = ratios.of(chapter.find(slower), chapter.find(faster))
+    if found is None:
+        raise NotMeasured(words) if words else NotMeasured
+    return found
+
+
+def scaling(chapter, selection, column):
+    """The speed-up of a selection over the same on one thread or rank, as a Ratio, and the number of these."""
+    selection = selection_of(selection)
+    one = replace(selection, tuning=selection.tuning | {column: 1})
+    rows = chapter.rows(selection)
+    number = int(rows[column].iloc[0])
+    if number == 1:
+        raise NotMeasured
+    return ratio(chapter, one, selection), number
+
+
+def scaled_speedup(chapter, selection, column):
+    """The speed-up over one thread or rank."""
+    return ratios.prose(scaling(chapter, selection, column)[0])
+
+
+def efficiency(chapter, selection, column):
+    """The parallel efficiency over one thread or rank, in per cent."""
+    return ratios.efficiency(*scaling(chapter, selection, column))
+
+
+def phase(chapter, selection, name):
+    """The median time of a phase."""
+    rows = study.where(chapter.phases(selection), phase=name)
+    if rows.empty:
+        raise NotMeasured
+    return seconds(study.middle(rows), 2)
+
+
+def energy(chapter, selection):
+    """The median energy of a call."""
+    joules = study.energy(chapter.rows(selection))
+    if joules is None:
+        raise NotMeasured
+    return latex.joules(joules, 2)
+
+
+def machine(chapter, role):
+    """The name of the machine of a role."""
+    subject = chapter.machine(role).subject
+    if not subject:
+        raise NotMeasured
+    return code(subject)
+
+
+def other_machine(chapter, role, than):
+    """The same where it isn't that of another role; else NotMeasured."""
+    if chapter.machine(role).subject == chapter.machine(than).subject:
+        raise NotMeasured
+    return machine(chapter, role)
+
+
+def gpu(chapter, role):
+    """The model of the GPUs of a role's machine."""
+    one = chapter.machine(role)
+    names = [about["name"] for about in one.descriptions.get(one.subject, {}).get("gpus", ())]
+    if not names:
+        raise NotMeasured
+    return latex.escape(names[0])
+
+
+def claim(chapter, key):
+    """A claim with its answer, by its key."""
+    groups = chapter_claims.verdicts(chapter)
+    return nearest("claim", key, {one.key: one for group in groups.values() for one in group})
+
+
+def claimed_ratio(chapter, key):
+    """The ratio that a claim is about, as measured."""
+    found = claim(chapter, key).answer.found
+    if found is None:
+        raise NotMeasured
+    return ratios.prose(found)
+
+
+def verdict(chapter, key):
+    """The verdict on a claim."""
+    return claim(chapter, key).answer.verdict
+
+
+def tally(chapter, group):
+    """How many claims of a group have which verdict."""
+    found = verdict_table.tally(nearest("group of claims", group, chapter_claims.verdicts(chapter)))
+    if found is None:
+        raise NotMeasured
+    return found
+
+
+def of_chapter(chapter):
+    """The functions of a chapter's text, {name: function}: these, and those of its `text.py`."""
+    every = (time, rate, share, place, count, speedup, comparison, scaled_speedup, efficiency, phase, energy)
+    every += (machine, other_machine, gpu, claimed_ratio, verdict, tally)
+    own = chapter_study.module(chapter.workload, "text")
+    more = inspect.getmembers(own, lambda one: inspect.isfunction(one) and one.__module__ == own.__name__)
+    found = {one.__name__: one for one in every} | dict(more)
+    bound = {name: functools.partial(one, chapter) for name, one in found.items()}
+    return bound | {"select": select, "MAX": MAX, "SEVERAL": SEVERAL}

@@ -1,0 +1,144 @@
+"""Texts as Jinja templates: `<<time("openmp")>>` prints a value, and a block vanishes with a measurement it lacks.
+
+`<% measured %> ... <% otherwise %> ... <% endmeasured %>` is such a block. A value in it that was not measured removes
+what stands before `<% otherwise %>`, which may be missing, and the other part stands there instead; blocks nest.
+Values behind `measured`, separated by commas, must be measured too, and aren't printed. Outside of all blocks the words
+for a missing measurement stand in the value's place. A line with a tag alone leaves no line behind.
+
+A name that is unknown, a wrong argument or a mistake in the syntax is a LadderError with the template's line.
+"""
+
+import difflib
+import functools
+import re
+import traceback
+from pathlib import Path
+
+import jinja2
+from jinja2 import nodes
+from jinja2.ext import Extension
+
+from ladder.errors import LadderError
+from ladder.report.telling.chapter_study import NotMeasured, nearest
+
+DELIMITERS = {
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<<",
+    "variable_end_string": ">>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
+}
+# A tag alone on a line: its line's end goes into a comment, so that all lines keep their numbers.
+ALONE = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
+
+
+class Measured(Extension):
+    """The block `measured`."""
+
+    tags = frozenset({"measured"})
+
+    def preprocess(self, source, name, filename=None):
+        """Take the lines away on which a tag stands alone."""
+        return ALONE.sub(r"\1<#\n#>", source)
+
+    def parse(self, parser):
+        """A call of `render` with a macro of one argument: whether to print what was measured."""
+        line = next(parser.stream).lineno
+        needed = []
+        while parser.stream.current.type != "block_end":
+            needed.append(nodes.ExprStmt(parser.parse_expression()).set_lineno(line))
+            parser.stream.skip_if("comma")
+        body, other = needed + parser.parse_statements(("name:otherwise", "name:endmeasured")), []
+        if next(parser.stream).value == "otherwise":
+            other = parser.parse_statements(("name:endmeasured",), drop_needle=True)
+        choice = nodes.If(nodes.Name("is_measured", "load"), body, [], other)
+        arguments = [nodes.Name("is_measured", "param")]
+        return nodes.CallBlock(self.call_method("render"), arguments, [], [choice]).set_lineno(line)
+
+    def render(self, caller):
+        """What was measured, or the other part."""
+        self.environment.depth += 1
+        try:
+            return caller(True)
+        except NotMeasured:
+            pass
+        finally:
+            self.environment.depth -= 1
+        return caller(False)
+
+
+def environment(functions):
+    """The environment of templates that may call these functions, {name: function}."""
+    found = jinja2.Environment(
+        **DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
+    )
+    found.depth = 0
+    found.globals = {name: printable(found, one) for name, one in functions.items()}
+    return found
+
+
+class Functions:
+    """Functions by name that a template asks for as attributes."""
+
+    def __init__(self, by_name):
+        self._by_name = by_name
+
+    def __getattr__(self, name):
+        return nearest("function", name, self._by_name)
+
+
+def printable(environment, function):
+    """A function whose value has words in its place where it wasn't measured, outside of all blocks; or a dict of such.
+
+    What isn't a function stays as it is.
+    """
+    if isinstance(function, dict):
+        return Functions({name: printable(environment, one) for name, one in function.items()})
+    if not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*arguments, **options):
+        try:
+            value = function(*arguments, **options)
+            if value is None:
+                raise NotMeasured
+            return value
+        except NotMeasured as missing:
+            if environment.depth:
+                raise
+            return missing.words
+
+    return call
+
+
+def render(path, functions):
+    """The text of a template. Raises LadderError with its line for whatever is wrong in it."""
+    path, known = Path(path), environment(functions)
+    try:
+        text = path.read_text(encoding="utf-8")
+        code = known.compile(text, name=str(path), filename=str(path))
+        return jinja2.Template.from_code(known, code, known.globals).render()
+    except jinja2.TemplateSyntaxError as error:
+        raise LadderError(f"{path}:{error.lineno}: {sentence(error.message)}") from None
+    except (LadderError, jinja2.UndefinedError, TypeError) as error:
+        raise LadderError(f"{path}:{line_of(error, path)}: {explained(error, functions)}") from None
+
+
+def line_of(error, path):
+    """The line of a template in which an error was raised."""
+    return next(one.lineno for one in reversed(traceback.extract_tb(error.__traceback__)) if one.filename == str(path))
+
+
+def explained(error, functions):
+    """An error as a sentence, with the nearest name that a template knows."""
+    unknown = re.match(r"'(\w+)' is undefined", str(error))
+    near = difflib.get_close_matches(unknown[1], functions, 1, 0) if unknown else []
+    text = f"there is no {unknown[1]!r} for texts to ask for" if unknown else str(error)
+    return sentence(text) if not near else f"{text}: did you mean {near[0]!r}?"
+
+
+def sentence(text):
+    """Words that end."""
+    return text if text.endswith((".", "?")) else f"{text}."

@@ -1,0 +1,51 @@
+"""The texts of the paper and its supplement, rendered from templates: what each may ask for, and what it becomes.
+
+Every `.tex` beside the paper and in a chapter is a template (`telling/templates.py`); one without a tag stays as it is.
+A chapter's text asks for what `telling/functions.py` has, and for what its own `text.py` adds. All texts may ask for
+`result(key)`, a number of those chapters that still list them, and for any claim by `<chapter>/<key>`; the paper's own
+texts have the functions of a chapter by its name, as in `gemv.speedup("serial", "openmp")`.
+"""
+
+from pathlib import Path
+
+from ladder.report import chapters, ratios
+from ladder.report.latex import Missing
+from ladder.report.telling import functions, templates
+from ladder.report.telling.chapter_study import NotMeasured, nearest
+
+
+def rendered(found, values, paper=()):
+    """All texts, {path in the folder of the typesetting: text}; `values` are the numbers, `paper` its own templates."""
+    shared = of_the_study(found, values)
+    texts = {Path(path).name: templates.render(path, shared) for path in paper}
+    for name, (chapter, path) in chapters.templates().items():
+        more = functions.of_chapter(chapter.study(found)) if chapter.has_lines else {}
+        texts[name] = templates.render(path, shared | more)
+    return texts
+
+
+def of_the_study(found, values):
+    """What every text may ask for."""
+    claims = {f"{chapter.workload}/{claim.key}": claim for chapter, _, claim in chapters.verdicts(found)}
+
+    def result(key):
+        """A number by its key."""
+        value = nearest("number", key, values)
+        if isinstance(value, Missing):
+            raise NotMeasured(value)
+        return value
+
+    def claimed_ratio(key):
+        """The ratio that a claim is about, as measured."""
+        ratio = nearest("claim", key, claims).answer.found
+        if ratio is None:
+            raise NotMeasured
+        return ratios.prose(ratio)
+
+    def verdict(key):
+        """The verdict on a claim."""
+        return nearest("claim", key, claims).answer.verdict
+
+    having = [chapter for chapter in chapters.chapters() if chapter.has_lines]
+    by_name = {chapter.workload: functions.of_chapter(chapter.study(found)) for chapter in having}
+    return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | by_name

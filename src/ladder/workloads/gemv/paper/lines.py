@@ -1,0 +1,128 @@
+"""Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
+
+from ladder.report.telling.lines import MAX, OFF, Line, Needs, Widest, source
+
+DTYPE = "float64"
+UNIT, GIGABYTE = "Gigabyte", 1e9  # whose time the ladder compares, and its bytes
+# The claims are about matrices far larger than any cache.
+SIZES = {
+    "threads": {"n": 8192, "m": 16384},
+    "ranks": {"n": 32768, "m": 8192},
+    "card": {"n": 16384, "m": 32768},
+    "small": {"n": 1000, "m": 784},
+    "long": {"n": 100, "m": 1000000},
+    "large": {"n": 65536, "m": 32768},
+    "larger": {"n": 131072, "m": 32768},
+}
+EXPERIMENTS = {
+    "threads": "gemv_threads",
+    "ranks": "gemv_mpi",
+    "card": "gemv_gpu",
+    "cards": "gemv_cards",
+    "large": "gemv_cards_large",
+    "larger": "gemv_cards_larger",
+}
+ON_CARDS = ("cards", "large", "larger")  # a card for each rank
+
+
+def on_several_nodes(rows):
+    """The rows of ranks on more than one node."""
+    return rows[rows["nodes"] > 1] if "nodes" in rows else rows.iloc[:0]
+
+
+def on_smallest(rows):
+    """The rows of the matrix with the fewest rows."""
+    return rows[rows["n"] == rows["n"].min()]
+
+
+def calls(machine, experiment, size, **others):
+    """The calls of an experiment on a matrix."""
+    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES[size], **others)
+
+
+def on_all_sizes(machine, experiment, **others):
+    """The calls of an experiment on all matrices."""
+    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **others)
+
+
+SOURCES = {
+    "threads": calls("host", "threads", "threads"),
+    "ranks": calls("host", "ranks", "ranks"),
+    "nodes": calls("host", "ranks", "ranks", prepare=on_several_nodes),
+    "card": calls("card", "card", "card"),
+    "small": calls("card", "card", "small"),
+    "long": calls("card", "card", "long"),
+    "cards": calls("cards", "cards", "ranks"),
+    "sent": calls("cards", "cards", "ranks", mode="ship"),
+    "large": calls("cards", "large", "large"),
+    "most cards": calls("widest", "large", "large"),
+    "larger": calls("widest", "larger", "larger"),
+    "ranks, all sizes": on_all_sizes("host", "ranks"),
+    "ranks, smallest": on_all_sizes("host", "ranks", prepare=on_smallest),
+    "cards, all sizes": on_all_sizes("cards", "cards"),
+}
+# A GPU counts with its first rung and the best one, so that no ladder is a part of one.
+MACHINES = {
+    "host": Needs(("threads",)),
+    "card": Needs(("card",), frozenset({"cuda_naive", "cublas"})),
+    "cards": Needs(("sent",), min={"ranks": 2}),
+    "widest": Widest("large", "ranks"),
+}
+TILES = {"block": 128}
+ONE_PIECE = {"chunks": 1, "graph": OFF}
+HYBRID = 8  # threads of a rank
+THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
+SHIP, STAY = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS
+LINES = {
+    "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
+    "openmp": Line("openmp", THREADS, "threads", "rows shared by threads", "cores"),
+    "dynamic": Line(
+        "c_openmp",
+        {"schedule": "dynamic"} | THREADS,
+        "threads",
+        "rows taken one by one, in C",
+        "idle cores",
+        ("dynamic",),
+    ),
+    "spread": Line(
+        "openmp_bound",
+        {"binding": "spread"} | THREADS,
+        "threads",
+        "threads bound, rows touched by their own first",
+        "migration, far memory",
+        ("spread",),
+    ),
+    "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
+    "ship": Line("mpi", SHIP, "ranks", "rows sent to ranks with every product", "", ("ship",), begins=True),
+    "hybrid-ship": Line(
+        "mpi_openmp", SHIP | {"threads": HYBRID}, "ranks", "fewer ranks, with threads", "copies", ("ship",)
+    ),
+    "resident": Line("mpi", STAY, "ranks", "rows sent once, before", "copies", ("resident",)),
+    "hybrid": Line(
+        "mpi_openmp", STAY | {"threads": HYBRID}, "ranks", "fewer ranks, with threads", "copies", ("resident",)
+    ),
+    "naive": Line("cuda_naive", TILES, "card", "a thread per row", "memory", begins=True),
+    "shared": Line("cuda_shared", TILES, "card", "x staged in shared memory", "loads"),
+    "coalesced": Line("cuda_coalesced", TILES, "card", "transposed: a warp reads side by side", "sectors"),
+    "warp": Line("cuda_warp", {}, "card", "a warp or more for a row, 16 bytes a load", "idle loads"),
+    "cublas": Line("cublas", {}, "card", "cuBLAS"),
+    "mpi-ship": Line(
+        "mpi_cublas", SHIP | ONE_PIECE, "sent", "through the host's memory", "", ("ship",), begins=True
+    ),
+    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from card to card", "copies", ("ship",)),
+    "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once, before", "the link", ("resident",)),
+    "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same by NCCL", "the link", ("resident",)),
+    "graph": Line(
+        "nccl_cublas",
+        STAY | ONE_PIECE | {"graph": "on"},
+        "large",
+        "as one CUDA graph",
+        "launches",
+        ("resident", "graph"),
+    ),
+}
+
+
+def units(rows):
+    """Gigabytes of a case's matrix: matrices differ, so that the ladder compares the time of one."""
+    return rows["bytes"] / GIGABYTE
