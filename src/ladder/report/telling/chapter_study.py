@@ -75,7 +75,7 @@ class ChapterStudy:
         data = module(workload, "lines")
         self.workload, self.study = workload, found
         self.lines, self.sources = data.LINES, data.SOURCES
-        self.unit, self.units = data.UNIT, getattr(data, "units", None)
+        self.unit, self.per_unit = data.UNIT, getattr(data, "per_unit", None)
         self.model = module(workload, "model")  # None where nothing is predicted
         self.machines = pick_machines(found, data.MACHINES, data.SOURCES)
         self.frames = {}
@@ -110,11 +110,8 @@ class ChapterStudy:
         selection = selection_of(selection)
         line = self.line(selection)
         rows = line.rows(self.frame(selection.source or line.source))
-        return self.per_unit(rows) if self.units and selection.source is None and len(rows) else rows
-
-    def per_unit(self, rows):
-        """Timed calls with the seconds of the ladder's unit, such as a gigabyte."""
-        return rows.assign(seconds=rows["seconds"] / self.units(rows))
+        is_on_ladder = self.per_unit and selection.source is None and len(rows)
+        return rows.assign(seconds=self.per_unit(rows)) if is_on_ladder else rows
 
     def rows(self, selection):
         """The same; NotMeasured where there are none."""

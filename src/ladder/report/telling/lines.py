@@ -1,7 +1,7 @@
 """The data of a chapter: where its measurements come from, the lines of its ladder, what is claimed of them.
 
 A chapter's `lines.py` has MACHINES, {role: Needs or Widest}, SOURCES, {name: Source}, LINES, {key: Line}, and UNIT, whose
-time the ladder compares, such as a batch; with `units(rows)`, how many of these a call has, if it isn't one. `claims.py`
+time the ladder compares, such as a batch; with `per_unit(rows)`, its seconds, if a call isn't one. `claims.py`
 has CLAIMS, {group: [Claim]}.
 """
 
