@@ -7,6 +7,7 @@ from ladder.report import roofs
 from ladder.report.figures import peaks
 from ladder.report.study import best_rate
 
+STREAMS = "ceiling_bandwidth"
 LINK = "ceiling_gpu_bandwidth"  # whose input is copied to the card before it is read
 
 

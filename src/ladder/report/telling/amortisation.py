@@ -39,6 +39,11 @@ def break_even(rows, once, other):
     return BreakEven(math.inf, math.inf) if points[-1][1].low > 1 else BreakEven(None)
 
 
+def of_selections(chapter, kept, other):
+    """The same of two selections of a chapter."""
+    return break_even(chapter.find(kept), chapter.phases_before(kept), chapter.find(other))
+
+
 def by_process(rows, once):
     """The seconds done once and those of every call of a process, [(seconds, list)], where both are known."""
     rows = study.one_case(rows)
@@ -52,6 +57,19 @@ def by_process(rows, once):
 def costs(kept, count):
     """The seconds of a call with its part of what is done before so many of them, by process."""
     return [[seconds + once / count for seconds in calls] for once, calls in kept]
+
+
+def predicate(point, other, calls):
+    """What a sentence says of what is done once, against another's calls; None stays None."""
+    if point is None:
+        return None
+    if point.value is None:
+        return f"isn't shown to pay against {other}"
+    if point.value == math.inf:
+        return f"never pays against {other}"
+    return f"pays against {other} " + (
+        f"after {text(point)} {calls}" if point.value else f"with the first of the {calls}"
+    )
 
 
 def text(point):

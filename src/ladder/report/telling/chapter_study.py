@@ -7,6 +7,8 @@ import difflib
 import importlib
 import importlib.util
 
+import pandas as pd
+
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.report import ratios, study
@@ -76,6 +78,7 @@ class ChapterStudy:
         self.workload, self.study = workload, found
         self.lines, self.sources = data.LINES, data.SOURCES
         self.unit, self.per_unit = data.UNIT, getattr(data, "per_unit", None)
+        self.is_before = getattr(data, "is_before", None)
         self.model = module(workload, "model")  # None where nothing is predicted
         self.machines = pick_machines(found, data.MACHINES, data.SOURCES)
         self.frames = {}
@@ -138,21 +141,47 @@ class ChapterStudy:
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
     def phases(self, selection):
-        """The rows of the phases of a selection's case; none where these weren't timed."""
-        return self.phases_of(self.source_of(selection).machine, self.find(selection))
+        """The rows of the phases of every call of a selection's case; none where these weren't timed."""
+        return self.phases_of(self.machine_of(selection), self.find(selection))
 
-    def phases_of(self, role, rows):
-        """The same of some rows of a case, which were measured by the machine of a role."""
+    def phases_before(self, selection):
+        """Those of what was done once, before the first call."""
+        return self.phases_of(self.machine_of(selection), self.find(selection), before=True)
+
+    def phases_of(self, machine, rows, before=False):
+        """The same of some rows of a case of a machine."""
         if rows.empty:
             return study.NO_ROWS
         first = rows.iloc[0]
-        every = self.machine(role).rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-        return every[every["phase"] != "total"]
+        every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+        every = every[every["phase"] != "total"]
+        is_before = self.is_before(every) if self.is_before and len(every) else every["phase"].isna()
+        return every[is_before == before]
+
+    def over_the_rest(self, selection, phases, inverse=False):
+        """The time of some phases of every call over that of all others, or the other way round, as a Ratio.
+
+        NotMeasured where there is none of them, or where one went on together with others.
+        """
+        rows = self.phases(selection)
+        if rows.empty or rows["phase"].str.contains(" and ").any():
+            raise NotMeasured
+        is_inside = rows["phase"].isin(phases)
+        found = ratios.of_parts(*(rows[is_inside == one] for one in (not inverse, inverse)))
+        if found is None:
+            raise NotMeasured
+        return found
 
 
 def selection_of(selection):
     """A selection, of which the key of a line is the short form."""
     return selection if isinstance(selection, Selection) else Selection(selection)
+
+
+def counted(row, name):
+    """A number of ranks or threads; one where a case states none."""
+    value = row.get(name, 1)
+    return 1 if pd.isna(value) else int(value)
 
 
 def phase_times(phases):

@@ -7,9 +7,9 @@ import functools
 import inspect
 from dataclasses import replace
 
-from ladder.report import latex, ratios, study, verdict_table
+from ladder.report import latex, rates, ratios, study, verdict_table
 from ladder.report.latex import code, percent, seconds
-from ladder.report.telling import chapter_study, lines
+from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, selection_of
 from ladder.report.telling.claims import coded
@@ -86,11 +86,65 @@ def efficiency(chapter, selection, column):
 
 
 def phase(chapter, selection, name):
-    """The median time of a phase."""
-    rows = study.where(chapter.phases(selection), phase=name)
+    """The median time of a phase of every call."""
+    return timed(study.where(chapter.phases(selection), phase=name))
+
+
+def once(chapter, selection):
+    """The median time of what was done once, before the first call."""
+    return timed(chapter.phases_before(selection))
+
+
+def timed(rows):
+    """The median time of some rows; NotMeasured without any."""
     if rows.empty:
         raise NotMeasured
     return seconds(study.middle(rows), 2)
+
+
+def beyond(chapter, selection):
+    """How many times the call all phases take; NotMeasured where they add up to it, or weren't timed."""
+    rows, phases = chapter.rows(selection), chapter.phases(selection)
+    if phases.empty or chapter_study.parts(rows, phases):
+        raise NotMeasured
+    return ratios.times(latex.digits(chapter_study.whole(rows, phases), 2))
+
+
+def break_even(chapter, kept, other, name, calls="calls"):
+    """After how many calls what was done once has paid against another selection, as the predicate of a sentence."""
+    return amortisation.predicate(amortisation.of_selections(chapter, kept, other), name, calls)
+
+
+def memory_rate(chapter, role, threads=None):
+    """The bandwidth of a machine's memory on so many threads, or of its GPU's without a number."""
+    found = chapter.machine(role)
+    return of_bytes(rates.bandwidths(found).get(threads) if threads else rates.card_bandwidth(found))
+
+
+def reading_rate(chapter, role, threads):
+    """The median rate of reading alone on so many threads."""
+    rows = chapter.machine(role).samples(rates.STREAMS, kernel="read", threads=threads)
+    return of_bytes(rows["bytes"].iloc[0] / study.middle(rows) if len(rows) else None)
+
+
+def link_rate(chapter, role):
+    """The rate of copies to a GPU."""
+    return of_bytes(rates.link(chapter.machine(role)))
+
+
+def of_bytes(value):
+    """A rate in B/s; NotMeasured without one."""
+    if not value:
+        raise NotMeasured
+    return latex.rate(value, "bandwidth", 2)
+
+
+def memory_threads(chapter, role):
+    """The most threads of which the bandwidth is known."""
+    number = max(study.values(chapter.machine(role).samples(rates.STREAMS), "threads"), default=None)
+    if not number:
+        raise NotMeasured
+    return number
 
 
 def energy(chapter, selection):
@@ -154,10 +208,11 @@ def tally(chapter, group):
 
 def of_chapter(chapter):
     """The functions of a chapter's text, {name: function}: these, and those of its `text.py`."""
-    every = (time, rate, share, place, count, speedup, comparison, scaled_speedup, efficiency, phase, energy)
+    every = (time, rate, share, place, count, speedup, comparison, scaled_speedup, efficiency, energy)
+    every += (phase, once, beyond, break_even, memory_rate, reading_rate, link_rate, memory_threads)
     every += (machine, other_machine, gpu, claimed_ratio, verdict, tally)
     own = chapter_study.module(chapter.workload, "text")
     more = inspect.getmembers(own, lambda one: inspect.isfunction(one) and one.__module__ == own.__name__)
     found = {one.__name__: one for one in every} | dict(more)
     bound = {name: functools.partial(one, chapter) for name, one in found.items()}
-    return bound | {"select": select, "MAX": MAX, "SEVERAL": SEVERAL}
+    return bound | {"num": latex.num, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}

@@ -19,6 +19,7 @@ from jinja2 import nodes
 from jinja2.ext import Extension
 
 from ladder.errors import LadderError
+from ladder.report.latex import Missing
 from ladder.report.telling.chapter_study import NotMeasured, nearest
 
 DELIMITERS = {
@@ -100,6 +101,8 @@ def printable(environment, function):
 
     @functools.wraps(function)
     def call(*arguments, **options):
+        if missing := [one for one in (*arguments, *options.values()) if isinstance(one, Missing)]:
+            return missing[0]
         try:
             value = function(*arguments, **options)
             if value is None:
@@ -108,7 +111,7 @@ def printable(environment, function):
         except NotMeasured as missing:
             if environment.depth:
                 raise
-            return missing.words
+            return Missing(missing.words)
 
     return call
 

@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "large": "gemv_cards_large",
     "larger": "gemv_cards_larger",
 }
+PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_CARDS = ("cards", "large", "larger")  # a card for each rank
 
 
@@ -106,9 +107,7 @@ LINES = {
     "coalesced": Line("cuda_coalesced", TILES, "card", "transposed: a warp reads side by side", "sectors"),
     "warp": Line("cuda_warp", {}, "card", "a warp or more for a row, 16 bytes a load", "idle loads"),
     "cublas": Line("cublas", {}, "card", "cuBLAS"),
-    "mpi-ship": Line(
-        "mpi_cublas", SHIP | ONE_PIECE, "sent", "through the host's memory", "", ("ship",), begins=True
-    ),
+    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through the host's memory", "", ("ship",), begins=True),
     "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from card to card", "copies", ("ship",)),
     "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once, before", "the link", ("resident",)),
     "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same by NCCL", "the link", ("resident",)),
@@ -121,6 +120,11 @@ LINES = {
         ("resident", "graph"),
     ),
 }
+
+
+def is_before(phases):
+    """Which phases are no part of a product: a matrix that stays was sent once, before the first."""
+    return (phases["mode"] == "resident") & (phases["phase"] == "scatter")
 
 
 def per_unit(rows):

@@ -1,5 +1,7 @@
 """The tables of the supplement: break-even points, and every case."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from ladder.report import latex
@@ -8,10 +10,9 @@ from ladder.report.latex import code, digits, percent
 from ladder.report.study import middle, where
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import whole
-from ladder.report.telling.lines import place
-from ladder.workloads.gemv.paper import claims, lines, model, text
-
-PHASES = ("scatter", "broadcast", claims.COMPUTE, "gather")
+from ladder.report.telling.lines import place, select
+from ladder.workloads.gemv.paper import claims, lines, model
+from ladder.workloads.gemv.paper.lines import PHASES
 
 
 def tables(study):
@@ -27,16 +28,13 @@ def tables(study):
 
 def break_even(study):
     """After how many products the sending has paid, by matrix."""
-    rows = [
-        [f"${n} \\times {m}$", *(cell_of(study, *pair) for pair in text.contests(n=n, m=m).values())]
-        for n, m in matrices(study.frame("ranks, all sizes"))
-    ]
+    rows = []
+    for n, m in matrices(study.frame("ranks, all sizes")):
+        kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
+        one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "cards, all sizes", n=n, m=m)
+        points = (amortisation.of_selections(study, *pair) for pair in ((kept, one), (kept, threads), (graph, threads)))
+        rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "cards, all threads"], rows)
-
-
-def cell_of(study, kept, other):
-    """A cell of the table."""
-    return amortisation.text(text.amortised(study, kept, other)) or NONE
 
 
 def threads(study):
@@ -89,11 +87,12 @@ def ranks(study):
 
 def phased(study, role, rows):
     """Where a case runs, its time and phases, their sum over the time, and the imbalance of its computation."""
-    phases = study.phases_of(role, rows)
-    by_name = [where(phases, phase=name) for name in PHASES]
+    phases = study.phases_of(study.machine(role), rows)
+    every = pd.concat([phases, study.phases_of(study.machine(role), rows, before=True)])
+    by_name = [where(every, phase=name) for name in PHASES]
     computing = by_name[PHASES.index(claims.COMPUTE)]
     uneven = digits(computing["imbalance"].median()) if "imbalance" in computing and len(computing) else NONE
-    share = whole(rows, claims.of_products(phases))
+    share = whole(rows, phases)
     where_it_is = place(rows.iloc[0]).replace("×", r"$\times$")
     return [where_it_is, median(rows), *map(median, by_name), digits(share, 2) if share else NONE, uneven]
 

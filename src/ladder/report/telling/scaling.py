@@ -1,0 +1,81 @@
+"""How lines scale: rates by the number of threads, ranks or GPUs, a panel for each kind, with the ceiling."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from ladder.report.figures import by_threads, layout, medians
+from ladder.report.figures.theme import Line2D
+from ladder.report.telling.chapter_study import counted, selection_of
+from ladder.report.telling.lines import MAX
+
+HEIGHT = 2.3  # inches of a panel
+PANEL = 1.6  # and of what is drawn in it
+UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines on the machine of a role, [(selection, Look)], by what `words` counts, such as cores.
+
+    `ceiling(study, machine)` gives {count: work a second}.
+    """
+
+    role: str
+    lines: list
+    words: str
+    ceiling: Callable
+
+
+def figure(study, panels, work, ceiling, empty):
+    """The panels whose lines were measured; `work` is bytes or flops, `ceiling` what the wide line is."""
+    panels = [(panel, summaries) for panel in panels if len(summaries := summaries_of(study, panel, work))]
+    if not panels:
+        return layout.empty(empty)
+    drawn = layout.new(HEIGHT + 0.55)
+    for part, (panel, summaries) in zip(drawn.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
+        machine = study.machine(panel.role)
+        layout.headline(part, machine.subject)
+        fill(part.subplots(), panel, summaries, panel.ceiling(study, machine), UNITS[work])
+    converged = all(summaries["converged"].all() for _, summaries in panels)
+    layout.legend(drawn, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
+    return drawn
+
+
+def summaries_of(study, panel, work):
+    """Rates of all lines of a panel in 1e9 a second, a row for each number of cores."""
+    every = [(look.label, along(study, selection)) for selection, look in panel.lines]
+    return pd.concat([rates(rows, label, work) for label, rows in every if len(rows)] or [pd.DataFrame()])
+
+
+def along(study, selection):
+    """The rows of a selection on every number of threads or ranks, a case for each."""
+    selection = selection_of(selection)
+    free = [name for name, value in study.line(selection).tuning.items() if value == MAX]
+    frame = study.frame(selection.source or study.line(selection).source)
+    counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if {*free} <= {*frame.columns} else ()
+    every = [replace(selection, tuning=selection.tuning | dict(zip(free, count, strict=True))) for count in counts]
+    return pd.concat([rows for one in every if len(rows := study.find(one))] or [pd.DataFrame()])
+
+
+def rates(rows, method, work):
+    """Rates of a line in 1e9 a second, by the cores or GPUs of a case."""
+    rows = rows.assign(method=method, at=[width(row) for row in rows.to_dict("records")])
+    summaries = medians.one_each(medians.summaries(rows, ("method", "at")), ("method", "at"))
+    return medians.rates(summaries, rows[work].iloc[0] / 1e9)
+
+
+def width(row):
+    """The GPUs of a case with one for each rank, or its cores: its threads, times its ranks."""
+    return counted(row, "ranks") * (1 if row["device"] == "mpi_cuda" else counted(row, "threads"))
+
+
+def fill(axes, panel, summaries, ceiling, unit):
+    """The lines of a panel, named where they end."""
+    kinds = {look.label: look for _, look in panel.lines}
+    counts = set(summaries["at"])
+    shown = {count: rate / 1e9 for count, rate in ceiling.items() if count in counts}
+    by_threads.fill_rates(axes, summaries, "at", kinds, shown, PANEL)
+    axes.set_title(unit)
+    axes.set_xlabel(panel.words)
