@@ -9,7 +9,7 @@ from ladder.catalogue.workloads import complete, load
 from ladder.records.case import Case
 from ladder.report import collect, stored
 from ladder.report.study import Study
-from ladder.workloads.gemv.paper import query
+from ladder.workloads.gemv.paper.lines import DTYPE, EXPERIMENTS, SIZES
 
 MACHINE = "nvidia-h200"
 # B/s: of a core, of the memory by thread, of a card's memory, of the link to one.
@@ -32,7 +32,7 @@ TALK = 1e-7  # seconds of a short message
 
 def case_of(variant, sizes, **tuning):
     """A case with the chapter's dtype."""
-    return Case("gemv", variant, complete("gemv", sizes | {"dtype": query.DTYPE}), tuning)
+    return Case("gemv", variant, complete("gemv", sizes | {"dtype": DTYPE}), tuning)
 
 
 def bytes_of(case):
@@ -43,36 +43,34 @@ def bytes_of(case):
 def cases():
     """(experiment, case, seconds) of all experiments."""
     for (variant, tuning, speed), threads in itertools.product(ON_THREADS, THREADS):
-        case = case_of(variant, query.SIZES[query.THREADS], **tuning, threads=threads)
-        yield query.THREADS, case, bytes_of(case) / (CORE * speed * threads)
-    smaller = query.SIZES[query.RANKS] | {"n": 2048}
-    for sizes in (query.SIZES[query.RANKS], smaller):
+        case = case_of(variant, SIZES["threads"], **tuning, threads=threads)
+        yield EXPERIMENTS["threads"], case, bytes_of(case) / (CORE * speed * threads)
+    smaller = SIZES["ranks"] | {"n": 2048}
+    for sizes in (SIZES["ranks"], smaller):
         for threads in THREADS:
             case = case_of("openmp", sizes, threads=threads)
-            yield query.RANKS, case, bytes_of(case) / CORE / threads
+            yield EXPERIMENTS["ranks"], case, bytes_of(case) / CORE / threads
         for mode, ranks in itertools.product(("ship", "resident"), RANKS):
-            yield query.RANKS, *timed(case_of("mpi", sizes, mode=mode, ranks=ranks))
+            yield EXPERIMENTS["ranks"], *timed(case_of("mpi", sizes, mode=mode, ranks=ranks))
         for mode in ("ship", "resident"):
-            yield query.RANKS, *timed(case_of("mpi_openmp", sizes, mode=mode, ranks=2, threads=8))
-    for sizes, (variant, rate) in itertools.product(
-        (query.SIZES[query.CARD], query.SMALL, query.LONG), ON_CARD.items()
-    ):
+            yield EXPERIMENTS["ranks"], *timed(case_of("mpi_openmp", sizes, mode=mode, ranks=2, threads=8))
+    for sizes, (variant, rate) in itertools.product((SIZES["card"], SIZES["small"], SIZES["long"]), ON_CARD.items()):
         case = case_of(variant, sizes, **TILES.get(variant, {"block": 128}))
-        slower = 2 if variant == "cublas" and sizes == query.SMALL else 1
-        yield query.CARD, case, slower * bytes_of(case) / rate
-    shared = ((query.CARDS, query.SIZES[query.RANKS]), (query.LARGE, query.SIZES[query.LARGE]))
+        slower = 2 if variant == "cublas" and sizes == SIZES["small"] else 1
+        yield EXPERIMENTS["card"], case, slower * bytes_of(case) / rate
+    shared = ((EXPERIMENTS["cards"], SIZES["ranks"]), (EXPERIMENTS["large"], SIZES["large"]))
     for (name, sizes), variant, ranks, chunks in itertools.product(shared, SHIPPING, CARDS, (1, 4)):
         own = {"ranks": ranks, "chunks": chunks}
         yield name, *timed(case_of(variant, sizes, mode="resident", **own))
-        if name == query.CARDS:
+        if name == EXPERIMENTS["cards"]:
             yield name, *timed(case_of(variant, sizes, mode="ship", **own))
         if variant == "nccl_cublas":
             case, seconds = timed(case_of(variant, sizes, mode="resident", graph="on", **own))
             yield name, case, seconds / 1.25
     for ranks in CARDS:
         own = {"mode": "resident", "ranks": ranks, "chunks": 1, "graph": "on"}
-        case, seconds = timed(case_of("nccl_cublas", query.SIZES[query.LARGER], **own))
-        yield query.LARGER, case, seconds * (2 if ranks > 1 else 1)
+        case, seconds = timed(case_of("nccl_cublas", SIZES["larger"], **own))
+        yield EXPERIMENTS["larger"], case, seconds * (2 if ranks > 1 else 1)
 
 
 def timed(case):

@@ -9,17 +9,18 @@ import pytest
 import made_up
 import made_up_gemv
 from drawings import MACHINES, draw, planned, tables, words
+from ladder.report import chapters, rates, texts, verdict_table
 from ladder.report import study as queries
-from ladder.report import study as study_of
-from ladder.report import verdict_table
 from ladder.report.latex import code
-from ladder.report.phrases import Missing
-from ladder.report.rungs import measured
 from ladder.report.study import Study
-from ladder.workloads.gemv.paper import break_even, model, numbers, query, rungs, verdicts
-from ladder.workloads.gemv.paper import tables as gemv_tables
+from ladder.report.telling import amortisation, chapter_study, functions, ladder
+from ladder.report.telling import claims as chapter_claims
+from ladder.report.telling.chapter_study import NotMeasured, parts, whole
+from ladder.report.telling.lines import select
+from ladder.workloads.gemv.paper import model
+from ladder.workloads.gemv.paper.lines import EXPERIMENTS, LINES, PHASES, SIZES
 
-CONSTANT = ("problem", "model")
+SENT, STAYING = select("ship", "ranks"), select("resident", "ranks")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +29,18 @@ def found():
 
 
 @pytest.fixture(scope="module")
-def values(found):
-    return numbers.numbers(found)
+def study(found):
+    return of(found)
+
+
+@pytest.fixture(scope="module")
+def ask(study):
+    return functions.of_chapter(study)
+
+
+def of(found):
+    """The chapter's study."""
+    return chapter_study.of_chapter("gemv", found)
 
 
 def changed(drop=lambda case: False, factor=lambda case: 1.0, machine=made_up_gemv.MACHINE):
@@ -43,59 +54,58 @@ def on_card(case):
     return "cu" in case.variant
 
 
-def claims(study):
-    return {one.key: one for group in verdicts.verdicts(study).values() for one in group}
+def claims(found):
+    return {one.key: one for group in chapter_claims.verdicts(of(found)).values() for one in group}
 
 
-def absent(values):
-    return {key for key, value in values.items() if value is None or isinstance(value, Missing)}
+def text_of(found, name="text"):
+    """A text of the chapter, rendered."""
+    return texts.rendered_chapter(next(one for one in chapters.chapters() if one.workload == "gemv"), found)[name]
 
 
-def test_the_keys_do_not_depend_on_what_was_measured(values):
-    assert list(numbers.numbers(changed(drop=on_card))) == list(values)
-    nothing = numbers.numbers(Study({}, None))
-    assert list(nothing) == list(values)
-    assert {key for key in nothing if key.split("/")[1] not in CONSTANT} <= absent(nothing)
+def test_a_text_without_measurements_says_so_and_has_no_gaps():
+    text = text_of(Study({}, None))
+    assert "No host has measured the full sizes." in text
+    assert "nomeasurement" not in text
+    assert not any(sign in text for sign in ("<<", "<%", "None"))
 
 
-def test_a_whole_study_lacks_only_what_is_in_no_product(values):
-    """What was sent once, what is no part of a product that stays, and what there is nothing strange about."""
-    assert {key for key in absent(values) if not key.startswith("gemv/phases/")} == {
-        "gemv/ladder/spread/alone",
-        "gemv/machine/apart",
-        "gemv/machine/several",
-        *(f"gemv/verdicts/nodes/{name}" for name in ("verdict", "now")),
-    }
-    assert values["gemv/phases/broadcast/longer"] is None
-    assert values["gemv/phases/hybrid/over"] is None
+def test_a_whole_study_is_told_whole(found):
+    text = text_of(found)
+    assert "nomeasurement" not in text
+    assert "no measurement" not in text
+    assert code(made_up_gemv.MACHINE) in text
 
 
-def test_rungs_are_compared_by_the_time_of_a_gigabyte(values):
-    assert values["gemv/ladder/openmp/against/serial"].startswith(r"is \num{4.0}\,$\times$ as fast as one thread")
-    assert values["gemv/ladder/openmp/time"] == r"\qty{25}{\milli\second}"
-    assert values["gemv/ladder/openmp/share"] == r"\qty{80}{\percent}"
-    assert values["gemv/ladder/coalesced/against/naive"].startswith(r"is \num{2.5}\,$\times$ as fast as")
-    assert values["gemv/ladder/nccl-ship/share"] == r"\qty{98}{\percent}"  # of the link
-    assert values["gemv/scaling/graph/efficiency"] == r"\qty{100}{\percent}"
-    assert values["gemv/scaling/larger/efficiency"] == r"\qty{50}{\percent}"
+def test_rungs_are_compared_by_the_time_of_a_gigabyte(ask):
+    assert ask["comparison"]("serial", "openmp", "it").startswith(r"is \num{4.0}\,$\times$ as fast as it")
+    assert ask["time"]("openmp") == r"\qty{25}{\milli\second}"
+    assert ask["share"]("openmp") == r"\qty{80}{\percent}"
+    assert ask["speedup"]("naive", "coalesced").startswith(r"\num{2.5}\,$\times$")
+    assert ask["share"]("nccl-ship") == r"\qty{98}{\percent}"  # of the link
+    assert ask["efficiency"](select("graph", "most cards"), "ranks") == r"\qty{100}{\percent}"
+    assert ask["efficiency"](select("graph", "larger"), "ranks") == r"\qty{50}{\percent}"
 
 
-def test_the_model_tells_what_reading_alone_does_on_as_many_threads(values):
-    assert values["gemv/model/threads"] == r"\num{16}"
-    assert values["gemv/model/reads"] == values["gemv/model/memory"] == r"\qty{200}{\giga\bytes}"
+def test_the_model_tells_what_reading_alone_does_on_as_many_threads(ask):
+    assert ask["memory_threads"]("host") == 16
+    assert ask["reading_rate"]("host", 16) == ask["memory_rate"]("host", 16) == r"\qty{200}{\giga\bytes}"
 
 
-def test_the_model_counts_passes_links_and_cards():
-    rates = model.Rates({4: 100e9}, 4e12, 50e9)
-    on_host, on_cards = ({"device": name, "ranks": 4, "threads": float("nan")} for name in ("mpi", "mpi_cuda"))
-    assert model.seconds(on_host | {"mode": "resident"}, rates, 1e9) == pytest.approx(1e9 / 100e9)
-    assert model.seconds(on_host | {"mode": "ship"}, rates, 1e9) == pytest.approx(3e9 / 100e9)
-    assert model.seconds(on_host | {"mode": "ship", "ranks": 2}, rates, 1e9) is None  # of two nothing is known
+def test_the_model_counts_passes_links_and_cards(monkeypatch):
+    monkeypatch.setattr(rates, "bandwidths", lambda found: {4: 100e9})
+    monkeypatch.setattr(rates, "card_bandwidth", lambda found: 4e12)
+    monkeypatch.setattr(rates, "link", lambda found: 50e9)
+    on_host, on_cards = ({"device": name, "ranks": 4, "threads": math.nan} for name in ("mpi", "mpi_cuda"))
+    assert model.predict(None, on_host | {"mode": "resident"}) == pytest.approx(1e9 / 100e9)
+    assert model.predict(None, on_host | {"mode": "ship"}) == pytest.approx(3e9 / 100e9)
+    assert model.predict(None, on_host | {"mode": "ship", "ranks": 2}) is None  # of two nothing is known
     sent = {"mode": "ship", "variant": "nccl_cublas"}
-    assert model.seconds(on_cards | sent, rates, 1e9) == pytest.approx(1e9 / 50e9)
-    assert model.seconds(on_cards | sent | {"variant": "mpi_cublas"}, rates, 1e9) == pytest.approx(1e9 / 200e9)
-    assert model.seconds(on_cards | {"mode": "resident"}, rates, 1e9) == pytest.approx(1e9 / 16e12)
-    assert model.seconds({"device": "cuda"}, model.Rates(), 1e9) is None
+    assert model.predict(None, on_cards | sent) == pytest.approx(1e9 / 50e9)
+    assert model.predict(None, on_cards | sent | {"variant": "mpi_cublas"}) == pytest.approx(1e9 / 200e9)
+    assert model.predict(None, on_cards | {"mode": "resident"}) == pytest.approx(1e9 / 16e12)
+    monkeypatch.setattr(rates, "card_bandwidth", lambda found: None)
+    assert model.predict(None, {"device": "cuda"}) is None
 
 
 def test_the_bandwidth_is_the_best_of_all_kernels(found):
@@ -105,62 +115,48 @@ def test_the_bandwidth_is_the_best_of_all_kernels(found):
         samples = faster[name]["samples"]
         copies = samples[samples["phase"] == "total"].assign(kernel="copy", seconds=lambda rows: rows["seconds"] / 2)
         faster[name]["samples"] = pd.concat([samples, copies])
-    plain, best = model.of_study(found), model.of_study(Study(faster, found.subject))
-    assert best.memory[4] == pytest.approx(2 * plain.memory[4])
-    assert best.card == pytest.approx(2 * plain.card)
-    assert best.link == plain.link == pytest.approx(made_up_gemv.LINK)
+    best = Study(faster, found.subject)
+    assert rates.bandwidths(best)[4] == pytest.approx(2 * rates.bandwidths(found)[4])
+    assert rates.card_bandwidth(best) == pytest.approx(2 * rates.card_bandwidth(found))
+    assert rates.link(best) == rates.link(found) == pytest.approx(made_up_gemv.LINK)
+
+
+def machines(found):
+    """The machines that the chapter speaks of."""
+    return [one.subject for one in of(found).machines.values()]
 
 
 def test_the_chapter_speaks_of_one_machine_if_one_has_host_and_card():
-    assert {one.found.subject for one in query.chosen(Study({}, None))} == {None}
+    assert machines(Study({}, None)) == [None] * 4
     own = changed(drop=on_card, machine="here")
-    assert [one.found.subject for one in query.chosen(own)] == ["here", None, None, None]
+    assert machines(own) == ["here", None, None, None]
     one_card = changed(drop=lambda case: on_card(case) and case.ranks > 1, machine="a (published)")
     every = changed(drop=lambda case: on_card(case) and case.ranks > 2, machine="b (published)")
     most = changed(drop=lambda case: not on_card(case) or case.tuning.get("mode") == "ship", machine="c (published)")
     both = made_up.both(made_up.both(made_up.both(every, most), one_card), own).of("here")
-    assert [one.found.subject for one in query.chosen(both)] == ["b (published)"] * 3 + ["c (published)"]
-    told = numbers.numbers(both)
-    assert told["gemv/machine/host"] == told["gemv/machine/card"] == code("b (published)")
-    assert (told["gemv/machine/cards"], told["gemv/machine/count"]) == (code("c (published)"), r"\num{4}")
+    assert machines(both) == ["b (published)"] * 3 + ["c (published)"]
+    assert functions.count(of(both), select("graph", "most cards"), "ranks") == r"\num{4}"
 
 
 def test_toy_sizes_decide_nothing():
-    kept = [query.SMALL, query.LONG]
+    kept = [SIZES["small"], SIZES["long"]]
     small = changed(
         drop=lambda case: {name: case.sizes[name] for name in ("n", "m")} not in kept and case.sizes["n"] > 2048
     )
     assert {one.answer.verdict for one in claims(small).values()} == {"not tested"}
-    assert numbers.numbers(small)["gemv/verdicts/tally/earlier"] is None
+    with pytest.raises(NotMeasured):
+        functions.tally(of(small), "earlier")
+
+
+REFUTED = {"dynamic", "shared", "long", "pieces"}
 
 
 def test_the_claims_are_decided_as_the_times_say(found):
-    assert {key: one.answer.verdict for key, one in claims(found).items()} == {
-        "openmp": "confirmed",
-        "dynamic": "refuted",
-        "bound": "confirmed",
-        "communication": "confirmed",
-        "travelling": "confirmed",
-        "staying": "confirmed",
-        "hybrid": "confirmed",
-        "nodes": "not tested",
-        "coalesced": "confirmed",
-        "shared": "refuted",
-        "cublas": "confirmed",
-        "cards-over-ranks": "confirmed",
-        "card": "confirmed",
-        "memory": "confirmed",
-        "warp": "confirmed",
-        "equal": "confirmed",
-        "small": "confirmed",
-        "long": "refuted",
-        "nccl": "confirmed",
-        "link": "confirmed",
-        "pieces": "refuted",
-        "graph": "confirmed",
-        "cards/2": "confirmed",
-        "cards/4": "confirmed",
-    }
+    verdicts = {key: one.answer.verdict for key, one in claims(found).items()}
+    assert verdicts.pop("nodes") == "not tested"
+    assert len(verdicts) == 23
+    assert {key for key, verdict in verdicts.items() if verdict == "refuted"} == REFUTED
+    assert {verdict for key, verdict in verdicts.items() if key not in REFUTED} == {"confirmed"}
 
 
 @pytest.mark.parametrize(
@@ -180,16 +176,18 @@ def test_other_times_decide_otherwise(key, verdict, factor):
     assert claims(changed(factor=factor))[key].answer.verdict == verdict
 
 
-def test_first_touch_is_not_tested_where_no_memory_is_far(found, values):
+def test_first_touch_is_not_tested_where_no_memory_is_far(found):
     about = made_up.description()
-    one = replace(found, descriptions={found.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": "1"}}})
-    two = replace(found, descriptions={found.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": "2"}}})
+    one, two = (
+        replace(found, descriptions={found.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": count}}})
+        for count in ("1", "2")
+    )
     untested = claims(one)["bound"]
     assert untested.answer.verdict == "not tested"
     assert verdict_table.cause(untested) == "needs several memory nodes"
-    assert numbers.numbers(one)["gemv/ladder/spread/alone"].startswith(r"\num{1.2}")
+    assert r"binding alone gains \num{1.2}" in " ".join(text_of(one).split())
     assert claims(two)["bound"].answer.verdict == claims(found)["bound"].answer.verdict == "confirmed"
-    assert values["gemv/ladder/spread/alone"] is None
+    assert "binding alone" not in text_of(found)
     unmeasured = replace(changed(drop=lambda case: case.variant == "openmp_bound"), descriptions=one.descriptions)
     assert verdict_table.cause(claims(unmeasured)["bound"]) == "needs both rungs"
 
@@ -197,17 +195,17 @@ def test_first_touch_is_not_tested_where_no_memory_is_far(found, values):
 def test_communication_is_far_longer_from_twice_the_computation_on():
     """The phases, not the calls, decide it."""
     for share, verdict in ((1.0, "confirmed"), (0.25, "weaker"), (0.1, "refuted")):
-        study = changed(drop=on_card)
-        samples = study.tables[query.RANKS]["samples"]
+        found = changed(drop=on_card)
+        samples = found.tables[EXPERIMENTS["ranks"]]["samples"]
         samples.loc[samples["phase"] == "scatter", "seconds"] *= share
-        assert claims(study)["communication"].answer.verdict == verdict
+        assert claims(found)["communication"].answer.verdict == verdict
 
 
 def test_ranks_of_one_node_say_nothing_of_several():
-    study = changed(drop=on_card)
-    samples = study.tables[query.RANKS]["samples"]
-    study.tables[query.RANKS]["samples"] = samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2))
-    assert claims(study)["nodes"].answer.verdict == "confirmed"
+    found = changed(drop=on_card)
+    samples = found.tables[EXPERIMENTS["ranks"]]["samples"]
+    found.tables[EXPERIMENTS["ranks"]]["samples"] = samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2))
+    assert claims(found)["nodes"].answer.verdict == "confirmed"
 
 
 def test_the_configuration_measures_what_the_chapter_asks_for():
@@ -218,18 +216,16 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
     assert untested <= {"nodes", "memory"}  # of as many threads no ceiling is made up
 
 
-def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(found):
-    machine = query.chosen(found).host
-    rows = rungs.changed("ship", machine.ranks)
-    assert list(query.parts(rows, machine.phases)) == list(query.PHASES)
-    assert sum(query.parts(rows, machine.phases).values()) == pytest.approx(study_of.middle(rows), rel=0.01)
-    doubled = machine.phases.assign(seconds=2 * machine.phases["seconds"])
-    assert query.parts(rows, doubled) == {}
-    assert query.together(rows, doubled) == pytest.approx(2, rel=0.01)
-    resident = rungs.changed("resident", machine.ranks)
-    assert "scatter" not in query.parts(resident, machine.phases)
-    overlapping = query.communication(rungs.changed("nccl-ship", machine.cards, chunks=4), machine.phases)
-    assert overlapping is None
+def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(study):
+    rows, phases = study.rows(SENT), study.phases(SENT)
+    assert list(parts(rows, phases)) == list(PHASES)
+    assert sum(parts(rows, phases).values()) == pytest.approx(queries.middle(rows), rel=0.01)
+    doubled = phases.assign(seconds=2 * phases["seconds"])
+    assert parts(rows, doubled) == {}
+    assert whole(rows, doubled) == pytest.approx(2, rel=0.01)
+    assert "scatter" not in parts(study.rows(STAYING), study.phases(STAYING))
+    with pytest.raises(NotMeasured):  # both at once
+        study.over_the_rest(select("nccl-ship", "cards", chunks=4), ["compute"])
 
 
 @pytest.mark.slow
@@ -238,63 +234,53 @@ def test_phases_beyond_the_call_are_not_drawn():
     sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
     assert len(sent) == 2
     assert all(axes.patches for axes in sent)
-    for name in (query.RANKS, query.CARDS, query.LARGE):
-        samples = shown[name]["samples"].copy()
+    for name in ("ranks", "cards", "large"):
+        samples = shown[EXPERIMENTS[name]]["samples"].copy()
         samples.loc[samples["phase"] != "total", "seconds"] *= 3
-        shown[name]["samples"] = samples
+        shown[EXPERIMENTS[name]]["samples"] = samples
     figure = draw("gemv_phases", shown)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     assert "whole call" in words(figure)
 
 
-def pays(found, other, factor=1.0):
-    """After how many products ranks pay against another line, of calls that take so many times as long."""
-    machine = query.chosen(found).host
-    rows, against = rungs.changed("resident", machine.ranks), other(machine.ranks)
-    return break_even.after(rows.assign(seconds=rows["seconds"] * factor), machine.phases, against)
-
-
-def test_the_sending_pays_once_the_products_have_saved_as_much(found):
+def test_the_sending_pays_once_the_products_have_saved_as_much(study, ask):
     """It takes one and a half times a product on one rank, of which each on four saves three quarters."""
-
-    def one(frame):
-        return rungs.changed("resident", frame, ranks=1)
-
-    due = pays(found, one)
-    assert due.value == pytest.approx(2, rel=0.01)
-    assert 1.9 < due.low <= due.value <= due.high < 2.1
-    assert pays(found, one, 4.5).value == math.inf
-    assert break_even.prose(pays(found, one, 4.5), "one rank") == "never pays against one rank"
-    assert pays(found, lambda frame: rungs.changed("openmp", frame)).value is None  # as fast as four ranks
-    assert pays(found, lambda frame: queries.NO_ROWS) is None
-    machine = query.chosen(found).host
-    phases = machine.phases.assign(seconds=1e-9)
-    assert break_even.after(rungs.changed("resident", machine.ranks), phases, one(machine.ranks)).value == 0
+    one = select("resident", "ranks", ranks=1)
+    kept, once, other = study.find(STAYING), study.phases_before(STAYING), study.find(one)
+    point = amortisation.break_even(kept, once, other)
+    assert point.value == pytest.approx(2, rel=0.01)
+    assert 1.9 < point.low <= point.value <= point.high < 2.1
+    assert ask["break_even"](STAYING, one, "one rank", "products").startswith(r"pays against one rank after \num{2.0}")
+    slower = kept.assign(seconds=4.5 * kept["seconds"])
+    assert amortisation.break_even(slower, once, other).value == math.inf
+    as_fast = study.find(select("openmp", "ranks"))
+    assert amortisation.break_even(kept, once, as_fast).value is None
+    assert amortisation.break_even(kept, once, queries.NO_ROWS) is None
+    assert amortisation.break_even(kept, once.assign(seconds=1e-9), other).value == 0
 
 
-def test_tunings_of_lines_are_fixed_beforehand(found):
-    machine = query.chosen(found).cards
-    assert set(rungs.changed("nccl", machine.large)["chunks"]) == {1}
-    assert set(rungs.changed("graph", machine.large)["graph"]) == {"on"}
-    assert "on" not in set(rungs.changed("nccl", machine.large)["graph"])
-    labels = [line.label(rows) for line, rows in measured([one.line for one in rungs.LINES.values()], machine.ladder)]
+def test_tunings_of_lines_are_fixed_beforehand(study):
+    assert set(study.find(select("nccl", "large"))["chunks"]) == {1}
+    assert set(study.find(select("graph", "large"))["graph"]) == {"on"}
+    assert "on" not in set(study.find(select("nccl", "large"))["graph"])
+    labels = [rung.label for rung in ladder.rungs_of(study, study.machine("host"), None)]
     assert labels[0] == "openmp, 1 thread"
-    assert {"openmp_bound, spread, 4 threads", "mpi, ship, 4 ranks", "mpi_openmp, resident, 2 × 8 threads"} < set(
-        labels
-    )
+    assert {"openmp_bound, spread, 4 threads", "mpi, ship, 4 ranks", "mpi_openmp, resident, 2 × 8 threads"} < {*labels}
     assert labels[-1] == "nccl_cublas, resident, graph, 4 cards"
 
 
-def test_the_tables_hold_every_rung_claim_and_case(found):
-    made = gemv_tables.tables(found)
-    assert made["ladder"].count(" \\\\\n") == 1 + len(rungs.LINES)
-    assert made["verdicts"].count(" \\\\\n") == 1 + len(claims(found))
-    assert made["break_even"].count(" \\\\\n") == 1 + 2
-    assert made["threads"].count(" \\\\\n") == 1 + 2 * len(made_up_gemv.ON_THREADS)
-    assert made["ranks"].count("mpi") == 2 * (2 * 3 + 2)
-    assert "1, graph" in made["cards"]
-    empty = gemv_tables.tables(Study({}, None))
-    assert all("no measurement" in text for name, text in empty.items() if name != "verdicts")
+def test_the_tables_hold_every_rung_claim_and_case(found, monkeypatch):
+    one = [chapter for chapter in chapters.chapters() if chapter.workload == "gemv"]
+    monkeypatch.setattr(chapters, "chapters", lambda: one)
+    made = chapters.tables(found)
+    assert made["gemv_ladder"].count(" \\\\\n") == 1 + len(LINES)
+    assert made["gemv_verdicts"].count(" \\\\\n") == 1 + len(claims(found))
+    assert made["gemv_break_even"].count(" \\\\\n") == 1 + 2
+    assert made["gemv_threads"].count(" \\\\\n") == 1 + 2 * len(made_up_gemv.ON_THREADS)
+    assert made["gemv_ranks"].count("mpi") == 2 * (2 * 3 + 2)
+    assert "1, graph" in made["gemv_cards"]
+    empty = chapters.tables(Study({}, None))
+    assert all("no measurement" in text for name, text in empty.items() if name != "gemv_verdicts")
 
 
 def test_the_figures_name_variants_as_the_code_does():

@@ -3,9 +3,9 @@
 | file | what the paper takes from it |
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
-| `lines.py`, `claims.py` | data: sources, machines, the lines of the ladder, and the claims (`report/telling/lines.py`) |
+| `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
 | `model.py` | `predict(study, row)`: the least time of a case, in the ladder's unit |
-| `text.tex`, `appendix.tex` | the chapter in the paper, and what stands in the supplement: templates (`report/texts.py`) |
+| `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
 | `text.py` | further functions for these templates |
 | `tables.py` | `tables(study)`, {name: LaTeX}; the names are those of TABLES |
 | `references.bib` | works that only this chapter cites |
@@ -222,9 +222,9 @@ def origins():
 
 
 def templates():
-    """The templates of all chapters, {path of the rendered text: (chapter, path)}."""
+    """The templates of all chapters, {path of the rendered text: path}."""
     return {
-        f"chapters/{one.workload}/{name}": (one, one.folder / name)
+        f"chapters/{one.workload}/{name}": one.folder / name
         for one in chapters()
         for name in TEMPLATES
         if (one.folder / name).is_file()

@@ -7,21 +7,31 @@ texts have the functions of a chapter by its name, as in `gemv.speedup("serial",
 """
 
 from pathlib import Path
+from types import MappingProxyType
 
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
 from ladder.report.telling.chapter_study import NotMeasured, nearest
 
+NONE = MappingProxyType({})
+
 
 def rendered(found, values, paper=()):
     """All texts, {path in the folder of the typesetting: text}; `values` are the numbers, `paper` its own templates."""
     shared = of_the_study(found, values)
     texts = {Path(path).name: templates.render(path, shared) for path in paper}
-    for name, (chapter, path) in chapters.templates().items():
-        more = functions.of_chapter(chapter.study(found)) if chapter.has_lines else {}
-        texts[name] = templates.render(path, shared | more)
+    for chapter in chapters.chapters():
+        own = rendered_chapter(chapter, found, shared)
+        texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in own.items()}
     return texts
+
+
+def rendered_chapter(chapter, found, shared=NONE):
+    """The texts of a chapter, {name: text}, which may ask for what its study and the shared functions have."""
+    more = functions.of_chapter(chapter.study(found)) if chapter.has_lines else {}
+    paths = (chapter.folder / name for name in chapters.TEMPLATES)
+    return {path.stem: templates.render(path, {**shared, **more}) for path in paths if path.is_file()}
 
 
 def of_the_study(found, values):

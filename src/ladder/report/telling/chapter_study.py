@@ -78,7 +78,7 @@ class ChapterStudy:
         self.workload, self.study = workload, found
         self.lines, self.sources = data.LINES, data.SOURCES
         self.unit, self.per_unit = data.UNIT, getattr(data, "per_unit", None)
-        self.is_before = getattr(data, "is_before", None)
+        self.is_before, self.part_of = getattr(data, "is_before", None), getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted
         self.machines = pick_machines(found, data.MACHINES, data.SOURCES)
         self.frames = {}
@@ -112,8 +112,11 @@ class ChapterStudy:
         """The timed calls of a selection, which may be none; those of the ladder with the seconds of its unit."""
         selection = selection_of(selection)
         line = self.line(selection)
-        rows = line.rows(self.frame(selection.source or line.source))
-        is_on_ladder = self.per_unit and selection.source is None and len(rows)
+        return self.in_units(selection, line.rows(self.frame(selection.source or line.source)))
+
+    def in_units(self, selection, rows):
+        """Rows of a selection, those of the ladder with the seconds of its unit."""
+        is_on_ladder = self.per_unit and selection_of(selection).source is None and len(rows)
         return rows.assign(seconds=self.per_unit(rows)) if is_on_ladder else rows
 
     def rows(self, selection):
@@ -129,6 +132,13 @@ class ChapterStudy:
             return ratios.over(self.rows(slower), self.predicted(slower))
         return ratios.of(self.rows(slower), self.rows(faster))
 
+    def ratio_to_best(self, slower, candidates):
+        """The time of a selection over that of the best of several, which other processes choose than test it."""
+        cases = {number: rows for number, one in enumerate(candidates) if len(rows := self.find(one))}
+        if not cases:
+            raise NotMeasured
+        return ratios.of_best(self.rows(slower), cases)
+
     def predicted(self, selection):
         """The seconds that the model gives a selection; NotMeasured where it lacks a rate."""
         seconds = self.predict(selection, self.rows(selection))
@@ -142,7 +152,7 @@ class ChapterStudy:
 
     def phases(self, selection):
         """The rows of the phases of every call of a selection's case; none where these weren't timed."""
-        return self.phases_of(self.machine_of(selection), self.find(selection))
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection)))
 
     def phases_before(self, selection):
         """Those of what was done once, before the first call."""
@@ -156,7 +166,8 @@ class ChapterStudy:
         every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
         every = every[every["phase"] != "total"]
         is_before = self.is_before(every) if self.is_before and len(every) else every["phase"].isna()
-        return every[is_before == before]
+        every = every[is_before == before]
+        return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
 
     def over_the_rest(self, selection, phases, inverse=False):
         """The time of some phases of every call over that of all others, or the other way round, as a Ratio.
@@ -185,9 +196,13 @@ def counted(row, name):
 
 
 def phase_times(phases):
-    """Seconds of every phase, {phase: seconds}, each the median over processes of their medians."""
+    """Seconds of every phase, {phase: seconds}, each the median over processes of their medians.
+
+    What a call has several phases of by one name adds up.
+    """
     names = phases["phase"].unique() if len(phases) else ()
-    return {name: study.middle(study.where(phases, phase=name)) for name in names}
+    by_pass = {name: study.where(phases, phase=name).groupby(["process", "sample"])["seconds"].sum() for name in names}
+    return {name: study.middle(times.reset_index()) for name, times in by_pass.items()}
 
 
 def whole(rows, phases):

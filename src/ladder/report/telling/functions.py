@@ -51,7 +51,7 @@ def speedup(chapter, slower, faster):
 
 
 def comparison(chapter, slower, faster, name):
-    """The predicate of a sentence about the second: is 3.0 x as fast as `name`, or equal to it, or not distinguished."""
+    """The predicate of a sentence about the second: is 3.0 x as fast as `name`, or equal to it, or undecided."""
     name = coded(name)
     return ratios.compared(ratio(chapter, slower, faster, f"was not compared with {name}"), name)
 

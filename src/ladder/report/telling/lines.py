@@ -1,8 +1,18 @@
 """The data of a chapter: where its measurements come from, the lines of its ladder, what is claimed of them.
 
-A chapter's `lines.py` has MACHINES, {role: Needs or Widest}, SOURCES, {name: Source}, LINES, {key: Line}, and UNIT, whose
-time the ladder compares, such as a batch; with `per_unit(rows)`, its seconds, if a call isn't one. `claims.py`
-has CLAIMS, {group: [Claim]}.
+A chapter's `lines.py` has
+
+| name | meaning |
+| --- | --- |
+| `MACHINES` | {role: Needs or Widest}: of which machines the chapter speaks, for the first two roles of one if any |
+| `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
+| `LINES` | {key: Line}: the ladder, in its order |
+| `UNIT` | whose time the ladder compares, as the head of a column: Gigabyte, Epoch |
+| `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
+| `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
+| `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
+
+and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """
 
 import math
