@@ -5,6 +5,7 @@ import re
 import pytest
 
 from ladder.report import figures
+from ladder.report.telling import chapter_study
 from ladder.statistics import claims
 from ladder.workloads.backprop.paper import model as backprop_model
 from ladder.workloads.backprop.paper import rungs as backprop_rungs
@@ -12,7 +13,6 @@ from ladder.workloads.backprop.paper import varied
 from ladder.workloads.dcgan.paper import rungs as dcgan_rungs
 from ladder.workloads.dcgan.paper import splits
 from ladder.workloads.gemv.paper import model as gemv_model
-from ladder.workloads.gemv.paper import query as gemv_query
 from ladder.workloads.mlp.paper import sample_digits
 
 NUMBER = r"\d+(?: %)?|\b(?:two|three|four|five|six|ten|hundred|fifth|tenth|half)\b"
@@ -27,7 +27,7 @@ def of_code():
     """What each caption should say, in order."""
     at_o2 = [one for one in backprop_rungs.LINES if one.tuning == {"flags": "O2"}]
     assert backprop_rungs.LINES[: len(at_o2)] == tuple(at_o2), "the first ones"
-    assert pytest.approx(1.2) == gemv_query.NEAR
+    assert pytest.approx(1.2) == chapter_study.CLOSE
     first, *_ = splits.WAYS
     return {
         "backprop_host": [MEDIAN],

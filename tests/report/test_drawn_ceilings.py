@@ -9,6 +9,7 @@ from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.report import figures
+from ladder.report import rates as rates_of_studies
 from ladder.report.figures import by_threads, layout, theme, waterfall
 from ladder.report.latex import code, percent
 from ladder.report.study import Study
@@ -16,7 +17,6 @@ from ladder.workloads.backprop.paper import rates as rates_of_backprop
 from ladder.workloads.dcgan.paper import model as model_of_dcgan
 from ladder.workloads.gemm.paper import numbers as gemm_numbers
 from ladder.workloads.gemm.paper import tables as gemm_tables
-from ladder.workloads.gemv.paper import model as model_of_gemv
 from ladder.workloads.mlp.paper import query as mlp_query
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
@@ -189,8 +189,7 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     for rate_of, known in ((model_of_dcgan.rate_of_study, found), (model_of_dcgan.rate_of_ceilings, given[HERE])):
         assert [rate_of(known, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
-    rates = model_of_gemv.of_ceilings(given[HERE], found)
-    assert (rates.memory, rates.card) == (memory, 50 * unit)
+    assert (rates_of_studies.bandwidths(found), rates_of_studies.card_bandwidth(found)) == (memory, 50 * unit)
 
 
 def told(text, *names):

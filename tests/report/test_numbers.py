@@ -22,7 +22,6 @@ PROTOCOL = configuration.protocol({})
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("mlp/problem/", "mlp/model/")
-KNOWN_WITHOUT += ("gemv/problem/", "gemv/model/passes")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
 KNOWN_WITHOUT += (
     "dcgan/problem/",

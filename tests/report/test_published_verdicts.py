@@ -15,6 +15,8 @@ from ladder.report import PUBLISHED, about, collect, stored, verdict_table, verd
 from ladder.report import chapters as chapters_of_the_paper
 from ladder.report.latex import Missing
 from ladder.report.study import Study
+from ladder.report.telling import chapter_study, functions
+from ladder.report.telling.lines import select
 from ladder.statistics import claims
 
 # Claims of cold starts, of calls with copies, and of a call over its link.
@@ -118,7 +120,6 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
 
 REMARKS = {
     "mlp": ("mlp/scaling/wide/machine", "mlp/training/cublas/alone/time"),  # more threads take longer; `cublas` alone
-    "gemv": ("gemv/phases/half/resident/place", "gemv/phases/hybrid/over"),  # a slow broadcast; phases beyond a call
 }
 
 
@@ -129,3 +130,14 @@ def test_what_jumps_to_the_eye_is_remarked_and_a_chapter_names_its_machine(publi
     for key in (*REMARKS[workload], f"{workload}/machine/host"):
         assert f"{{{key}}}" in text
         assert not isinstance(values[key], Missing | None), key
+
+
+def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published):
+    """A slow broadcast, and phases beyond a call."""
+    ask = functions.of_chapter(chapter_study.of_chapter("gemv", published))
+    assert ask["machine"]("host").endswith(r"\published{}")
+    assert ask["slower_broadcast"]()
+    assert ask["beyond"](select("hybrid", "ranks, smallest"))
+    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == "gemv")
+    text = (chapter.folder / "text.tex").read_text()
+    assert all(one in text for one in ('machine("host")', "slower_broadcast()", 'beyond(select("hybrid"'))

@@ -1,0 +1,76 @@
+"""Texts as templates: blocks that vanish with a measurement, words for what is missing, mistakes with their line."""
+
+import pytest
+
+from ladder.errors import LadderError
+from ladder.report.telling import templates
+from ladder.report.telling.chapter_study import NotMeasured, nearest
+
+KNOWN = {"openmp": "25 ms"}
+
+
+def time(line):
+    """The time of a line, of which some weren't measured."""
+    if line in ("warp", "graph"):
+        raise NotMeasured("no time" if line == "graph" else r"\nomeasurement{}")
+    return nearest("line", line, KNOWN)
+
+
+def render(tmp_path, text):
+    path = tmp_path / "text.tex"
+    path.write_text(text)
+    return templates.render(path, {"time": time, "absent": lambda: None, "gemv": {"time": time}, "MAX": "max"})
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered"),
+    [
+        ('It takes <<time("openmp")>>.', "It takes 25 ms."),
+        ('It takes <<gemv.time("openmp")>>.', "It takes 25 ms."),
+        ('A<% measured %>, <<time("warp")>><% endmeasured %>.', "A."),
+        ('<% measured %><<time("warp")>><% otherwise %>None.<% endmeasured %>', "None."),
+        ('<% measured %><<time("openmp")>><% otherwise %>None.<% endmeasured %>', "25 ms"),
+        ('<% measured time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
+        ('<% measured time("openmp"), time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
+        ('<% measured time("openmp") %>A<% otherwise %>B<% endmeasured %>', "A"),
+        ("<% measured %><<absent()>><% otherwise %>B<% endmeasured %>", "B"),
+        # The innermost block vanishes, and one around it only with what stands in it itself.
+        ('<% measured %>A<% measured %>, <<time("warp")>><% endmeasured %>.<% endmeasured %>', "A."),
+        ('<% measured %>A<% measured %>B<% otherwise %>C<% endmeasured %><<time("warp")>><% endmeasured %>', ""),
+        # What stands otherwise may lack a measurement, too.
+        (
+            "<% measured %>A<% measured %><<absent()>><% otherwise %><<absent()>><% endmeasured %><% endmeasured %>B",
+            "B",
+        ),
+        ("<% measured %><<absent()>><% otherwise %><<absent()>><% endmeasured %>", r"\nomeasurement{}"),
+        # Outside of blocks words stand in the place of what is missing, of the argument of a function, too.
+        ('<<time("warp")>>, <<time("graph")>>, <<absent()>>', r"\nomeasurement{}, no time, \nomeasurement{}"),
+        ('<<time(time("graph"))>>', "no time"),
+        ("a\n<% measured %>\nb\n<% otherwise %>\nc\n<% endmeasured %>\nd\n", "a\nb\nd\n"),
+        ("a <# said <<nowhere>> #>b\n", "a b\n"),
+        # What is LaTeX's own stays: braces, comments, and the signs of other languages of templates.
+        (r"\result{a/b} {{x}} {% y %} {# z #} 5\,\% $a < b$ % << is a quote" + "\n\n", None),
+    ],
+)
+def test_blocks_vanish_with_what_was_not_measured(tmp_path, text, rendered):
+    if rendered is None:
+        text = text.replace("<<", "<")
+    assert render(tmp_path, text) == (text if rendered is None else rendered)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        ('\n<<time("opnmp")>>', 2, "There is no line 'opnmp': did you mean 'openmp'?"),
+        ('a\n<% measured %>\n\n<<tim("openmp")>>\n<% endmeasured %>', 4, "there is no 'tim' .*: did you mean 'time'"),
+        ("\n\n<<gemv.tome(1)>>", 3, "There is no function 'tome': did you mean 'time'?"),
+        ("a\n\n<<time()>>", 3, r"time\(\) missing 1 required positional argument"),
+        ("<% measured %>\n<% otherwise %>\n", 2, "Unexpected end of template|unexpected end"),
+        ("\n<% mesured %>", 2, "Encountered unknown tag 'mesured'"),
+        ("\n<<time(>>", 2, "unexpected"),
+        ('<% measured time("opnmp") %>\n\nA<% endmeasured %>', 1, "did you mean 'openmp'"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path, text, line, sentence):
+    with pytest.raises(LadderError, match=rf"text\.tex:{line}: (?i:.*{sentence})"):
+        render(tmp_path, text)
