@@ -1,0 +1,221 @@
+"""The kit of chapters: lines and machines that are picked, units, phases, claims, and names that are unknown."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import made_up_gemv
+from ladder.errors import LadderError
+from ladder.report import study as queries
+from ladder.report import verdict_table
+from ladder.report.study import Study
+from ladder.report.telling import chapter_study, claims, functions
+from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
+from ladder.report.telling.lines import MAX, OFF, SEVERAL, UNSTATED, Cause, Claim, Line, Needs, place, select, source
+
+
+def rows(cases, process=range(6)):
+    """Timed calls: of each case its columns, and seconds that differ a little between processes."""
+    return pd.DataFrame(
+        case | {"process": one, "sample": 0, "seconds": case["seconds"] * (1 + 0.001 * one)}
+        for case in cases
+        for one in process
+    )
+
+
+CASES = [
+    {"variant": "a", "case": f"t={count},g={graph}", "threads": count, "graph": graph, "seconds": 8.0 / count}
+    for count in (1, 2, 4)
+    for graph in (None, "off", "on")
+]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "case"),
+    [
+        ({"threads": MAX, "graph": "on"}, "t=4,g=on"),
+        ({"threads": 2, "graph": OFF}, "t=2,g=None"),
+        ({"threads": 2, "graph": UNSTATED}, "t=2,g=None"),
+        ({"threads": SEVERAL, "graph": "off"}, "t=4,g=off"),
+        ({"threads": 8}, None),
+    ],
+)
+def test_a_line_is_one_case_of_its_tuning(tuning, case):
+    found = Line("a", tuning, "any").rows(rows(CASES))
+    assert set(found["case"]) == ({case} if case else set())
+    stated = rows([one for one in CASES if one["graph"]])
+    assert Line("a", {"graph": UNSTATED}, "any").rows(stated).empty
+    assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(stated)["case"]) == {"t=1,g=off"}
+
+
+def test_several_are_more_than_one():
+    alone = rows(CASES[:3])
+    assert Line("a", {"threads": SEVERAL}, "any").rows(alone).empty
+    assert len(Line("a", {"threads": MAX}, "any").rows(alone))
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"device": "host", "threads": 1.0}, "1 thread"),
+        ({"device": "host", "threads": 8}, "8 threads"),
+        ({"device": "mpi", "ranks": 1, "threads": float("nan")}, "1 rank"),
+        ({"device": "mpi", "ranks": 4.0, "threads": 8}, "4 × 8 threads"),
+        ({"device": "cuda"}, "1 card"),
+        ({"device": "mpi_cuda", "ranks": 1}, "1 card"),
+        ({"device": "mpi_cuda", "ranks": 2.0}, "2 cards"),
+    ],
+)
+def test_a_place_is_where_a_case_runs(row, words):
+    assert place(row) == words
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made_up_gemv.study()
+
+
+@pytest.fixture(scope="module")
+def study(found):
+    return chapter_study.of_chapter("gemv", found)
+
+
+def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
+    on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
+    assert queries.middle(plain) / queries.middle(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
+    one = select("ship")
+    assert sum(parts(study.find(one), study.phases(one)).values()) == pytest.approx(queries.middle(study.find(one)))
+
+
+def test_a_chapter_study_is_made_once_for_a_study(found, study):
+    assert chapter_study.of_chapter("gemv", found) is study
+    assert claims.verdicts(study) is claims.verdicts(study)
+
+
+def test_machines_of_other_roles_stand_apart():
+    """Of one machine with both comes the first one's; a role that stands apart has no part in choosing it."""
+    sources = {name: source(name, name) for name in ("host", "card", "old", "more")}
+    needs = {"host": Needs(("old", "host")), "card": Needs(("card",)), "more": Needs(("more",), apart=True)}
+
+    def pick(**having):
+        frames = {
+            name: {"samples": pd.DataFrame({"machine": machines, "phase": "total"})}
+            for name, machines in having.items()
+        }
+        return [one.subject for one in pick_machines(Study(frames, None), needs, sources).values()]
+
+    assert pick(host=["a", "b"], card=["b", "c"], more=["c"]) == ["b", "b", "c"]
+    assert pick(host=["a"], card=["b", "c"]) == ["a", "b", None]
+    assert pick(host=["a"], old=["b"], card=["a"]) == ["b", "a", None]
+    assert pick(host=["b", "a (published)"], card=["a (published)"]) == ["a (published)"] * 2 + [None]
+
+
+def test_phases_of_one_name_add_up():
+    phases = pd.DataFrame(
+        {"process": process, "sample": sample, "phase": name, "seconds": seconds}
+        for process in range(3)
+        for sample in range(2)
+        for name, seconds in (("products", 1.0), ("products", 2.0), ("update", 0.5))
+    )
+    assert phase_times(phases) == {"products": 3.0, "update": 0.5}
+    assert phase_times(phases.iloc[:0]) == {}
+
+
+def test_some_phases_over_the_rest(study):
+    sent = select("ship", "ranks")
+    times = phase_times(study.phases(sent))
+    inside = study.over_the_rest(sent, ["compute"])
+    assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
+    assert study.over_the_rest(sent, ["compute"], inverse=True).value == pytest.approx(1 / inside.value, rel=0.01)
+    for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
+        with pytest.raises(NotMeasured):
+            study.over_the_rest(selection, [name])
+
+
+def test_the_best_of_several_is_chosen_on_other_processes(study):
+    """The interval is that of half of the processes, which is wider."""
+    best = study.ratio_to_best("serial", ["openmp", "dynamic"])
+    plain = study.ratio("serial", "openmp")
+    assert best.value == plain.value
+    assert best.high / best.low > plain.high / plain.low
+    assert {case[2] for case in best.cases} == {"openmp"}
+    with pytest.raises(NotMeasured):
+        study.ratio_to_best("serial", [select("openmp", "threads", threads=99)])
+
+
+ABSENT = select("openmp", "threads", threads=99)
+
+
+def answered(study, **claim):
+    return claims.answered(study, Claim("key", "`openmp` over one", **claim))
+
+
+def test_a_claim_is_answered_from_its_data(study):
+    plain = answered(study, slower="serial", faster="openmp", cause=Cause("over `ship`", "ship", "openmp"))
+    assert plain.text == r"\texttt{openmp} over one"
+    assert plain.answer.verdict == "confirmed"
+    assert plain.cause.startswith(r"over \texttt{ship}: \num{")
+    missing = answered(study, slower="serial", faster=ABSENT, cause=Cause("it", ABSENT, "serial"), needs="`it`")
+    assert (missing.answer.verdict, missing.cause) == ("not tested", None)
+    assert verdict_table.cause(missing) == r"needs \texttt{it}"
+
+
+def test_odd_claims_are_functions(study):
+    def needing(study):
+        raise NotMeasured(needs="two nodes")
+
+    odd = answered(
+        study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
+    )
+    assert (odd.answer.verdict, odd.cause) == ("refuted", "0.25")
+    assert answered(study, ratio=needing).needs == "two nodes"
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda study: study.find("opnmp"), "There is no line 'opnmp': did you mean 'openmp'?"),
+        (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
+        (lambda study: study.machine("gpu"), "no machine 'gpu'"),
+        (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
+        (lambda study: functions.tally(study, "early"), "no group of claims 'early': did you mean 'earlier'?"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
+    with pytest.raises(LadderError, match=sentence.replace("?", r"\?")):
+        ask(study)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda study: functions.time(study, ABSENT),
+        lambda study: functions.count(study, "serial", "threads"),
+        lambda study: functions.energy(study, "openmp"),
+        lambda study: functions.phase(study, "openmp", "compute"),
+        lambda study: functions.beyond(study, select("ship", "ranks")),
+        lambda study: functions.other_machine(study, "card", "host"),
+        lambda study: functions.memory_rate(study, "host", 7),
+        lambda study: functions.speedup(study, ABSENT, "openmp"),
+        lambda study: functions.claimed_ratio(study, "nodes"),
+    ],
+)
+def test_what_was_not_measured_has_no_value(study, ask):
+    with pytest.raises(NotMeasured):
+        ask(study)
+
+
+def test_values_of_a_text(study):
+    ask = functions.of_chapter(study)
+    assert ask["speedup"]("serial", "openmp").startswith(r"\num{4.0}\,$\times$")
+    assert ask["scaled_speedup"](select("openmp", "threads"), "threads").startswith(r"\num{4.0}\,$\times$")
+    assert ask["count"]("openmp", "threads") == r"\num{4}"
+    assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
+    assert ask["machine"]("host") == r"\texttt{nvidia-\allowbreak{}h200}"
+    named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
+    assert functions.gpu(chapter_study.of_chapter("gemv", named), "card") == "NVIDIA H200"
+    with pytest.raises(NotMeasured):
+        ask["gpu"]("card")
+    assert ask["tally"]("earlier").endswith("not tested")
+    assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")
