@@ -215,7 +215,5 @@ def test_values_of_a_text(study):
     assert ask["machine"]("host") == r"\texttt{nvidia-\allowbreak{}h200}"
     named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", named), "card") == "NVIDIA H200"
-    with pytest.raises(NotMeasured):
-        ask["gpu"]("card")
     assert ask["tally"]("earlier").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

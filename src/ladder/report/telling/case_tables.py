@@ -1,0 +1,51 @@
+"""What tables of every case share: the cases of some rows in order, and the cells of a case's rate and phases."""
+
+import math
+
+import pandas as pd
+
+from ladder.report import study
+from ladder.report.cells import NONE, median
+from ladder.report.latex import digits, percent, seconds
+from ladder.report.telling.chapter_study import phase_times, whole
+from ladder.report.telling.lines import place
+
+ORDER = ("variant", "mode", "ranks", "threads", "case")
+
+
+def cases(rows):
+    """The rows of every case, by variant, then by ranks and threads."""
+    by = [name for name in ORDER if name in rows]
+    return [one for _, one in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
+
+
+def by_size(rows, *names):
+    """[(sizes, cases)] of some rows, those with the smallest product of the sizes first."""
+    if rows.empty:
+        return []
+    sizes = sorted(set(rows[list(names)].itertuples(index=False, name=None)), key=lambda size: (math.prod(size), size))
+    return [(size, cases(study.where(rows, **dict(zip(names, size, strict=True))))) for size in sizes]
+
+
+def ruled(groups):
+    """The lines of several groups with rules between them."""
+    return [line for group in groups if group for line in (None, *group)][1:]
+
+
+def rated(chapter, machine, rows, work="bytes"):
+    """A case's time, its rate in 1e9 a second, and the share of what the model allows."""
+    if rows.empty:
+        return [NONE] * 3
+    predicted = chapter.model.predict(machine, rows.iloc[0])
+    time = study.middle(rows.assign(seconds=chapter.per_unit(rows)) if chapter.per_unit else rows)
+    rate = rows[work].iloc[0] / study.middle(rows)
+    return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
+
+
+def phased(chapter, machine, rows, names):
+    """Where a case runs, its time, that of the phases of these names, and the sum of those of every call over it."""
+    phases = chapter.phases_of(machine, rows)
+    times = phase_times(pd.concat([phases, chapter.phases_of(machine, rows, before=True)]))
+    share = whole(rows, phases)
+    cells = [seconds(times[name]) if name in times else NONE for name in names]
+    return [place(rows.iloc[0]).replace("×", r"$\times$"), median(rows), *cells, digits(share, 2) if share else NONE]
