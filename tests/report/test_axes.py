@@ -27,7 +27,7 @@ AXES = {
     "gemm_roofline": {("FLOP per byte", "GFLOP/s")},
     "gemm_tilings": set(),
     "gemv_phases": {("time (ms)", "")},
-    "gemv_scaling": {("cores", ""), ("cards", "")},
+    "gemv_scaling": {("cores", ""), ("GPUs", "")},
     "gemv_waterfall": {("time of a gigabyte, float64", "")},
     "mlp_learning": {("epoch", "mean loss"), ("epoch", "test accuracy (%)"), ("epoch", "|loss − reference|")},
     "mlp_parts": {("time of a batch (ms)", "")},

@@ -87,7 +87,7 @@ def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_m
 @pytest.mark.parametrize(
     ("name", "column", "factor", "cards", "words"),
     [
-        ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "cards: GB/s"]),
+        ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "GPUs: GB/s"]),
         ("backprop_host", 0, 2, [], ["time of an epoch: 1 thread, 20,000 images", "threads: GFLOP/s"]),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_point_of_the_roofline_is_the_fastest_number_of_threads_at_its_intensi
 # Whose time each chapter's waterfall shows, and what its ceiling is.
 WORDS = {
     "mlp": ("time", "products at the best rate"),
-    "gemv": ("time of a gigabyte", "memory of all cards"),
+    "gemv": ("time of a gigabyte", "memory of all GPUs"),
     "descent": ("time of an iteration", "A read once"),
     "dcgan": ("time of a picture", "products alone"),
     "backprop": ("time of an epoch", "products and images alone"),

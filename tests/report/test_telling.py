@@ -62,9 +62,9 @@ def test_several_are_more_than_one():
         ({"device": "host", "threads": 8}, "8 threads"),
         ({"device": "mpi", "ranks": 1, "threads": float("nan")}, "1 rank"),
         ({"device": "mpi", "ranks": 4.0, "threads": 8}, "4 × 8 threads"),
-        ({"device": "cuda"}, "1 card"),
-        ({"device": "mpi_cuda", "ranks": 1}, "1 card"),
-        ({"device": "mpi_cuda", "ranks": 2.0}, "2 cards"),
+        ({"device": "cuda"}, "1 GPU"),
+        ({"device": "mpi_cuda", "ranks": 1}, "1 GPU"),
+        ({"device": "mpi_cuda", "ranks": 2.0}, "2 GPUs"),
     ],
 )
 def test_a_place_is_where_a_case_runs(row, words):

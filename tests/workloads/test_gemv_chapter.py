@@ -78,7 +78,7 @@ def test_a_whole_study_is_told_whole(found):
 
 
 def test_rungs_are_compared_by_the_time_of_a_gigabyte(ask):
-    assert ask["comparison"]("serial", "openmp", "it").startswith(r"is \num{4.0}\,$\times$ as fast as it")
+    assert ask["comparison"]("serial", "openmp", "it").startswith(r"is \num{4.0}\,$\times$ faster than it")
     assert ask["time"]("openmp") == r"\qty{25}{\milli\second}"
     assert ask["share"]("openmp") == r"\qty{80}{\percent}"
     assert ask["speedup"]("naive", "coalesced").startswith(r"\num{2.5}\,$\times$")
@@ -185,7 +185,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far(found):
     untested = claims(one)["bound"]
     assert untested.answer.verdict == "not tested"
     assert verdict_table.cause(untested) == "needs several memory nodes"
-    assert r"binding alone gains \num{1.2}" in " ".join(text_of(one).split())
+    assert r"the gain of binding alone: \num{1.2}" in " ".join(text_of(one).split())
     assert claims(two)["bound"].answer.verdict == claims(found)["bound"].answer.verdict == "confirmed"
     assert "binding alone" not in text_of(found)
     unmeasured = replace(changed(drop=lambda case: case.variant == "openmp_bound"), descriptions=one.descriptions)
@@ -250,7 +250,9 @@ def test_the_sending_pays_once_the_products_have_saved_as_much(study, ask):
     point = amortisation.break_even(kept, once, other)
     assert point.value == pytest.approx(2, rel=0.01)
     assert 1.9 < point.low <= point.value <= point.high < 2.1
-    assert ask["break_even"](STAYING, one, "one rank", "products").startswith(r"pays against one rank after \num{2.0}")
+    assert ask["break_even"](STAYING, one, "one rank", "products").startswith(
+        r"pays off against one rank after \num{2.0}"
+    )
     slower = kept.assign(seconds=4.5 * kept["seconds"])
     assert amortisation.break_even(slower, once, other).value == math.inf
     as_fast = study.find(select("openmp", "ranks"))
@@ -266,7 +268,7 @@ def test_tunings_of_lines_are_fixed_beforehand(study):
     labels = [rung.label for rung in ladder.rungs_of(study, study.machine("host"), None)]
     assert labels[0] == "openmp, 1 thread"
     assert {"openmp_bound, spread, 4 threads", "mpi, ship, 4 ranks", "mpi_openmp, resident, 2 × 8 threads"} < {*labels}
-    assert labels[-1] == "nccl_cublas, resident, graph, 4 cards"
+    assert labels[-1] == "nccl_cublas, resident, graph, 4 GPUs"
 
 
 def test_the_tables_hold_every_rung_claim_and_case(found, monkeypatch):
@@ -285,7 +287,7 @@ def test_the_tables_hold_every_rung_claim_and_case(found, monkeypatch):
 
 def test_the_figures_name_variants_as_the_code_does():
     shown = words(draw("gemv_waterfall", tables("gemv_waterfall")))
-    assert {"openmp, 1 thread", "cuda_warp, 1 card", "model", "memory of all cards"} <= set(shown)
+    assert {"openmp, 1 thread", "cuda_warp, 1 GPU", "model", "memory of all GPUs"} <= set(shown)
     shown = words(draw("gemv_scaling", tables("gemv_scaling")))
     assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= set(shown)
 

@@ -64,12 +64,11 @@ def predicate(point, other, calls):
     if point is None:
         return None
     if point.value is None:
-        return f"isn't shown to pay against {other}"
+        return f"has no significant break-even point against {other}"
     if point.value == math.inf:
-        return f"never pays against {other}"
-    return f"pays against {other} " + (
-        f"after {text(point)} {calls}" if point.value else f"with the first of the {calls}"
-    )
+        return f"never pays off against {other}"
+    count = f"after {text(point)} {calls}" if point.value else f"with the first of the {calls}"
+    return f"pays off against {other} {count}"
 
 
 def text(point):
@@ -77,7 +76,7 @@ def text(point):
     if point is None:
         return None
     if point.value is None:
-        return "not told"
+        return "undecided"
     if point.value in (0.0, math.inf):
         return "never" if point.value else "at once"
     low, high = (digits(end, 2) if 0 < end < math.inf else None for end in point[1:])

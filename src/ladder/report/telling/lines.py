@@ -180,10 +180,10 @@ class Claim:
 
 
 def place(row):
-    """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 cards`."""
+    """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
-        return "1 card" if row["device"] == "cuda" or ranks == 1 else f"{ranks:.0f} cards"
+        return "1 GPU" if row["device"] == "cuda" or ranks == 1 else f"{ranks:.0f} GPUs"
     if row["device"] == "host":
         return formats.threads(int(threads))
     if pd.notna(threads):

@@ -1,4 +1,4 @@
-"""The paper's chapter on products of a matrix and a vector, from one core to several cards."""
+"""The paper's chapter on products of a matrix and a vector, from one core to several GPUs."""
 
 ORDER = 30
 TITLE = "Matrix-vector products"

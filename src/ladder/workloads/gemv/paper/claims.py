@@ -52,9 +52,9 @@ def scattering(study, ratio):
 
 
 def of_most_cards(study):
-    """The words of a claim, with the number of cards."""
+    """The words of a claim, with the number of GPUs."""
     most = max(values(study.frame("most cards"), "ranks"), default=0)
-    return f"A graph over launches, {most} cards" if most else "A graph over launches"
+    return f"A CUDA graph over launches, {most} GPUs" if most else "A CUDA graph over launches"
 
 
 def on_another(key, words, source):
@@ -68,16 +68,16 @@ def near(key, words, line):
 
 
 def several(count, numeral, claimed):
-    """The claim of what so many cards gain over one."""
+    """The claim of what so many GPUs gain over one."""
     eager, graph = ([select(key, "most cards", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
-    words, cause = f"{numeral} cards over one, as a graph", Cause("without a graph", *eager)
-    return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} cards", cause=cause)
+    words, cause = f"{numeral} GPUs over one, with a graph", Cause("without a graph", *eager)
+    return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
 
 
 EARLIER = [
     Claim("openmp", "Threads speed up a product", "serial", "openmp"),
     Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
-    Claim("bound", "Threads bound, rows first touched", cause=Cause("spread over close", CLOSE, SPREAD), ratio=bound),
+    Claim("bound", "Bound threads with first touch", cause=Cause("spread over close", CLOSE, SPREAD), ratio=bound),
     Claim(
         "communication",
         "Communication far longer than computation",
@@ -86,10 +86,10 @@ EARLIER = [
         cause=on_two_ranks,
         ratio=communication,
     ),
-    Claim("travelling", "Ranks lose where the matrix travels", SENT, ONE_SENT, needs=ONE_AND_SEVERAL, cause=scattering),
+    Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=ONE_AND_SEVERAL, cause=scattering),
     Claim(
         "staying",
-        "Ranks gain where the matrix stays",
+        "Ranks gain when the matrix stays",
         ONE_STAYING,
         STAYING,
         needs=ONE_AND_SEVERAL,
@@ -97,24 +97,24 @@ EARLIER = [
     ),
     Claim(
         "hybrid",
-        "`mpi_openmp` over `mpi`, sent",
+        "`mpi_openmp` over `mpi`, matrix sent",
         "ship",
         "hybrid-ship",
-        cause=Cause("where the matrix stays", "resident", "hybrid"),
+        cause=Cause("matrix resident", "resident", "hybrid"),
     ),
-    Claim("nodes", "Ranks gain by several nodes", ONE_STAYING, select("resident", "nodes"), needs="several nodes"),
+    Claim("nodes", "Ranks gain from several nodes", ONE_STAYING, select("resident", "nodes"), needs="several nodes"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),
     Claim("shared", "`cuda_shared` over `cuda_naive`", "naive", "shared"),
     Claim("cublas", "`cublas` over `cuda_coalesced`", "coalesced", "cublas"),
     Claim(
         "cards-over-ranks",
-        "Several cards over ranks of the host, sent",
+        "Several GPUs over ranks, matrix sent",
         SENT,
         select("mpi-ship", "cards"),
         needs="both",
-        cause=Cause("by NCCL", SENT, select("nccl-ship", "cards")),
+        cause=Cause("with NCCL", SENT, select("nccl-ship", "cards")),
     ),
-    Claim("card", "A card over all threads", "openmp", "cublas"),
+    Claim("card", "One GPU over all threads", "openmp", "cublas"),
 ]
 RUNGS = [
     near("memory", "`openmp_bound` near the bandwidth", "spread"),
@@ -122,15 +122,15 @@ RUNGS = [
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1, EQUAL),
     on_another("small", "small matrix", "small"),
     on_another("long", "few long rows", "long"),
-    Claim("nccl", "`nccl_cublas` over `mpi_cublas`, sent", "mpi-ship", "nccl-ship"),
+    Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
     Claim(
         "pieces",
-        "Sent in four pieces over one",
+        "Four pieces over one, matrix sent",
         WHOLE,
         PIECES,
         needs="both numbers of pieces",
-        cause=Cause("where it stays", WHOLE_STAYING, PIECES_STAYING),
+        cause=Cause("matrix resident", WHOLE_STAYING, PIECES_STAYING),
     ),
     Claim("graph", of_most_cards, select("nccl", "most cards"), select("graph", "most cards"), needs="both"),
     several(2, "Two", 1.8),

@@ -1,28 +1,28 @@
-"""Where the time of a product goes on ranks and on cards: sending, computing and gathering."""
+"""Where the time of a product goes on ranks and on GPUs: sending, computing and gathering."""
 
 from ladder.report.figures import looks
 from ladder.report.telling import phase_bars
 from ladder.workloads.gemv.paper.lines import PHASES
 
-TITLE = "Where the time of matrix-vector products on ranks and cards goes"
+TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
 CATEGORY = "GEMV"
 CAPTION = """\
-The phases of a product on ranks of the host and on cards. Left the matrix is sent with every product, right it stays;
-behind a plus stands the time in which it was sent before the first. A dot is the whole call, with its 95 % interval,
-hollow if not converged. Phases are timed apart; where they don't add up to the call within a fifth, they are no parts
-of it, and the dot stands alone.
+The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
+resident, and the time behind the plus is that of sending it once. A dot is the whole call with its 95 % interval,
+hollow if not converged. Phases are timed one by one; where they do not add up to the call within a fifth, only the dot
+is shown.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
-MODES = ("the matrix is sent every time", "the matrix stays")
+MODES = ("matrix sent every time", "matrix resident")
 COLOURS = dict(zip(PHASES, (looks.COLOURS[name] for name in ("blue", "sky", "green", "orange")), strict=True))
 
 
 def draw(study):
-    """A row of panels for the ranks of the host and one for the cards, a panel by mode."""
+    """A row of panels for the ranks of the host and one for the GPUs, a panel by mode."""
     host, cards = (study.machine(role).subject for role in ("host", "cards"))
     rows = {
         f"{host}: ranks of the host": panels(study, ("ranks", "ship", "hybrid-ship"), ("ranks", "resident", "hybrid")),
-        f"{cards}: cards": panels(study, ("cards", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
+        f"{cards}: GPUs": panels(study, ("cards", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
     }
     return phase_bars.figure(study, rows, COLOURS, "matrix-vector products on ranks")
 

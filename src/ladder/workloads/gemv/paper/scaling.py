@@ -1,4 +1,4 @@
-"""How products scale: rates by the cores of a host, and by cards that keep their rows."""
+"""How products scale: rates by the cores of a host, and by GPUs that keep their rows."""
 
 from ladder.report import rates
 from ladder.report.figures.looks import COLOURS, Look
@@ -6,12 +6,12 @@ from ladder.report.study import values
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
 
-TITLE = "Matrix-vector products by threads, ranks and cards"
+TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CATEGORY = "GEMV"
 CAPTION = """\
-Rates of products. Left by the cores of the host: threads that share a matrix, and ranks, to which it is sent with every
-product or once before. Right by the cards of the machine with most of them, which keep their rows. The wide line is the
-bandwidth of as many threads or cards. Medians with 95 % intervals, hollow if not converged.
+Rates of products. Left, over the cores of the host: threads that share the matrix, and ranks to which it is sent for
+every product or once. Right, over the GPUs of the machine with most of them, with a resident matrix. The wide line is
+the bandwidth of as many threads or GPUs. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
 USES_CEILINGS = True
@@ -35,13 +35,13 @@ def draw(study):
     """A panel of the host and one of the cards."""
     panels = [
         scaling.Panel("host", HOST, "cores", lambda study, machine: rates.bandwidths(machine)),
-        scaling.Panel("widest", CARDS, "cards", memory_of_cards),
+        scaling.Panel("widest", CARDS, "GPUs", memory_of_cards),
     ]
-    return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and cards")
+    return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")
 
 
 def memory_of_cards(study, machine):
-    """B/s of the memory of one card and of the most."""
+    """B/s of the memory of one GPU and of the most."""
     rate = rates.card_bandwidth(machine)
     most = max(values(study.frame("most cards"), "ranks"), default=0)
     return {count: count * rate for count in (1, most)} if rate else {}

@@ -34,7 +34,7 @@ def break_even(study):
         one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "cards, all sizes", n=n, m=m)
         points = (amortisation.of_selections(study, *pair) for pair in ((kept, one), (kept, threads), (graph, threads)))
         rows.append([matrix(n, m), *(amortisation.text(point) or NONE for point in points)])
-    return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "cards, all threads"], rows)
+    return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 
 def matrix(n, m):
@@ -113,7 +113,7 @@ def in_the_same_form(rows, others):
 
 def cards(study):
     """Every case on cards, below their machine's name: the chapter's machine and the one with most of them."""
-    head = ["$n$", "Mode", "Variant", "Pieces", "Cards", "Time", *PHASES, "sum"]
+    head = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"]
     machines = {study.machine(role).subject: study.machine(role) for role in ("cards", "widest")}
     groups = []
     for machine in (one for name, one in machines.items() if name):

@@ -1,4 +1,4 @@
-"""What each rung gains: the time of a gigabyte of the matrix, from one core to several cards."""
+"""What each rung gains: the time of a gigabyte of the matrix, from one core to several GPUs."""
 
 from ladder.report import rates
 from ladder.report.study import values
@@ -8,10 +8,9 @@ from ladder.workloads.gemv.paper.lines import DTYPE, GIGABYTE, SOURCES
 TITLE = "What each rung of the matrix-vector product gains"
 CATEGORY = "GEMV"
 CAPTION = """\
-The time of a gigabyte of the matrix, rung by rung, from one thread to several cards. A dot is the median of a process,
-a tick what the bandwidth allows, which a matrix that is sent through memory takes three times. The wide line is the
-memory of all cards. Beside: the median of the dots, and how many times as fast a rung is as the one above it of its
-kind, with its 99 % interval.
+Time per gigabyte of the matrix, rung by rung, from one thread to several GPUs. A dot is the median of a process, a tick
+the model's time, for which a matrix that is sent crosses the memory three times. The wide line is the memory of all
+GPUs. On the right, the median of the dots and the speed-up over the rung above of its kind, with its 99 % interval.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True
@@ -19,10 +18,10 @@ USES_CEILINGS = True
 
 def draw(study):
     """A panel for each machine of the chapter, mostly one."""
-    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all cards", memory_of_cards, most=5)
+    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_cards, most=5)
 
 
 def memory_of_cards(machine):
-    """Seconds of a gigabyte in the memory of all cards of a machine."""
+    """Seconds of a gigabyte in the memory of all GPUs of a machine."""
     rate, count = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
     return GIGABYTE / (rate * count) if rate else None
