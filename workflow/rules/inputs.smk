@@ -320,7 +320,9 @@ def is_at_hand(name):
 def code_of(verb):
     """The fingerprint of the code behind a verb that writes about the study, that of all chapters included."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
-    data = [name for one in chapters.chapters() for name in chapters.data_modules(one.workload, one.folder, chapters.DATA)]
+    data = [
+        name for one in chapters.chapters() for name in chapters.data_modules(one.workload, one.folder, chapters.DATA)
+    ]
     return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, [*modules, *data]))
 
 

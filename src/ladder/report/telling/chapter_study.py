@@ -11,7 +11,7 @@ import pandas as pd
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.report import ratios, study
+from ladder.report import PUBLISHED, ratios, study
 from ladder.report.telling.lines import FLOOR, Selection
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
@@ -61,7 +61,7 @@ def pick_machines(found, needs, sources):
 
     def rank(one):
         meets = [one.subject in names[role] for role in together]
-        return all(meets[:2]), not one.subject.endswith(study.PUBLISHED), sum(meets)
+        return all(meets[:2]), not one.subject.endswith(PUBLISHED), sum(meets)
 
     best = max(each, key=rank, default=found.of(None))
     return {
