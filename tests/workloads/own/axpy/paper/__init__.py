@@ -2,5 +2,4 @@
 
 ORDER = 90
 TITLE = "Scaled sums"
-TABLES = ("rates",)
 LOOKS = {"vectorised": ("two passes", "blue", "o", ""), "parallel": ("one pass", "green", "s", "")}
