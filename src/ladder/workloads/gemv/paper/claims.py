@@ -12,13 +12,8 @@ EQUAL = 0.05  # the margin of a claim of equality
 COMPUTE = "compute"
 SENT, STAYING = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE_SENT, ONE_STAYING = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
-THREADS, SPREAD, CLOSE = (
-    select("openmp", "ranks"),
-    select("spread", "threads"),
-    select("spread", "threads", binding="close"),
-)
-WHOLE, PIECES = (select("nccl-ship", "cards", chunks=count) for count in (1, 4))
-WHOLE_STAYING, PIECES_STAYING = (select("nccl", "cards", chunks=count) for count in (1, 4))
+BY_MPI = select("mpi-ship", "cards")
+PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
 ONE_AND_SEVERAL, CEILINGS = "one rank and several", "the rung and ceilings"
 
 
@@ -74,46 +69,27 @@ def several(count, numeral, claimed):
     return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
 
 
+PHASES = {"needs": "the phases", "cause": on_two_ranks}
+SPREAD = Cause("spread over close", select("spread", "threads", binding="close"), select("spread", "threads"))
+OVER_THREADS = Cause("over all threads", select("openmp", "ranks"), STAYING)
+HYBRID_STAYING = Cause("matrix resident", "resident", "hybrid")
+BY_NCCL = Cause("with NCCL", SENT, select("nccl-ship", "cards"))
+PIECES_STAYING = Cause("matrix resident", *PIECES_RESIDENT)
 EARLIER = [
     Claim("openmp", "Threads speed up a product", "serial", "openmp"),
     Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
-    Claim("bound", "Bound threads with first touch", cause=Cause("spread over close", CLOSE, SPREAD), ratio=bound),
-    Claim(
-        "communication",
-        "Communication far longer than computation",
-        min=FAR,
-        needs="the phases",
-        cause=on_two_ranks,
-        ratio=communication,
-    ),
+    Claim("bound", "Bound threads with first touch", cause=SPREAD, ratio=bound),
+    Claim("communication", "Communication far longer than computation", min=FAR, ratio=communication, **PHASES),
     Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=ONE_AND_SEVERAL, cause=scattering),
     Claim(
-        "staying",
-        "Ranks gain when the matrix stays",
-        ONE_STAYING,
-        STAYING,
-        needs=ONE_AND_SEVERAL,
-        cause=Cause("over all threads", THREADS, STAYING),
+        "staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=ONE_AND_SEVERAL, cause=OVER_THREADS
     ),
-    Claim(
-        "hybrid",
-        "`mpi_openmp` over `mpi`, matrix sent",
-        "ship",
-        "hybrid-ship",
-        cause=Cause("matrix resident", "resident", "hybrid"),
-    ),
+    Claim("hybrid", "`mpi_openmp` over `mpi`, matrix sent", "ship", "hybrid-ship", cause=HYBRID_STAYING),
     Claim("nodes", "Ranks gain from several nodes", ONE_STAYING, select("resident", "nodes"), needs="several nodes"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),
     Claim("shared", "`cuda_shared` over `cuda_naive`", "naive", "shared"),
     Claim("cublas", "`cublas` over `cuda_coalesced`", "coalesced", "cublas"),
-    Claim(
-        "cards-over-ranks",
-        "Several GPUs over ranks, matrix sent",
-        SENT,
-        select("mpi-ship", "cards"),
-        needs="both",
-        cause=Cause("with NCCL", SENT, select("nccl-ship", "cards")),
-    ),
+    Claim("cards-over-ranks", "Several GPUs over ranks, matrix sent", SENT, BY_MPI, needs="both", cause=BY_NCCL),
     Claim("card", "One GPU over all threads", "openmp", "cublas"),
 ]
 RUNGS = [
@@ -124,14 +100,7 @@ RUNGS = [
     on_another("long", "few long rows", "long"),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
-    Claim(
-        "pieces",
-        "Four pieces over one, matrix sent",
-        WHOLE,
-        PIECES,
-        needs="both numbers of pieces",
-        cause=Cause("matrix resident", WHOLE_STAYING, PIECES_STAYING),
-    ),
+    Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
     Claim("graph", of_most_cards, select("nccl", "most cards"), select("graph", "most cards"), needs="both"),
     several(2, "Two", 1.8),
     several(4, "Four", 3.6),

@@ -36,14 +36,9 @@ def on_smallest(rows):
     return rows[rows["n"] == rows["n"].min()]
 
 
-def calls(machine, experiment, size, **others):
-    """The calls of an experiment on a matrix."""
-    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES[size], **others)
-
-
-def on_all_sizes(machine, experiment, **others):
-    """The calls of an experiment on all matrices."""
-    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **others)
+def calls(machine, experiment, size=None, **others):
+    """The calls of an experiment on a matrix, or on all."""
+    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES.get(size, {}), **others)
 
 
 SOURCES = {
@@ -58,9 +53,9 @@ SOURCES = {
     "large": calls("cards", "large", "large"),
     "most cards": calls("widest", "large", "large"),
     "larger": calls("widest", "larger", "larger"),
-    "ranks, all sizes": on_all_sizes("host", "ranks"),
-    "ranks, smallest": on_all_sizes("host", "ranks", prepare=on_smallest),
-    "cards, all sizes": on_all_sizes("cards", "cards"),
+    "ranks, all sizes": calls("host", "ranks"),
+    "ranks, smallest": calls("host", "ranks", prepare=on_smallest),
+    "cards, all sizes": calls("cards", "cards"),
 }
 # A GPU counts with its first rung and the best one, so that no ladder is a part of one.
 MACHINES = {
@@ -71,54 +66,31 @@ MACHINES = {
 }
 TILES = {"block": 128}
 ONE_PIECE = {"chunks": 1, "graph": OFF}
-HYBRID = 8  # threads of a rank
 THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
-SHIP, STAY = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS
+DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
+SHIP, STAY, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
+GRAPH = STAY | ONE_PIECE | {"graph": "on"}
+SENT, RESIDENT = ("ship",), ("resident",)
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
     "openmp": Line("openmp", THREADS, "threads", "rows shared by threads", "cores"),
-    "dynamic": Line(
-        "c_openmp",
-        {"schedule": "dynamic"} | THREADS,
-        "threads",
-        "rows scheduled one by one, in C",
-        "idle cores",
-        ("dynamic",),
-    ),
-    "spread": Line(
-        "openmp_bound",
-        {"binding": "spread"} | THREADS,
-        "threads",
-        "bound threads, each touches its rows first",
-        "migration, remote memory",
-        ("spread",),
-    ),
+    "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "idle cores", ("dynamic",)),
+    "spread": Line("openmp_bound", SPREAD, "threads", "bound threads, first touch", "remote memory", ("spread",)),
     "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
-    "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", ("ship",), begins=True),
-    "hybrid-ship": Line(
-        "mpi_openmp", SHIP | {"threads": HYBRID}, "ranks", "fewer ranks, with threads", "copies", ("ship",)
-    ),
-    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", ("resident",)),
-    "hybrid": Line(
-        "mpi_openmp", STAY | {"threads": HYBRID}, "ranks", "fewer ranks, with threads", "copies", ("resident",)
-    ),
+    "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SENT, begins=True),
+    "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "copies", SENT),
+    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT),
+    "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "copies", RESIDENT),
     "naive": Line("cuda_naive", TILES, "card", "one thread per row", "memory", begins=True),
     "shared": Line("cuda_shared", TILES, "card", "x staged in shared memory", "loads"),
     "coalesced": Line("cuda_coalesced", TILES, "card", "transposed matrix, coalesced loads", "sectors"),
     "warp": Line("cuda_warp", {}, "card", "at least one warp per row, 16-byte loads", "idle loads"),
     "cublas": Line("cublas", {}, "card", "cuBLAS"),
-    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", ("ship",), begins=True),
-    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", ("ship",)),
-    "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", ("resident",)),
-    "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", ("resident",)),
-    "graph": Line(
-        "nccl_cublas",
-        STAY | ONE_PIECE | {"graph": "on"},
-        "large",
-        "one CUDA graph",
-        "launches",
-        ("resident", "graph"),
-    ),
+    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SENT, begins=True),
+    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),
+    "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT),
+    "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
+    "graph": Line("nccl_cublas", GRAPH, "large", "one CUDA graph", "launches", ("resident", "graph")),
 }
 
 
