@@ -59,6 +59,7 @@ def test_several_are_more_than_one():
     ("row", "words"),
     [
         ({"device": "host", "threads": 1.0}, "1 thread"),
+        ({"device": "host", "threads": float("nan")}, "1 thread"),
         ({"device": "host", "threads": 8}, "8 threads"),
         ({"device": "mpi", "ranks": 1, "threads": float("nan")}, "1 rank"),
         ({"device": "mpi", "ranks": 4.0, "threads": 8}, "4 × 8 threads"),

@@ -185,7 +185,7 @@ def place(row):
     if row["device"] in ("cuda", "mpi_cuda"):
         return "1 GPU" if row["device"] == "cuda" or ranks == 1 else f"{ranks:.0f} GPUs"
     if row["device"] == "host":
-        return formats.threads(int(threads))
+        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case that states none has one
     if pd.notna(threads):
         return f"{ranks:.0f} × {formats.threads(int(threads))}"
     return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"
