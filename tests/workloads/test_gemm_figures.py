@@ -5,14 +5,15 @@ from matplotlib.collections import PathCollection
 from drawings import MACHINES, ceilings, draw, tables, words
 from ladder.report import figures
 from ladder.report.figures import layout
-from ladder.workloads.gemm.paper.ceilings import roofs_by_threads
+from ladder.report.study import Study
+from ladder.workloads.gemm.paper.roofline import roofs_by_threads
 
 
 def test_roofs_are_those_of_one_kind_of_threads():
-    one, most = roofs_by_threads(ceilings()[MACHINES[0]], "float64")
+    one, most = roofs_by_threads(Study({}, MACHINES[0], roofs=ceilings()))
     assert one == (1, 50e9, 20e9)
     assert most == (24, 1200e9, 480e9)
-    assert roofs_by_threads({"rows": []}, "float64") == []
+    assert roofs_by_threads(Study({}, MACHINES[0], roofs={})) == []
 
 
 def test_a_card_has_a_roofline_of_its_own_with_and_without_tensor_cores():

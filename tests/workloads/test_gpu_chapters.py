@@ -7,13 +7,13 @@ import pytest
 import made_up
 from ladder.planning import configuration
 from ladder.report import kernels_table, numbers
-from ladder.report.latex import code, number, percent, rate
+from ladder.report.latex import code, digits, num, number, percent, rate
 from ladder.report.phrases import Missing
-from ladder.report.study import Study
+from ladder.report.study import Study, middle
 from ladder.report.tables import tables
-from ladder.workloads.gemm.paper import numbers as gemm_numbers
+from ladder.report.telling import chapter_study, functions
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.gemm.paper import tables as gemm_tables
-from ladder.workloads.stream.paper import numbers as stream_numbers
 from ladder.workloads.stream.paper import tables as stream_tables
 
 
@@ -35,61 +35,78 @@ def most(measured, precision):
     return max((rows["flops"] / rows["seconds"]).max() for rows in products if len(rows))
 
 
+def cells_of(table, *names):
+    """The cells of the lines of a table in which these names stand."""
+    lines = [line.removesuffix(r" \\") for line in table.splitlines()]
+    return [line.split(" & ") for line in lines if all(name in line for name in names)]
+
+
 @pytest.fixture(scope="module")
-def values(measured):
-    return numbers_of(measured)
+def products(measured):
+    """What the chapter on products of two matrices asks of it."""
+    return chapter_study.of_chapter("gemm", measured)
 
 
-def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it(measured):
+@pytest.fixture(scope="module")
+def ask(products):
+    """The functions of its text."""
+    return functions.of_chapter(products)
+
+
+def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it(measured, products, ask):
     """In float32 the tensor cores work in TF32: among the tunings, and in the training's products."""
     rows = measured.samples("gemm_gpu_float32", variant="cuda_mma", form="nn")
-    reached = rows["flops"].iloc[0] / gemm_tables.middle(rows)
-    (line,) = [line for line in gemm_tables.tables(measured)["gpu"].splitlines() if code("tf32") in line]
+    reached = rows["flops"].iloc[0] / middle(rows)
+    (line,) = [line for line in gemm_tables.tables(products)["gpu"].splitlines() if code("tf32") in line]
     assert percent(reached / most(measured, "tf32")) in line
-    lines = gemm_tables.tables(measured)["gpu_training"].splitlines()
+    assert ask["product_rate"]("card", "tf32") == rate(most(measured, "tf32"), "flops")
+    lines = gemm_tables.tables(products)["gpu_training"].splitlines()
     assert [line.split(" & ")[-1] for line in lines if code("float32") in line] == [r"-- \\"] * 3
     assert [line.split(" & ")[6] for line in lines if code("tf32") in line] == ["--"] * 3
 
 
-def test_multiply_adds_are_the_best_ever_sampled(measured, values):
+def test_multiply_adds_are_the_best_ever_sampled(measured):
     rows = measured.samples("ceiling_gpu_fma", dtype="float64")
-    assert values["fma/gpu/float64"] == rate((rows["flops"] / rows["seconds"]).max(), "flops")
+    (cells,) = cells_of(stream_tables.of_cards(measured), "texttt{a-")
+    assert cells[5] == digits((rows["flops"] / rows["seconds"]).max() / 1e12)
 
 
-def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, values):
+def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, products, ask):
     """The error is a tenth of each bound: of float16's some 8 times float32's, of a split operand's hardly more."""
-    assert values["gemm/gpu/mixed/tf32/gain"].startswith(r"\num{6.0}")
-    assert values["gemm/gpu/mixed/tf32x3/gain"].startswith(r"\num{2.0}")
-    assert values["gemm/gpu/mixed/float16/ceiling"] == rate(most(measured, "float16"), "flops")
+    assert ask["speedup"]("float32", "tf32").startswith(r"\num{6.0}")
+    assert ask["speedup"]("float32", "tf32x3").startswith(r"\num{2.0}")
+    assert ask["product_rate"]("mixed", "float16") == rate(most(measured, "float16"), "flops")
     single = 6 * 4097**0.5 * (2.0**-24 + 2.0**-53)
-    assert values["gemm/gpu/mixed/float16/error"] == number(0.1 * (single + 2.0**-10) / single)
-    assert values["gemm/gpu/mixed/tf32x3/error"] == number(0.1 * (single + 3 * 2.0**-22) / single)
-    lines = gemm_tables.tables(measured)["gpu_mixed"].splitlines()
-    assert [line.partition(" & ")[0] for line in lines if "texttt" in line] == [
-        code(name) for name in ("float32", "tf32", "float16", "bfloat16", "tf32x3")
-    ]
+    assert ask["error"]("float16") == number(0.1 * (single + 2.0**-10) / single)
+    assert ask["error"]("tf32x3") == number(0.1 * (single + 3 * 2.0**-22) / single)
+    rows = cells_of(gemm_tables.tables(products)["gpu_mixed"], "texttt")
+    assert [cells[0] for cells in rows] == [code(name) for name in ("float32", "tf32", "float16", "bfloat16", "tf32x3")]
+    assert [cells[6] for cells in rows[2::2]] == [ask["error"]("float16"), ask["error"]("tf32x3")]
+    assert [cells[4] == "--" for cells in rows] == [False] * 4 + [True]
+    assert rows[0][5] == "--"
 
 
-def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured, values):
+def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
     """Triad sends two arrays and brings back one; read brings back partial sums alone."""
     moved = {"to device": {"read": 1, "copy": 1, "triad": 2}, "to host": {"copy": 1, "triad": 1}}
-    for name, phase in stream_numbers.LINK.items():
+    table = stream_tables.of_cards(made_up.both(measured, made_up.study("another (published)")))
+    (cells,) = [cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12]
+    assert "--" not in cells
+    for phase, cell in zip(moved, cells[-2:], strict=True):
         found = measured.samples("ceiling_gpu_bandwidth", phase=phase).groupby("kernel")["seconds"].min()
         best = max(arrays * 8 * 2**22 / found[kernel] for kernel, arrays in moved[phase].items())
-        assert values[f"stream/gpu/{name}"] == rate(best, "bandwidth")
-    table = stream_tables.of_cards(made_up.both(measured, made_up.study("another (published)")))
-    (row,) = [line for line in table.splitlines() if line.count("&") == 11 and "texttt{a-" in line]
-    assert "--" not in row
+        assert cell == digits(best / 1e9)
 
 
-def test_cases_on_a_throttled_card_are_counted_each_once(values):
+def test_cases_on_a_throttled_card_are_counted_each_once(ask):
     everything = list(made_up.gpu_cases())
-    assert values["gemm/gpu/throttled/of"] == f"\\num{{{len({case.key for _, case, _ in everything})}}}"
+    assert ask["cases_with_clock"]() == num(len({case.key for _, case, _ in everything}))
     slow = {case.key for _, case, _ in everything if case.variant == "cublas"}
-    assert values["gemm/gpu/throttled/cases"] == f"\\num{{{len(slow)}}}"
+    assert ask["cases_with_clock"](throttled=True) == num(len(slow))
     for parts in (silent := made_up.study(chosen=everything)).tables.values():
         parts["samples"] = parts["samples"].drop(columns="throttled")
-    assert gemm_numbers.numbers(silent)["gemm/gpu/throttled/cases"] is None
+    with pytest.raises(NotMeasured):
+        functions.of_chapter(chapter_study.of_chapter("gemm", silent))["cases_with_clock"](throttled=True)
 
 
 def test_without_a_gpu_every_number_says_so():

@@ -31,7 +31,7 @@ LAST = 1000
 TEMPLATES = ("text.tex", "appendix.tex")
 TEXTS = (*TEMPLATES, "references.bib")
 LINES = "lines.py"
-# The tables that are made of data, and the file that has these.
+# The tables that are made of data, and the file that has these; no ladder of lines whose UNIT is None.
 MADE = {"ladder": LINES, "verdicts": "claims.py"}
 # The modules that are found by their names, so that no walk along imports finds them.
 DATA = ("lines", "model", "claims", "text")
@@ -88,6 +88,8 @@ def chapters():
             names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)
             require(names, folder, "TABLES", 'a tuple of names, as in ("square",)')
             made = [name for name, file in MADE.items() if (folder / file).is_file()]
+            if literals.read(folder / LINES).get("UNIT", "") is None:
+                made.remove("ladder")
             found.append(Chapter(workload, folder, order, title, (*made, *tables)))
     return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
 
@@ -170,8 +172,11 @@ def made(chapter, study):
     from ladder.report.telling import claims, ladder
 
     told = chapter.study(study)
-    found = {"ladder": ladder.table(told), "verdicts": verdict_table.table(*claims.verdicts(told).values())}
-    return {name: text for name, text in found.items() if name in chapter.tables}
+    makers = {
+        "ladder": lambda: ladder.table(told),
+        "verdicts": lambda: verdict_table.table(*claims.verdicts(told).values()),
+    }
+    return {name: make() for name, make in makers.items() if name in chapter.tables}
 
 
 def verdicts(study):

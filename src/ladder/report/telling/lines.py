@@ -7,7 +7,7 @@ A chapter's `lines.py` has
 | `MACHINES` | {role: Needs or Widest}: of which machines the chapter speaks, for the first two roles of one if any |
 | `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order |
-| `UNIT` | whose time the ladder compares, as the head of a column: Gigabyte, Epoch |
+| `UNIT` | whose time the ladder compares, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |

@@ -1,4 +1,4 @@
-"""What fused multiply-adds in registers reach, as a ceiling of other workloads' figures."""
+"""`ladder.report.rates.multiply_adds` of a machine's ceilings, for chapters that don't ask a study yet."""
 
 from ladder.report import roofs
 from ladder.report.figures import peaks

@@ -7,10 +7,8 @@ architectures", Communications of the ACM 52(4), 2009. The intensity counts each
 import numpy as np
 import pandas as pd
 
-from ladder.report.figures import formats, layout, marks, medians, methods, peaks, scales, theme
-from ladder.workloads.fma.paper.ceilings import multiply_adds
-from ladder.workloads.gemm.paper.ceilings import products, roofs_by_threads
-from ladder.workloads.stream.paper.ceilings import bandwidths
+from ladder.report import rates
+from ladder.report.figures import formats, layout, marks, medians, methods, scales, theme
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
@@ -48,11 +46,11 @@ LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
 
-def draw(tables, ceilings):
+def draw(study):
     """A panel per machine with ceilings, and one for its GPU: the roofs, and every method's products under them."""
-    found = {}
-    for machine in medians.machines(*tables.values()):
-        own = ceilings.get(machine, peaks.NONE)
+    found, tables = {}, study.study.tables
+    for machine in study.study.machines():
+        own = study.study.of(machine)
         for device, roofs in (("host", roofs_of_threads(own)), ("cuda", roofs_of_card(own))):
             groups = GROUPS[device].items()
             points = pd.concat([fastest(tables[group], machine).assign(group=label) for group, label in groups])
@@ -73,20 +71,27 @@ def draw(tables, ceilings):
     return figure
 
 
-def roofs_of_threads(known):
+def roofs_by_threads(machine):
+    """The roofs of a machine, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
+    every = rates.bandwidths(machine).items()
+    found = [(threads, rates.products(machine, DTYPE, threads), bandwidth) for threads, bandwidth in every]
+    return [roof for roof in found if roof[1]]
+
+
+def roofs_of_threads(machine):
     """The roofs of the fewest threads and of those with the most FLOP/s: [(label, FLOP/s, B/s)]."""
-    found = roofs_by_threads(known, DTYPE)
+    found = roofs_by_threads(machine)
     chosen = {one[0]: one for one in (found[0], max(found, key=lambda one: one[1]))} if found else {}
     return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in chosen.values()]
 
 
-def roofs_of_card(known):
+def roofs_of_card(machine):
     """The roofs of a GPU with its tensor cores and without them, as those of threads."""
     flops = {
-        "cuBLAS": products(known, DTYPE, 1, "cuda"),
-        "no tensor cores": multiply_adds(known, DTYPE, "cuda"),
+        "cuBLAS": rates.products(machine, DTYPE, device="cuda"),
+        "no tensor cores": rates.multiply_adds(machine, DTYPE, "cuda"),
     }
-    bandwidth = max(bandwidths(known, device="cuda").values(), default=None)
+    bandwidth = rates.card_bandwidth(machine)
     return [(label, rate, bandwidth) for label, rate in flops.items() if rate and bandwidth]
 
 
@@ -98,8 +103,8 @@ def fastest(tables, machine):
     for first, problem in medians.problems(frame):
         if first["dtype"] == DTYPE:
             found = medians.summaries(problem).sort_values("median").drop_duplicates("method")
-            rates = medians.rates(found, first["flops"] / 1e9)
-            rows.append(rates.assign(intensity=first["flops"] / first["bytes"]))
+            points = medians.rates(found, first["flops"] / 1e9)
+            rows.append(points.assign(intensity=first["flops"] / first["bytes"]))
     return pd.concat(rows) if rows else pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])
 
 

@@ -1,38 +1,29 @@
-"""The tables of products of two matrices, all of the supplement: on one thread, by threads, and on a card."""
+"""The tables of products of two matrices, all of the supplement: on one thread, by threads, and on a GPU."""
 
-from ladder.report import latex, ratios, roofs, study
-from ladder.report.cells import NONE
+from ladder.report import latex, rates, ratios
+from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent
-from ladder.statistics import claims
+from ladder.report.study import NO_ROWS, by_threads, middle, one_size, values, where
+from ladder.report.telling.case_tables import ruled
+from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.gemm import RUNGS, SIZES
-from ladder.workloads.gemm.paper import mixed
-from ladder.workloads.gemm.paper.card import DTYPES, SQUARE, on_card, on_host
+from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
+from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
-TRAINING = {dtype: f"gemm_gpu_training_{dtype}" for dtype in DTYPES}
 TRAINED = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma")
+TERA = 1e12
 
 
-def tables(found):
+def tables(study):
     """Every table's LaTeX by its name."""
-    card, host = on_card(found), on_host(found)
     return {
-        "square": square(host),
-        "threads": threads(host),
-        "gpu": gpu(card),
-        "gpu_mixed": mixed.table(found),
-        "gpu_training": gpu_training(card),
+        "square": square(study),
+        "threads": threads(study),
+        "gpu": gpu(study),
+        "gpu_mixed": mixed(study),
+        "gpu_training": gpu_training(study),
     }
-
-
-def time(rows):
-    """The time of a case."""
-    return latex.seconds(middle(rows)) if len(rows) else NONE
-
-
-def middle(rows):
-    """Its seconds, the median over processes of the processes' medians."""
-    return claims.middle(study.processes(rows))
 
 
 def achieved(rows):
@@ -45,76 +36,80 @@ def share(rows, ceiling):
     return percent(achieved(rows) / ceiling) if len(rows) and ceiling else NONE
 
 
-def square(found):
+def variants(rows):
+    """The rows of every variant, {variant: rows}, in the order of the rungs."""
+    return {name: where(rows, variant=name) for name in RUNGS if name in set(values(rows, "variant"))}
+
+
+def of_forms(columns, heads, what, rows):
+    """A table of three columns and, for every form, two more."""
+    over = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(form)}}}" for form in FORMS)
+    over = rf"&&& {over} \\\cmidrule(lr){{4-5}}\cmidrule(lr){{6-7}}\cmidrule(l){{8-9}}" + f"\n{heads[0]}"
+    return latex.table(columns, [over, *heads[1:], *[what, "of ceiling"] * len(FORMS)], rows)
+
+
+def square(study):
     """Time and share of the ceiling of every variant and form on square products, one thread."""
-    rows = []
-    for experiment in ("gemm_square", "gemm_large"):
-        frame = found.samples(experiment, threads=1)
-        for dtype in study.values(frame, "dtype")[::-1]:
-            for size in study.values(study.where(frame, dtype=dtype), "m"):
-                here = study.where(frame, dtype=dtype, m=size)
-                rows += [None] if rows else []
-                rows += [of_forms(found, here, variant, dtype) for variant in RUNGS if variant in set(here["variant"])]
-    heads = (
-        r"&&& \multicolumn{2}{c}{\texttt{nn}} & \multicolumn{2}{c}{\texttt{tn}} & \multicolumn{2}{c}{\texttt{nt}} \\"
-    )
-    heads += r"\cmidrule(lr){4-5}\cmidrule(lr){6-7}\cmidrule(l){8-9}" + "\nVariant"
-    return latex.table("lllrrrrrr", [heads, "Type", "Size", *["time", "of ceiling"] * 3], rows)
+    groups = []
+    for frame in map(study.frame, ON_HOST):
+        for dtype in values(frame, "dtype")[::-1]:
+            ceiling = rates.products(study.machine("host"), dtype, 1)
+            for size in values(where(frame, dtype=dtype), "m"):
+                here = variants(where(frame, dtype=dtype, m=size))
+                groups.append([timed(name, dtype, rows, ceiling) for name, rows in here.items()])
+    return of_forms("lllrrrrrr", ["Variant", "Type", "Size"], "time", ruled(groups))
 
 
-def of_forms(found, rows, variant, dtype):
+def timed(name, dtype, rows, ceiling):
     """The cells of a variant: time and share of every form."""
-    one, ceiling = rows.iloc[0], roofs.arithmetic(found, dtype, 1)
-    cells = [code(variant), code(dtype), f"${one['m']} \\times {one['n']} \\times {one['k']}$"]
-    for form in FORMS:
-        case = study.where(rows, variant=variant, form=form)
-        cells += [time(case), share(case, ceiling)]
-    return cells
+    cells = [code(name), code(dtype), "${m} \\times {n} \\times {k}$".format(**rows.iloc[0])]
+    forms = (where(rows, form=form) for form in FORMS)
+    return cells + [cell for case in forms for cell in (median(case), share(case, ceiling))]
 
 
-def threads(found):
+def threads(study):
     """The training's products: per form and variant the time on one thread and on the most, and the gain."""
-    frame = found.samples("gemm_threads", dtype="float64")
-    rows = []
-    for form in sorted(study.values(frame, "form"), key=FORMS.index):
-        rows += [None] if rows else []
-        here = study.one_size(study.where(frame, form=form))
-        for variant in (name for name in RUNGS if name in set(here["variant"])):
-            cases = study.by_threads(study.where(here, variant=variant))
-            one, most = cases.get(1, study.NO_ROWS), max(cases)
-            ceiling, gain = roofs.arithmetic(found, "float64", most), ratios.of(one, cases[most])
-            cells = [time(one), time(cases[most]), share(cases[most], ceiling), str(most)]
-            rows.append([code(form), code(variant), *cells, ratios.latex(gain) if gain and most > 1 else NONE])
+    frame = study.frame("threads")
+    groups = [
+        [scaled(study, form, name, rows) for name, rows in variants(one_size(where(frame, form=form))).items()]
+        for form in FORMS
+    ]
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
-    return latex.table("llrrrrr", head, rows)
+    return latex.table("llrrrrr", head, ruled(groups))
 
 
-def gpu(found):
+def scaled(study, form, name, rows):
+    """The cells of a variant on one thread and on the most."""
+    cases = by_threads(rows)
+    one, most = cases.get(1, NO_ROWS), max(cases)
+    ceiling, gain = rates.products(study.machine("host"), "float64", most), ratios.of(one, cases[most])
+    cells = [code(form), code(name), median(one), median(cases[most]), share(cases[most], ceiling), str(most)]
+    return [*cells, ratios.latex(gain) if gain and most > 1 else NONE]
+
+
+def gpu(study):
     """FLOP/s of every rung and tuning on the large product, and the share of the best of cuBLAS in its precision."""
-    rows = []
-    for experiment in SQUARE.values():
-        frame = found.samples(experiment)
-        rows += [None] if rows and len(frame) else []
-        for name in (one for one in RUNGS if len(study.where(frame, variant=one))):
-            here = study.where(frame, variant=name)
-            for tuning in sorted({tuned(case) for case in here["case"]}):
-                rows.append(of_tuning(found, here[here["case"].map(tuned) == tuning], name, tuning))
-    heads = (
-        r"&&& \multicolumn{2}{c}{\texttt{nn}} & \multicolumn{2}{c}{\texttt{tn}} & \multicolumn{2}{c}{\texttt{nt}} \\"
-    )
-    heads += r"\cmidrule(lr){4-5}\cmidrule(lr){6-7}\cmidrule(l){8-9}" + "\nVariant"
+    groups = [
+        [
+            of_tuning(study, rows[rows["case"].map(tuned) == tuning], name, tuning)
+            for name, rows in variants(study.frame(source)).items()
+            for tuning in sorted({tuned(case) for case in rows["case"]})
+        ]
+        for source in SQUARE.values()
+    ]
     columns = r"l>{\raggedright}p{0.2\linewidth}lrrrrrr"
-    return latex.table(columns, [heads, "Tuning", "Precision", *["TFLOP/s", "of ceiling"] * 3], rows)
+    return of_forms(columns, ["Variant", "Tuning", "Precision"], "TFLOP/s", ruled(groups))
 
 
-def of_tuning(found, rows, name, tuning):
+def of_tuning(study, rows, name, tuning):
     """The cells of a rung at one tuning: FLOP/s and share of every form."""
     precision = rows["precision"].iloc[0]
-    cells, top = [], mixed.ceiling(found, precision)
+    cells = [code(name), latex.escape(tuning.replace(",", ", ")), code(precision)]
+    ceiling = rates.products(study.machine("card"), precision, device="cuda")
     for form in FORMS:
-        case = study.where(rows, form=form)
-        cells += [digits(achieved(case) / 1e12) if len(case) else NONE, share(case, top)]
-    return [code(name), latex.escape(tuning.replace(",", ", ")), code(precision), *cells]
+        case = where(rows, form=form)
+        cells += [digits(achieved(case) / TERA) if len(case) else NONE, share(case, ceiling)]
+    return cells
 
 
 def tuned(case):
@@ -122,28 +117,43 @@ def tuned(case):
     return case.partition(",cache=")[2].partition(",")[2]
 
 
-def gpu_training(found):
+def mixed(study):
+    """A row per precision: time, FLOP/s, their share of the ceiling, the gain over float32, and the error."""
+    rows = [in_precision(study, name, case) for name in LINES if len(case := study.find(name))]
+    head = ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"]
+    return latex.table("llrrrrr", head, rows)
+
+
+def in_precision(study, name, rows):
+    """Its cells; three products in place of one have no ceiling, and float32 has no gain."""
+    ceiling = rates.products(study.machine("mixed"), name, device="cuda") if name != "tf32x3" else None
+    gain = ratios.of(study.find("float32"), rows) if name != "float32" else None
+    cells = [code(name), code(study.line(name).variant), median(rows), digits(achieved(rows) / TERA)]
+    cells += [share(rows, ceiling), ratios.latex(gain) if gain else NONE]
+    try:
+        return [*cells, error(study, name)]
+    except NotMeasured:
+        return [*cells, NONE]
+
+
+def gpu_training(study):
     """The time of cuBLAS on the training's products, and how many times as fast the rungs of its precision are."""
-    rows = []
-    for experiment in TRAINING.values():
-        frame = found.samples(experiment)
-        for precision in sorted(study.values(frame, "precision"), key=("float64", "float32", "tf32").index):
-            typed = study.where(frame, precision=precision)
-            rows += [None] if rows else []
-            for form in FORMS:
-                for flops in sorted(study.values(study.where(typed, form=form), "flops"), reverse=True):
-                    rows.append(of_product(study.where(typed, form=form, flops=flops), precision, form))
+    groups = []
+    for frame in map(study.frame, TRAINING.values()):
+        for precision in sorted(values(frame, "precision"), key=("float64", "float32", "tf32").index):
+            products = [where(frame, precision=precision, form=form) for form in FORMS]
+            every = [where(rows, flops=flops) for rows in products for flops in values(rows, "flops")[::-1]]
+            groups.append([of_product(rows) for rows in every])
     heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TRAINED)]
-    return latex.table("llrrrrrrrr", heads, rows)
+    return latex.table("llrrrrrrrr", heads, ruled(groups))
 
 
-def of_product(rows, precision, form):
+def of_product(rows):
     """The cells of a product: those of `cuda_shared` in the blocks of the earlier study, the others have one tuning."""
-    base = study.where(rows, variant="cublas")
+    first, base = rows.iloc[0], where(rows, variant="cublas")
     cells = []
     for name in TRAINED:
-        case = study.where(rows, variant=name, **({"block": 16} if name == "cuda_shared" else {}))
-        gain = ratios.of(base, case)
+        gain = ratios.of(base, where(rows, variant=name, **({"block": 16} if name == "cuda_shared" else {})))
         cells.append(digits(gain.value) if gain else NONE)
-    shape = " & ".join(f"\\num{{{rows[name].iloc[0]}}}" for name in "mnk")
-    return [code(precision), code(form), shape, time(base), *cells]
+    shape = " & ".join(latex.num(first[name]) for name in "mnk")
+    return [code(first["precision"]), code(first["form"]), shape, median(base), *cells]

@@ -6,7 +6,6 @@ import re
 from ladder.records.case import Case
 from ladder.report.figures import heat, layout, medians, methods
 from ladder.workloads.gemm import SIZES
-from ladder.workloads.gemm.paper import problem
 
 TITLE = "FLOP/s of the tilings on a GPU"
 CATEGORY = "GEMM"
@@ -19,10 +18,10 @@ EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 
 
-def draw(tables):
+def draw(study):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
-    frame, found = medians.samples(medians.joined(tables)), {}
-    for name in medians.machines(*tables.values()):
+    frame, found = medians.samples(medians.joined(study.study.tables)), {}
+    for name in study.study.machines():
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         found[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
     found = {name: some for name, some in found.items() if some}
@@ -33,7 +32,8 @@ def draw(tables):
 
 def title(row):
     """The product that a panel is about, and the unit of its numbers."""
-    return f"{problem.title({**row, 'dtype': 'float64'}, form=False)}\n{row['precision']}, TFLOP/s"
+    size = f"{row['m']} × {row['n']} × {row['k']}"
+    return ", ".join([size, *medians.unusual({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
 def groups(rows):

@@ -1,4 +1,4 @@
-"""What memory reaches, as a ceiling of other workloads' figures."""
+"""`ladder.report.rates.bandwidths` of a machine's ceilings, for chapters that don't ask a study yet."""
 
 from ladder.report import roofs
 from ladder.report.figures import peaks

@@ -1,53 +1,71 @@
-"""The tables of the measured ceilings of every machine, of its cores and of its cards."""
+"""The tables of the measured ceilings of every machine, of its cores and of its GPUs."""
 
-from ladder.report import latex, roofs
+import numpy as np
+
+from ladder.records.case import Case
+from ladder.report import latex, rates, roofs
 from ladder.report.cells import rate
 from ladder.report.latex import code
-from ladder.workloads.fma.paper.numbers import multiply_adds
-from ladder.workloads.stream.paper.numbers import KERNELS, TRANSFERS, link
+from ladder.report.study import best_rate, values
+from ladder.workloads import stream
 
+KERNELS = stream.SIZES["kernel"]
+TRANSFERS = ("to device", "to host")
 DTYPES, HALVES = ("float64", "float32"), ("float16", "bfloat16")
 GIGA, TERA = 1e9, 1e12
 
 
-def tables(found):
+def tables(study):
     """Every table's LaTeX by its name."""
-    return {"ceilings": of_cores(found), "gpu_ceilings": of_cards(found)}
+    return {"ceilings": of_cores(study), "gpu_ceilings": of_cards(study)}
 
 
-def of_cores(found):
+def of_cores(study):
     """Arithmetic on one thread and at best, streams at best."""
-    rows = []
-    for name in found.machines():
-        machine = found.of(name)
-        rates = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
-        rates += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
-        if any(rates):
-            rows.append([code(name), *(rate(best, GIGA) for best in rates)])
-    one, best = r"1 thread", "best"
-    head = ["", one, best, one, best, *KERNELS]
-    groups = (
-        r"& \multicolumn{2}{c}{float64, GFLOP/s} & \multicolumn{2}{c}{float32, GFLOP/s} & \multicolumn{3}{c}{GB/s} \\"
-        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}\cmidrule(l){6-8}"
-    )
-    head[0] = groups + "\nMachine"
-    return latex.table(r">{\raggedright}p{0.26\linewidth}rrrrrrr", head, rows)
+    one_and_best = ["1 thread", "best"]
+    groups = {"float64, GFLOP/s": one_and_best, "float32, GFLOP/s": one_and_best, "GB/s": KERNELS}
+    return of_machines(study, cores, 0.26, groups)
 
 
-def of_cards(found):
-    """Arithmetic of each machine's card, its memory, and the copies to it and back."""
-    rows = []
-    for name in found.machines():
-        one = found.of(name)
-        halves = [roofs.card_arithmetic(one, precision) for precision in HALVES]
-        products = [roofs.card_arithmetic(one, precision) for precision in (*DTYPES, "tf32")]
-        flops = [*products, max(filter(None, halves), default=None), *(multiply_adds(one, dtype) for dtype in DTYPES)]
-        rates = [*(roofs.card_bandwidth(one, kernel) for kernel in KERNELS), *(link(one, phase) for phase in TRANSFERS)]
-        if any([*flops, *rates]):
-            cells = [*(rate(best, TERA) for best in flops), *(rate(best, GIGA) for best in rates)]
-            rows.append([code(name), *cells])
-    heads = r"& \multicolumn{4}{c}{products, TFLOP/s} & \multicolumn{2}{c}{multiply-adds, TFLOP/s}"
-    heads += r" & \multicolumn{3}{c}{memory, GB/s} & \multicolumn{2}{c}{link, GB/s} \\"
-    heads += r"\cmidrule(lr){2-5}\cmidrule(lr){6-7}\cmidrule(lr){8-10}\cmidrule(l){11-12}" + "\nMachine"
-    heads = [heads, *map(code, [*DTYPES, "tf32"]), "half", *map(code, DTYPES), *KERNELS, "to", "from"]
-    return latex.table(r">{\raggedright}p{0.15\linewidth}rrrrrrrrrrr", heads, rows)
+def cores(machine):
+    """The cells of a machine's cores; none without a rate."""
+    every = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
+    every += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
+    return [rate(best, GIGA) for best in every] if any(every) else []
+
+
+def of_cards(study):
+    """Arithmetic of each machine's GPU, its memory, and the copies to it and back."""
+    dtypes = [*map(code, DTYPES)]
+    groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
+    return of_machines(study, card, 0.15, groups | {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]})
+
+
+def card(machine):
+    """The cells of a machine's GPU; none without a rate."""
+    halves = [roofs.card_arithmetic(machine, precision) for precision in HALVES]
+    flops = [roofs.card_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
+    flops += [max(filter(None, halves), default=None)]
+    flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
+    moved = [roofs.card_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
+    return [*(rate(one, TERA) for one in flops), *(rate(one, GIGA) for one in moved)] if any([*flops, *moved]) else []
+
+
+def of_machines(study, cells, width, groups):
+    """A row for each machine with cells; the columns stand in groups, {words above: titles}."""
+    rows = [[code(name), *found] for name in study.machines() if (found := cells(study.of(name)))]
+    head = latex.grouped("Machine", groups)
+    return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
+
+
+def link(machine, way):
+    """The best B/s at which STREAM's arrays were copied to or from the GPU, or None."""
+    frame = machine.samples(rates.LINK, phase=way)
+    sizes = {slug: moved(slug, way) for slug in values(frame, "case")}
+    return best_rate(frame.assign(moved=frame["case"].map(sizes)), "moved") if len(frame) else None
+
+
+def moved(slug, way):
+    """The bytes of a case's inputs, which are copied to the GPU, or of its results, copied back."""
+    arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(way)]
+    return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())

@@ -1,0 +1,32 @@
+"""Where the supplement's measurements of products come from; its lines are the precisions of one product on a GPU."""
+
+from ladder.report.study import one_size
+from ladder.report.telling.lines import Line, Needs, source
+
+UNIT = None  # the lines are no ladder: that of products is in the chapter on training
+DTYPES = ("float64", "float32")
+SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
+TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}
+ON_HOST = ("square", "large")
+SOURCES = {
+    "square": source("host", "gemm_square", threads=1),
+    "large": source("host", "gemm_large", threads=1),
+    "threads": source("host", "gemm_threads", dtype="float64"),
+    "host": source("host", "gemm_square", "gemm_threads", device="host"),
+    **{name: source("card", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
+    **{name: source("card", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
+    "mixed": source("mixed", "gemm_gpu_mixed", prepare=one_size),
+}
+MACHINES = {
+    "card": Needs(tuple(SQUARE.values())),
+    "host": Needs(("host",)),
+    "mixed": Needs(("mixed",), apart=True),
+}
+VARIANTS = {
+    "float32": "cublas",
+    "tf32": "cublas",
+    "float16": "cublas_mixed",
+    "bfloat16": "cublas_mixed",
+    "tf32x3": "cublas_mixed",
+}
+LINES = {name: Line(variant, {"precision": name}, "mixed") for name, variant in VARIANTS.items()}
