@@ -3,8 +3,9 @@
 They are there before anything else is measured. What shares of a ceiling refer to, from all that was measured, is in
 `roofs`.
 
-What a workload's cases are a ceiling of, its literal CEILING says: "bandwidth", of B/s; "multiply-adds", FLOP/s that
-may raise what products have reached; without one "flops".
+What a workload's cases are a ceiling of, its literal CEILING says: "flops", FLOP/s of products, as those of a ceiling
+experiment are without one; "multiply-adds", FLOP/s that may raise what products have reached; "bandwidth", of B/s;
+"raises bandwidth", B/s that set no ceiling by themselves, nor in a ceiling experiment.
 """
 
 import statistics
@@ -14,6 +15,7 @@ from ladder.records import record
 from ladder.records.case import Case
 
 PREFIX = "ceiling"
+FLOPS, FUSED, BANDWIDTH, RAISES_BANDWIDTH = "flops", "multiply-adds", "bandwidth", "raises bandwidth"
 # What names a case in a row.
 CASE = ("workload", "variant", "case", "device")
 
@@ -44,11 +46,11 @@ def summarise(paths, margin):
         own = found
         if one["device"] == "cuda":
             own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
-        if kind == "bandwidth":
+        if kind == BANDWIDTH:
             own["bandwidth"] = max(own["bandwidth"], best)
         else:
             rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
-            if kind == "multiply-adds":
+            if kind == FUSED:
                 multiplied.append((own["flops"], precision, rate))
             else:
                 own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
@@ -66,14 +68,19 @@ def row(case, work, samples):
 
 
 def ceiling_of(workload):
-    """What the cases of a workload are a ceiling of, read as text; "flops" also where there is no such workload."""
+    """What the cases of a workload are a ceiling of; "flops" also where there is no such workload."""
+    return stated_ceiling(workload) or FLOPS
+
+
+def stated_ceiling(workload):
+    """What a workload says that its cases are a ceiling of, read as text; None where it says nothing."""
     path = workloads.module_path(workload, "__init__")
-    return literals.read(path).get("CEILING", "flops") if path else "flops"
+    return literals.read(path).get("CEILING") if path else None
 
 
 def bound(workload):
     """What bounds a workload that measures a ceiling, as a record's cost and a table's columns name it."""
-    return "bytes" if ceiling_of(workload) == "bandwidth" else "flops"
+    return "bytes" if ceiling_of(workload) in (BANDWIDTH, RAISES_BANDWIDTH) else "flops"
 
 
 def of_a_device(cache_bytes):

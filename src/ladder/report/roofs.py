@@ -14,11 +14,11 @@ They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model
 
 import pandas as pd
 
+from ladder.report.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, bound, stated_ceiling
 from ladder.report.figures import peaks
 
-# What a workload moves or computes, by which it sets a ceiling.
-WORK = {"gemm": "flops", "fma": "flops", "stream": "bytes", "gemv": "bytes"}
-PRODUCTS, STREAMS, MULTIPLY_ADDS = ("gemm",), ("stream", "gemv"), ("fma",)
+# The kinds of ceilings, as workloads state them, that shares of each rate refer to.
+PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
 UNITS = {"flops": "FLOP/s", "bytes": "B/s"}
 KIND = ["workload", "device", "precision", "threads", "kernel"]
 CASE = ["workload", "variant", "case", "device"]
@@ -27,9 +27,9 @@ COLUMNS = [*dict.fromkeys(CASE + KIND), "cache", "seconds", *UNITS]
 
 def of_samples(samples):
     """{rows}: the best case of each KIND among a machine's timed calls, with its best rate in FLOP/s or B/s."""
-    calls = samples.reindex(columns=COLUMNS)
-    calls = calls[calls["workload"].isin(WORK) & calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
-    work = calls["workload"].map(WORK)
+    calls = with_ceilings(samples.reindex(columns=COLUMNS))
+    calls = calls[calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
+    work = of_workloads(calls, bound)
     calls = calls.assign(best=calls["flops"].where(work == "flops", calls["bytes"]) / calls["seconds"], work=work)
     calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & beside_streams(calls))]
     best = calls.loc[calls.groupby(KIND, dropna=False)["best"].idxmax()] if len(calls) else calls
@@ -37,17 +37,28 @@ def of_samples(samples):
     return {"rows": best.assign(unit=units)[[*CASE, "best", "unit"]].to_dict("records")}
 
 
+def with_ceilings(samples):
+    """Those of workloads that state what they are a ceiling of."""
+    return samples[of_workloads(samples, stated_ceiling).notna()]
+
+
+def of_workloads(samples, question):
+    """The answer of every row's workload to a question."""
+    return samples["workload"].map({name: question(name) for name in samples["workload"].dropna().unique()})
+
+
 def beside_streams(calls):
     """Which calls are on a device and as many threads as some stream."""
     places = pd.MultiIndex.from_frame(calls[["device", "threads"]].fillna({"threads": 1}))
-    return places.isin(places[calls["workload"] == "stream"])
+    return places.isin(places[of_workloads(calls, stated_ceiling) == BANDWIDTH])
 
 
 def of_study(found):
     """The same of a study's subject."""
     frames = [frame.reindex(columns=COLUMNS) for frame in map(found.samples, found.tables) if len(frame)]
-    frames = [frame[frame["workload"].isin(WORK)] for frame in frames]
-    return of_samples(pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame(columns=COLUMNS)]))
+    return of_samples(
+        pd.concat([frame for frame in map(with_ceilings, frames) if len(frame)] or [pd.DataFrame(columns=COLUMNS)])
+    )
 
 
 def arithmetic(found, dtype, threads=None):

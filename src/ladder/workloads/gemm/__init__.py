@@ -51,6 +51,7 @@ SIZES = {
     "source": ("random", "mnist", "digits"),
     "seed": 1,
 }
+CEILING = "flops"
 ARRAYS = ("a", "b", "c", "out")
 SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nt", "m": 37, "n": 29, "k": 17}),

@@ -31,6 +31,7 @@ RUNGS = {
     "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and the hosts' memory",
     "nccl_cublas": "cuBLAS on several GPUs, rows from card to card by NCCL",
 }
+CEILING = "raises bandwidth"
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 SENSITIVITY = [("blas", {"threads": 1}, {"n": 37, "m": 17}), ("blas", {"threads": 1}, {"n": 37, "m": 64})]
 STATEFUL = False
