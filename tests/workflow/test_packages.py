@@ -1,10 +1,10 @@
-"""The order of the packages, which pyproject.toml states."""
+"""The order of the packages, and chapters apart from each other, which pyproject.toml states."""
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 from conftest import ROOT
 
 
-def test_no_import_goes_upwards_or_names_a_workload(capsys):
+def test_no_import_goes_upwards_or_names_a_workload_or_another_chapter(capsys):
     status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
