@@ -1,4 +1,4 @@
-"""What the supplement has of products of two matrices, on which the chapter of the training stands."""
+"""The supplement's section on products of two matrices, on which the chapter on training builds."""
 
 ORDER = 21
 TITLE = "Matrix products"

@@ -13,11 +13,10 @@ from ladder.report.figures import formats, layout, marks, medians, methods, scal
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
 CAPTION = """\
-The products, of two matrices and of a matrix and a vector, under the measured ceilings of each machine. The roofs are
-the best products and the best streams that were measured, with one thread and with the most; the points are median
-rates with 95 % intervals, each method with its fastest number of threads. The square product was measured with one
-thread. A GPU has a panel of its own, with what cuBLAS reaches and what fused multiply-adds reach without tensor
-cores. The intensity counts each operand once.
+Matrix-matrix and matrix-vector products under the measured ceilings of each machine. The roofs are the best products
+and the best streams on one thread and on the most threads. The points are median rates with 95 % intervals, each method
+with its fastest number of threads. The square product was measured on one thread. A GPU has its own panel, with the
+rates of cuBLAS and of fused multiply-adds without tensor cores. The intensity counts each operand once.
 """
 EXPERIMENTS = (
     "gemm_square",

@@ -137,7 +137,7 @@ def in_precision(study, name, rows):
 
 
 def gpu_training(study):
-    """The time of cuBLAS on the training's products, and how many times as fast the rungs of its precision are."""
+    """The time of cuBLAS on the training's products, and the speed-ups of the rungs of its precision over it."""
     groups = []
     for frame in map(study.frame, TRAINING.values()):
         for precision in sorted(values(frame, "precision"), key=("float64", "float32", "tf32").index):

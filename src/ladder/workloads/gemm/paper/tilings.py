@@ -10,9 +10,9 @@ from ladder.workloads.gemm import SIZES
 TITLE = "FLOP/s of the tilings on a GPU"
 CATEGORY = "GEMM"
 CAPTION = """\
-FLOP/s of every tiling of the rungs on a square product on one GPU, by form: a cell is the darker the nearer it is to
-the best of its column. In front of a row: edges of a thread block, or rows, columns and depth of its tile and after the
-comma those of a thread's or a warp's, with the fastest of its other tunings. Medians.
+FLOP/s of every tiling of the rungs on a square product on one GPU, by form. A cell is darker the closer it is to the
+best of its column. Rows are labelled by the edge of a thread block, or by the rows, columns and depth of its tile and,
+after the comma, those of a thread's or a warp's tile; of all other tunings they show the fastest. Medians.
 """
 EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
 SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]

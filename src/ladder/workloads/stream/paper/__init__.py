@@ -1,4 +1,4 @@
-"""The paper's chapter on the ceilings of machines: what memory moves and what arithmetic does at best."""
+"""The supplement's section on the ceilings of machines: the best rates of memory and of arithmetic."""
 
 ORDER = 1
 TITLE = "Ceilings"
