@@ -19,6 +19,13 @@ def test_the_projects_chapters_stand_in_their_order():
     assert [one.workload for one in chapters.chapters()] == order
 
 
+def test_lines_without_a_unit_are_no_ladder():
+    """Its table is made of the lines of a chapter that states whose time they compare."""
+    tables = {one.workload: one.tables for one in chapters.chapters()}
+    assert tables["gemv"][:2] == ("ladder", "verdicts")
+    assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
+
+
 def test_a_key_without_the_workloads_name_is_refused(tmp_path, monkeypatch):
     one = chapter(tmp_path / "paper")
     monkeypatch.setattr(chapters, "chapters", lambda: [one])
