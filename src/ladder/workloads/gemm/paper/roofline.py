@@ -47,26 +47,26 @@ BESIDE = 2  # machines
 
 def draw(study):
     """A panel per machine with ceilings, and one for its GPU: the roofs, and every method's products under them."""
-    found, tables = {}, study.study.tables
-    for machine in study.study.machines():
-        own = study.study.of(machine)
-        for device, roofs in (("host", roofs_of_threads(own)), ("cuda", roofs_of_card(own))):
+    panels, tables = {}, study.study.tables
+    for name in study.study.machines():
+        machine = study.study.of(name)
+        for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_card(machine))):
             groups = GROUPS[device].items()
-            points = pd.concat([fastest(tables[group], machine).assign(group=label) for group, label in groups])
+            points = pd.concat([fastest(tables[group], name).assign(group=label) for group, label in groups])
             if roofs and len(points):
-                found[machine if device == "host" else f"{machine}, GPU"] = roofs, points
-    if not found:
+                panels[name if device == "host" else f"{name}, GPU"] = roofs, points
+    if not panels:
         return layout.empty("ceilings")
-    counts = dict.fromkeys(found, 1)
+    counts = dict.fromkeys(panels, 1)
     figure = layout.new(0.3 + 2.5 * layout.rows_of_bands(counts, BESIDE))
     bands = layout.bands(figure, counts, BESIDE)
-    for name, (roofs, points) in found.items():
+    for name, (roofs, points) in panels.items():
         (axes,) = bands[name]
         fill(axes, roofs, points)
         axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    every = pd.concat([points for _, points in found.values()])
+    every = pd.concat([points for _, points in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
-    layout.legend(figure, handles, every["converged"].all(), beside=len(found) == 1)
+    layout.legend(figure, handles, every["converged"].all(), beside=len(panels) == 1)
     return figure
 
 
