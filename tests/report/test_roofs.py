@@ -8,11 +8,9 @@ import pytest
 import made_up
 from conftest import ROOT
 from ladder.__main__ import main
-from ladder.report import TABLES, ceilings, roofs
+from ladder.report import TABLES, ceilings, rates, roofs
 from ladder.report.collect import write_table
 from ladder.report.study import Study
-from ladder.workloads.gemm.paper.ceilings import products
-from ladder.workloads.stream.paper.ceilings import bandwidths
 
 PUBLISHED = sorted(ROOT.glob("results/published/*/samples.csv.gz"))
 COLUMNS = {*roofs.COLUMNS, "machine", "phase"}
@@ -79,8 +77,8 @@ def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise
 
 def test_figures_draw_the_ceilings_of_the_tables():
     found = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
-    assert products(found.ceilings, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0
-    assert bandwidths(found.ceilings) == {1: roofs.bandwidth(found, 1)} == {1: 4000.0}
+    assert rates.products(found, "float64", 1) == roofs.arithmetic(found, "float64", 1) == 2000.0
+    assert rates.bandwidths(found) == {1: roofs.bandwidth(found, 1)} == {1: 4000.0}
 
 
 def two_machines():
