@@ -8,6 +8,7 @@ import pytest
 import made_up
 from conftest import ROOT
 from ladder.__main__ import main
+from ladder.records import documents
 from ladder.report import TABLES, ceilings, rates, roofs
 from ladder.report.collect import write_table
 from ladder.report.study import Study
@@ -122,7 +123,7 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
     main(
         ["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")]
     )
-    found = json.loads((tmp_path / "roofs.json").read_text())
+    found = documents.read(tmp_path / "roofs.json", "roofs")
     rates = {
         name: {(row["workload"], row["device"]): row["best"] for row in own["rows"]} for name, own in found.items()
     }

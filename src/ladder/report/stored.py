@@ -176,8 +176,8 @@ def lines_published(path, table, experiment=None):
 
 def unpacked(path, table):
     """A published table's lines, and by experiment those below its head."""
-    about = documents.read(path.parent / "machine.json", "publication")
     head, *below = lines = lines_in(path)
+    about = documents.read(path.parent / "machine.json", "publication")
     if table in NEVER_EMPTY and not below:
         raise ValueError("it has no rows")
     if below and not head.startswith("machine,experiment,"):
