@@ -2,7 +2,7 @@
 
 ORDER = 50
 TITLE = "Pictures from a generator"
-TABLES = ("ladder", "layers", "home", "cards", "most_cards", "verdicts")
+TABLES = ("layers", "home", "cards", "most_cards")
 LOOKS = {
     "home": ("copies home", "green", (12, 1, 0), ""),
     "mpi_home": ("copies home, ranks", "indigo", (12, 1, 15), ""),

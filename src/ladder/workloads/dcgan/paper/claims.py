@@ -1,0 +1,192 @@
+"""What is claimed of the generator, by the earlier study and by our rungs."""
+
+from ladder.report import ratios
+from ladder.report.latex import digits
+from ladder.report.study import by_case, fastest, middle, where
+from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.lines import FLOOR, Claim, select
+from ladder.workloads.dcgan.paper import earlier
+from ladder.workloads.dcgan.paper.cards import on_cards, with_start
+from ladder.workloads.dcgan.paper.lines import IMAGES
+
+EQUAL = 0.05  # the margin of a claim of equality
+BOTH_CARDS, BOTH_STARTS = "both numbers of cards", "both, with their starts"
+
+
+def beside(words, slower, faster):
+    """A cause: words, and the ratio of two sides with its interval."""
+    return lambda study, ratio: f"{words} {ratios.latex(study.ratio(slower, faster))}"
+
+
+def split(first):
+    """The earlier study's split with so many layers as products."""
+    return select("split", split=first)
+
+
+def copied(memory, copies, math="float16"):
+    """Pictures copied to the host by where they go, and whether copies are hidden; defaults are stated by some cases."""
+    stated = {"memory": memory, "copies": copies}
+    if math == "float16" and memory == "pinned":
+        stated = {} if copies == "hidden" else {"copies": copies}
+    return select(f"copied-{math}", **stated)
+
+
+def one_operand(study, others="cuda_columns"):
+    """The best product with both operands in shared memory over the best of others, chosen apart."""
+    rows = study.frame("products")
+    return ratios.of_best(fastest(where(rows, variant="cuda_shared")), by_case(where(rows, variant=others)))
+
+
+def tiled(study, ratio):
+    """The same over products with both operands in registers, as a cause."""
+    both = one_operand(study, "cuda_tiled")
+    return f"`cuda_tiled` {ratios.latex(both)}" if both else None
+
+
+def short(value):
+    """A ratio without its interval."""
+    return ratios.times(digits(value, 2))
+
+
+def more_cards(word, role, count, images):
+    """The claim that `count` cards are faster than half as many; the earlier study had so many in each of two nodes."""
+    fewer, more = (on_cards("threads", role, number, images) for number in (count // 2, count))
+    then = earlier.CALLS[count][images] / earlier.CALLS[2 * count][images]
+    return Claim(
+        f"{word.lower()}-cards",
+        f"{word} cards at {images}, with start",
+        needs=BOTH_STARTS,
+        cause=beside(f"then {short(then)}, call alone", fewer, more),
+        ratio=with_start(fewer, more),
+    )
+
+
+def kernels(math):
+    """The fastest kernels with all pictures in one batch."""
+    return select("window", batch=IMAGES) if math == "float32" else select("brought", math=math, batch=IMAGES)
+
+
+def kernels_and_link(study, math):
+    """The rows of these kernels, and of the copies of all their pictures to the host."""
+    one = kernels(math)
+    link = where(study.in_units(one, study.phases_before(one)), phase="to host")
+    if link.empty:
+        raise NotMeasured
+    return study.rows(one), link
+
+
+def all_hidden(math, line, words):
+    """The claim that a call takes no longer than its kernels or its link, whichever takes longer."""
+
+    def ratio(study):
+        return ratios.of(study.rows(line), max(kernels_and_link(study, math), key=middle))
+
+    def cause(study, ratio):
+        computing, link = kernels_and_link(study, math)
+        return f"link over kernels {short(ratios.of(link, computing).value)}"
+
+    text, needs = f"`home` over kernels or link, {words}", "the call, kernels and link"
+    return Claim(f"home/{math}", text, None, None, 1, 1, EQUAL, needs, cause, ratio)
+
+
+def against_peer(line, other, words, share):
+    """The claim that a call takes at most a share of PyTorch's."""
+    text = f"`home` over PyTorch, {words}"
+    return Claim(f"peer/{line}", text, other, line, 1 / share, needs="both", cause="exact and fused")
+
+
+PINNED, AFTER = copied("pinned", "hidden"), copied("pinned", "after")
+TWO_CARDS = on_cards("threads", "two", 2)
+EARLIER = [
+    Claim("parity", "Loops at the right parity, card", "naive", "card-parity", earlier.PARITY_GAIN),
+    Claim("two", "A split of 3 + 1 over 2 + 2", split(2), split(3), needs="both splits", cause="a third product"),
+    Claim(
+        "split",
+        "A split of 3 + 1 over 4 + 0",
+        split(4),
+        split(3),
+        needs="both splits",
+        cause=beside("implicit", "four", "three"),
+    ),
+    Claim(
+        "registers",
+        "One operand in a register over none",
+        needs="both products",
+        cause=tiled,
+        ratio=one_operand,
+    ),
+    Claim(
+        "batch",
+        f"Batches of {earlier.BATCH} images over one",
+        select("window", batch=1),
+        select("window", batch=earlier.BATCH),
+        needs="both batches",
+        cause="a product fills the card",
+    ),
+    Claim(
+        "hidden",
+        "Hidden copies, half precision",
+        AFTER,
+        PINNED,
+        needs="both forms",
+        cause=beside("in float32", copied("pinned", "after", "float32"), copied("pinned", "hidden", "float32")),
+    ),
+    Claim(
+        "pinned",
+        "Pinned over pageable, half precision",
+        copied("pageable", "hidden"),
+        PINNED,
+        needs="both memories",
+        cause=beside("staged", copied("staged", "hidden"), PINNED),
+    ),
+    Claim(
+        "one-card",
+        f"One card to {earlier.ONE_UP_TO} pictures, with start",
+        needs=BOTH_STARTS,
+        cause="cards start in turn",
+        ratio=with_start(*(on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1))),
+    ),
+    more_cards("Two", "two", 2, earlier.TWO_UP_TO),
+    more_cards("Four", "four", 4, IMAGES),
+]
+RUNGS = [
+    Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
+    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
+    Claim(
+        "ceiling",
+        "Near the ceiling, float32",
+        "window",
+        FLOOR,
+        0,
+        1 / 0.85,
+        needs="the rung and ceilings",
+        cause="projection and tanh too",
+    ),
+    against_peer("home", "peer-home", "float32", 0.6),
+    against_peer("home-brought-tf32", "peer-home-tf32", "TF32", 0.65),
+    against_peer("home-brought", "peer-home-float16", "half precision", 0.75),
+    all_hidden("float32", "home", "float32"),
+    all_hidden("tf32", "home-brought-tf32", "TF32"),
+    all_hidden("float16", "home-brought", "half"),
+    Claim(
+        "cards",
+        f"Two cards over one, {IMAGES} pictures",
+        on_cards("threads", "two", 1),
+        TWO_CARDS,
+        1.8,
+        needs=BOTH_CARDS,
+        cause=beside("half precision", *(on_cards("half", "two", count) for count in (1, 2))),
+    ),
+    Claim(
+        "ranks",
+        "Ranks over threads, two cards",
+        TWO_CARDS,
+        on_cards("ranks", "two", 2),
+        1,
+        1,
+        EQUAL,
+        "both on two cards",
+        beside("over one rank", *(on_cards("ranks", "two", count) for count in (1, 2))),
+    ),
+]
+CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}
