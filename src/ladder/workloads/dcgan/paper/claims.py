@@ -24,7 +24,7 @@ def split(first):
 
 
 def copied(memory, copies, math="float16"):
-    """Pictures copied to the host by where they go, and whether copies are hidden; defaults are stated by some cases."""
+    """Pictures copied to the host by where they go and whether copies are hidden; some cases state defaults."""
     stated = {"memory": memory, "copies": copies}
     if math == "float16" and memory == "pinned":
         stated = {} if copies == "hidden" else {"copies": copies}
@@ -108,13 +108,7 @@ EARLIER = [
         needs="both splits",
         cause=beside("implicit", "four", "three"),
     ),
-    Claim(
-        "registers",
-        "One operand in a register over none",
-        needs="both products",
-        cause=tiled,
-        ratio=one_operand,
-    ),
+    Claim("registers", "One operand in a register over none", needs="both products", cause=tiled, ratio=one_operand),
     Claim(
         "batch",
         f"Batches of {earlier.BATCH} images over one",

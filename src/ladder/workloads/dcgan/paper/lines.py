@@ -57,83 +57,64 @@ MACHINES = {
 }
 TILES = {"first": "cuda_implicit", "last": "cuda_window", "split": 3, "batch": 1280}
 DEFAULT = {"graph": UNSTATED, "epilogue": UNSTATED}
+SPLIT = {"first": "cuda_implicit", "last": "cuda_parity"}
 TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
 COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
+TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 STREAMS = {"streams": 2, "graph": "on"}
-TAPERED = {"math": "tf32", "batch": 528, "batches": "tapered", "streams": 1}
-PIECES = {"batch": 16, "epilogue": "fused"}
+TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
+ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
+FUSED = {"batch": 16, "epilogue": "fused"}
 TUNED = {"turned": "on", "compiled": "on"}
+hidden = partial(Line, in_table=False)
 
 
-def on_host(note, idea, relieves="", threads=MAX, in_table=True, **tuning):
+def on_host(note, idea, relieves, first, last, in_table=True, **tuning):
     """A line of the host."""
-    return Line("host", {"threads": threads} | tuning, "host", idea, relieves, note=note, in_table=in_table)
+    tuning = {"threads": MAX, "first": first, "last": last} | tuning
+    return Line("host", tuning, "host", idea, relieves, note=note, in_table=in_table)
 
 
-def on_card(note, idea, relieves, begins=False, **tuning):
+def on_card(note, idea, relieves, tuning):
     """A line of the GPU, whose pictures stay there."""
-    return Line("cuda", tuning, "card", idea, relieves, note=note, begins=begins)
+    return Line("cuda", tuning, "card", idea, relieves, note=note, begins=note == "naive")
 
 
-def home(note, idea, **tuning):
-    """A line with all pictures copied to the host, which the figure has beside that of the table."""
-    return Line("home", STREAMS | tuning, "card", idea, note=note, in_table=False)
-
-
-def peer(variant, idea, math, note, begins=False):
+def peer(variant, math, note):
     """A line of PyTorch on the GPU."""
-    options = {"note": note, "begins": begins, "is_peer": True, "in_table": False}
-    return Line(variant, TUNED | {"math": math}, "card", idea, **options)
+    return hidden(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
 
 
 LINES = {
-    "loops": on_host("loops", "a branch for every zero", threads=1, first="loops", last="loops"),
+    "loops": on_host("loops", "a branch for every zero", "", "loops", "loops", threads=1),
     "parity": on_host(
-        "parity",
-        "loops at the right parity, vectors of channels",
-        "a branch",
-        threads=1,
-        first="parity",
-        last="parity",
+        "parity", "loops at the right parity, vectors of channels", "a branch", "parity", "parity", threads=1
     ),
-    "parity-threads": on_host("parity", "the same on all threads", in_table=False, first="parity", last="parity"),
-    "blas": on_host(
-        "BLAS", "products of all rows of the filter, added up", "instructions", first="blas", last="parity"
-    ),
-    "tuned": on_host("tuned", "products of exact size in registers", "caches", first="tuned", last="tuned", **PIECES),
+    "parity-threads": on_host("parity", "the same on all threads", "", "parity", "parity", in_table=False),
+    "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", "blas", "parity"),
+    "tuned": on_host("tuned", "products of exact size in registers", "caches", "tuned", "tuned", **FUSED),
     "mixed": on_host(
         "tuned, BLAS",
         "a BLAS for the few channels of the last layer",
         "idle registers",
-        first="tuned",
-        last="blas",
+        "tuned",
+        "blas",
         split=3,
-        **PIECES,
+        **FUSED,
     ),
-    "naive": on_card("naive", "a thread per element of a layer", "cores", begins=True, first="cuda_naive"),
-    "card-parity": on_card("parity", "the same at the right parity", "a branch", first="cuda_parity"),
-    "two": on_card(
-        "2 + 2",
-        "two layers as implicit products",
-        "products, by tiles",
-        first="cuda_implicit",
-        last="cuda_parity",
-        split=2,
-    ),
-    "three": on_card(
-        "3 + 1", "three layers as implicit products", "loads", first="cuda_implicit", last="cuda_parity", split=3
-    ),
-    "four": on_card("4 + 0", "all layers as implicit products", "loads", first="cuda_implicit", split=4),
-    "window": on_card("3 + 1, window", "the last by threads that keep a window", "idle columns", **TILES, **DEFAULT),
-    "tf32": on_card("TF32", "tensor cores", "multiply-adds", **TENSOR_CORES, math="tf32", batch=1280),
-    "float16": on_card("half", "operands half as large", "memory", **TENSOR_CORES, math="float16", batch=1280),
+    "naive": on_card("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
+    "card-parity": on_card("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
+    "two": on_card("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
+    "three": on_card("3 + 1", "three layers as implicit products", "loads", SPLIT | {"split": 3}),
+    "four": on_card("4 + 0", "all layers as implicit products", "loads", {"first": "cuda_implicit", "split": 4}),
+    "window": on_card("3 + 1, window", "the last by threads that keep a window", "idle columns", TILES | DEFAULT),
+    "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | {"batch": 1280}),
+    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | FLOAT16 | {"batch": 1280}),
     "brought": on_card(
         "half, copy engine",
         "pixels brought once, layers that begin early",
         "copies",
-        **COPY_ENGINE,
-        math="float16",
-        batch=1280,
+        COPY_ENGINE | FLOAT16 | {"batch": 1280},
     ),
     "home": Line(
         "home",
@@ -144,25 +125,17 @@ LINES = {
         note="float32",
         begins=True,
     ),
-    "home-tf32": home("TF32", "smaller batches", **TENSOR_CORES, math="tf32", batch=256),
-    "home-brought-tf32": home("TF32, copy engine", "one stream, smaller batches in the end", **(COPY_ENGINE | TAPERED)),
-    "home-float16": home("half", "smaller batches", **TENSOR_CORES, math="float16", batch=128),
-    "home-brought": home("half, copy engine", "one stream", **COPY_ENGINE, math="float16", batch=128, streams=1),
-    "pytorch": Line(
-        "pytorch",
-        {"threads": MAX, "batch": 16},
-        "host",
-        "PyTorch on the CPU",
-        begins=True,
-        is_peer=True,
-        in_table=False,
-    ),
-    "peer": peer("pytorch_cuda", "cuDNN, tuned and compiled", "default", "float32", begins=True),
-    "peer-tf32": peer("pytorch_cuda", "the same", "tf32", "TF32"),
-    "peer-float16": peer("pytorch_cuda", "the same", "float16", "half"),
-    "peer-home": peer("pytorch_home", "the same, copies hidden", "default", "float32", begins=True),
-    "peer-home-tf32": peer("pytorch_home", "the same", "tf32", "TF32"),
-    "peer-home-float16": peer("pytorch_home", "the same", "float16", "half"),
+    "home-tf32": hidden("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
+    "home-brought-tf32": hidden("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
+    "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | {"batch": 128}, "card", note="half"),
+    "home-brought": hidden("home", ON_ONE_STREAM | FLOAT16 | {"batch": 128}, "card", note="half, copy engine"),
+    "pytorch": hidden("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
+    "peer": peer("pytorch_cuda", "default", "float32"),
+    "peer-tf32": peer("pytorch_cuda", "tf32", "TF32"),
+    "peer-float16": peer("pytorch_cuda", "float16", "half"),
+    "peer-home": peer("pytorch_home", "default", "float32"),
+    "peer-home-tf32": peer("pytorch_home", "tf32", "TF32"),
+    "peer-home-float16": peer("pytorch_home", "float16", "half"),
 }
 # No rungs: forms of these that claims and tables compare.
 form = partial(Line, in_table=False, in_figure=False)
@@ -171,7 +144,7 @@ SINGLE = {"math": UNSTATED, "memory": UNSTATED}
 GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
     "split": form("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
-    "screen": form("home", STREAMS | COPY_ENGINE | TAPERED | {"batch": 1056}, "screen"),
+    "screen": form("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
     "copied-float32": form("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
     "copied-float16": form("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
     "threads": form("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),

@@ -92,7 +92,7 @@ def sustained_share(study, part, whole):
 
 def kernels_in_batches(study):
     """The kernels of the copies in TF32, in the same batches, without the copies."""
-    return select("brought", **{name: lines.TAPERED[name] for name in ("math", "batch", "batches")}, graph="on")
+    return select("brought", **lines.TAPERED, graph="on")
 
 
 def all_at_once(study, math):
