@@ -10,6 +10,11 @@ from ladder.statistics.verdicts import UNDECIDED
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 
+def counted(count):
+    """A number of cards in words."""
+    return f"{count} card" + "s" * (count > 1)
+
+
 def on_cards(way, source, count, images=IMAGES):
     """A way to draw on so many cards."""
     return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
@@ -22,24 +27,26 @@ def starts(rows):
 
 
 def with_start(slower, faster):
-    """The ratio of two selections with the start of a process."""
+    """A function of the study: the ratio of two selections with the start of a process."""
     return lambda study: ratios.of(*(starts(study.find(one)) for one in (slower, faster)))
 
 
-def paying(study, source, count, ratio):
-    """From how many pictures on so many cards are faster than half as many, as a predicate.
-
-    `ratio` gives the time of a selection on more cards over that of one on fewer.
-    """
-    counts = (count // 2, count)
+def points(study, source, count, is_with_start):
+    """[(pictures, ratio)] of so many cards over half as many, for all numbers of pictures that both have drawn."""
+    counts = (count, count // 2)
     drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
-    sizes = sorted(set.intersection(*map(set, drawn)))
-    pairs = {size: [on_cards("threads", source, number, size) for number in counts] for size in sizes}
-    return predicate([(size, ratio(*pair)) for size, pair in pairs.items()])
+    pairs = {
+        size: [on_cards("threads", source, number, size) for number in counts]
+        for size in set.intersection(*map(set, drawn))
+    }
+    return [
+        (size, with_start(*pairs[size])(study) if is_with_start else ratios.of(*map(study.find, pairs[size])))
+        for size in sorted(pairs)
+    ]
 
 
 def predicate(points):
-    """The same of points (pictures, ratio), of which some may have no ratio."""
+    """From how many pictures on more cards pay, of points of which some may have no ratio, for a sentence."""
     points = [(size, ratio) for size, ratio in points if ratio]
     found = crossings.break_even(points)
     if found is None:

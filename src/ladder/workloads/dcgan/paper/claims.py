@@ -10,7 +10,8 @@ from ladder.workloads.dcgan.paper.cards import on_cards, with_start
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 EQUAL = 0.05  # the margin of a claim of equality
-BOTH_CARDS, BOTH_STARTS = "both numbers of cards", "both, with their starts"
+NEAR = 1 / 0.85  # times as long as the ceiling allows, for "near"
+CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
 def beside(words, slower, faster):
@@ -48,17 +49,17 @@ def short(value):
     return ratios.times(digits(value, 2))
 
 
+def started(key, words, sides, cause):
+    """The claim that the second of two sides is faster, with the start of a process."""
+    return Claim(key, f"{words}, with start", needs="both, with their starts", cause=cause, ratio=with_start(*sides))
+
+
 def more_cards(word, role, count, images):
     """The claim that `count` cards are faster than half as many; the earlier study had so many in each of two nodes."""
-    fewer, more = (on_cards("threads", role, number, images) for number in (count // 2, count))
-    then = earlier.CALLS[count][images] / earlier.CALLS[2 * count][images]
-    return Claim(
-        f"{word.lower()}-cards",
-        f"{word} cards at {images}, with start",
-        needs=BOTH_STARTS,
-        cause=beside(f"then {short(then)}, call alone", fewer, more),
-        ratio=with_start(fewer, more),
-    )
+    sides = [on_cards("threads", role, number, images) for number in (count // 2, count)]
+    then = short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
+    cause = beside(f"then {then}, call alone", *sides)
+    return started(f"{word.lower()}-cards", f"{word} cards at {images}", sides, cause)
 
 
 def kernels(math):
@@ -95,92 +96,42 @@ def against_peer(line, other, words, share):
     return Claim(f"peer/{line}", text, other, line, 1 / share, needs="both", cause="exact and fused")
 
 
-PINNED, AFTER = copied("pinned", "hidden"), copied("pinned", "after")
-TWO_CARDS = on_cards("threads", "two", 2)
+def claim(key, words, sides, needs, cause, least=1):
+    """The claim that the second of two sides is faster, by `least` times."""
+    return Claim(key, words, *sides, least, needs=needs, cause=cause)
+
+
+PINNED, STAGED, PAGEABLE = (copied(memory, "hidden") for memory in ("pinned", "staged", "pageable"))
+AFTER = copied("pinned", "after")
+OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
+IN_FLOAT32 = [copied("pinned", copies, "float32") for copies in ("after", "hidden")]
+BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
+FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
+THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
+HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
     Claim("parity", "Loops at the right parity, card", "naive", "card-parity", earlier.PARITY_GAIN),
-    Claim("two", "A split of 3 + 1 over 2 + 2", split(2), split(3), needs="both splits", cause="a third product"),
-    Claim(
-        "split",
-        "A split of 3 + 1 over 4 + 0",
-        split(4),
-        split(3),
-        needs="both splits",
-        cause=beside("implicit", "four", "three"),
-    ),
+    claim("two", "A split of 3 + 1 over 2 + 2", (split(2), split(3)), "both splits", "a third product"),
+    claim("split", "A split of 3 + 1 over 4 + 0", (split(4), split(3)), "both splits", IMPLICIT),
     Claim("registers", "One operand in a register over none", needs="both products", cause=tiled, ratio=one_operand),
-    Claim(
-        "batch",
-        f"Batches of {earlier.BATCH} images over one",
-        select("window", batch=1),
-        select("window", batch=earlier.BATCH),
-        needs="both batches",
-        cause="a product fills the card",
-    ),
-    Claim(
-        "hidden",
-        "Hidden copies, half precision",
-        AFTER,
-        PINNED,
-        needs="both forms",
-        cause=beside("in float32", copied("pinned", "after", "float32"), copied("pinned", "hidden", "float32")),
-    ),
-    Claim(
-        "pinned",
-        "Pinned over pageable, half precision",
-        copied("pageable", "hidden"),
-        PINNED,
-        needs="both memories",
-        cause=beside("staged", copied("staged", "hidden"), PINNED),
-    ),
-    Claim(
-        "one-card",
-        f"One card to {earlier.ONE_UP_TO} pictures, with start",
-        needs=BOTH_STARTS,
-        cause="cards start in turn",
-        ratio=with_start(*(on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1))),
-    ),
+    claim("batch", f"Batches of {earlier.BATCH} images over one", BATCHES, "both batches", "a product fills the card"),
+    claim("hidden", "Hidden copies, half precision", (AFTER, PINNED), "both forms", beside("in float32", *IN_FLOAT32)),
+    claim("pinned", "Pinned over pageable, half precision", (PAGEABLE, PINNED), "both memories", OVER_STAGED),
+    started("one-card", f"One card to {earlier.ONE_UP_TO} pictures", FEW_PICTURES, "cards start in turn"),
     more_cards("Two", "two", 2, earlier.TWO_UP_TO),
     more_cards("Four", "four", 4, IMAGES),
 ]
 RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
-    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
-    Claim(
-        "ceiling",
-        "Near the ceiling, float32",
-        "window",
-        FLOOR,
-        0,
-        1 / 0.85,
-        needs="the rung and ceilings",
-        cause="projection and tanh too",
-    ),
+    claim("host-peer", "`tuned` over PyTorch, all threads", ("pytorch", "tuned"), "both", "exact products"),
+    Claim("ceiling", "Near the ceiling, float32", "window", FLOOR, 0, NEAR, needs=CEILINGS, cause=NO_PRODUCTS),
     against_peer("home", "peer-home", "float32", 0.6),
     against_peer("home-brought-tf32", "peer-home-tf32", "TF32", 0.65),
     against_peer("home-brought", "peer-home-float16", "half precision", 0.75),
     all_hidden("float32", "home", "float32"),
     all_hidden("tf32", "home-brought-tf32", "TF32"),
     all_hidden("float16", "home-brought", "half"),
-    Claim(
-        "cards",
-        f"Two cards over one, {IMAGES} pictures",
-        on_cards("threads", "two", 1),
-        TWO_CARDS,
-        1.8,
-        needs=BOTH_CARDS,
-        cause=beside("half precision", *(on_cards("half", "two", count) for count in (1, 2))),
-    ),
-    Claim(
-        "ranks",
-        "Ranks over threads, two cards",
-        TWO_CARDS,
-        on_cards("ranks", "two", 2),
-        1,
-        1,
-        EQUAL,
-        "both on two cards",
-        beside("over one rank", *(on_cards("ranks", "two", count) for count in (1, 2))),
-    ),
+    claim("cards", f"Two cards over one, {IMAGES} pictures", THREADS, "both numbers of cards", HALF, 1.8),
+    Claim("ranks", "Ranks over threads, two cards", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two cards", ONE_RANK),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

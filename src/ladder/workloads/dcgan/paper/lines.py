@@ -61,6 +61,7 @@ SPLIT = {"first": "cuda_implicit", "last": "cuda_parity"}
 TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
 COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
+IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 STREAMS = {"streams": 2, "graph": "on"}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
@@ -108,8 +109,8 @@ LINES = {
     "three": on_card("3 + 1", "three layers as implicit products", "loads", SPLIT | {"split": 3}),
     "four": on_card("4 + 0", "all layers as implicit products", "loads", {"first": "cuda_implicit", "split": 4}),
     "window": on_card("3 + 1, window", "the last by threads that keep a window", "idle columns", TILES | DEFAULT),
-    "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | {"batch": 1280}),
-    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | FLOAT16 | {"batch": 1280}),
+    "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
+    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | FLOAT16 | IN_LARGE),
     "brought": on_card(
         "half, copy engine",
         "pixels brought once, layers that begin early",
@@ -122,13 +123,14 @@ LINES = {
         "card",
         "copies hidden, two streams, one graph",
         "the link",
-        note="float32",
+        (),
+        "float32",
         begins=True,
     ),
     "home-tf32": hidden("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
     "home-brought-tf32": hidden("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
-    "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | {"batch": 128}, "card", note="half"),
-    "home-brought": hidden("home", ON_ONE_STREAM | FLOAT16 | {"batch": 128}, "card", note="half, copy engine"),
+    "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
+    "home-brought": hidden("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
     "pytorch": hidden("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
     "peer": peer("pytorch_cuda", "default", "float32"),
     "peer-tf32": peer("pytorch_cuda", "tf32", "TF32"),

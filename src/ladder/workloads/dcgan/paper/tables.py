@@ -6,7 +6,7 @@ from ladder.report.latex import code, digits, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, starts
+from ladder.workloads.dcgan.paper.cards import counted, on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 GATHERED = "cuda_im2col, cublas"
@@ -93,11 +93,6 @@ def cards(study):
     then, now = ([counted(count) for count in every] for every in (earlier.CALLS, counts))
     head = latex.grouped("Pictures", {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
-
-
-def counted(count):
-    """A number of cards in words."""
-    return "1 card" if count == 1 else f"{count} cards"
 
 
 def numbers_of_cards(study):

@@ -64,11 +64,6 @@ def picture_energy(study, selection):
     return latex.joules(joules / int(rows["images"].iloc[0]), 2)
 
 
-def batch(study, selection):
-    """The number of images in a batch."""
-    return num(int(study.rows(selection)["batch"].iloc[0]))
-
-
 def images(study, source):
     """The most images of a source."""
     return num(max(values(study.frame(source), "images"))) if len(study.frame(source)) else None
@@ -80,14 +75,10 @@ def layer_share(study, selection, name):
     return latex.percent(times[name] / sum(times.values()), 2) if name in times else None
 
 
-def time_share(study, part, whole):
-    """What share of the time of one selection another takes, in per cent."""
-    return ratios.efficiency(study.ratio(part, whole), 1)
-
-
-def sustained_share(study, part, whole):
-    """The same of runs among many that follow each other."""
-    return ratios.efficiency(ratios.of(*(sustained(study.rows(one)) for one in (part, whole))), 1)
+def time_share(study, part, whole, at_power_limit=False):
+    """What share of the time of one selection another takes, by single runs or among many that follow each other."""
+    rows = map(study.rows, (part, whole))
+    return ratios.efficiency(ratios.of(*(map(sustained, rows) if at_power_limit else rows)), 1)
 
 
 def kernels_in_batches(study):
@@ -114,11 +105,6 @@ def most_cards(study):
     return count
 
 
-def half_of_most(study):
-    """Half as many."""
-    return most_cards(study) // 2
-
-
 def efficiency_on(study, way, source, count):
     """The parallel efficiency of a way to draw all pictures on so many cards."""
     return ratios.efficiency(study.ratio(*(cards.on_cards(way, source, one) for one in (1, count))), count)
@@ -130,11 +116,6 @@ def weak_efficiency(study, way, source, count):
     return ratios.efficiency(study.ratio(one, more), 1)
 
 
-def pays(study, source, count):
+def pays(study, source, count, with_start=False):
     """From how many pictures on so many cards are faster than half as many, as a predicate."""
-    return cards.paying(study, source, count, lambda fewer, more: ratios.of(study.find(more), study.find(fewer)))
-
-
-def pays_with_start(study, source, count):
-    """The same with the start of a process."""
-    return cards.paying(study, source, count, lambda fewer, more: cards.with_start(more, fewer)(study))
+    return cards.predicate(cards.points(study, source, count, with_start))
