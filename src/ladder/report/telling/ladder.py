@@ -64,6 +64,7 @@ def rung(chapter, key, rows, colours):
     """A line of the waterfall."""
     line = chapter.line(key)
     where = [place(rows.iloc[0])] if has_place(chapter, line) else []
+    times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
         ", ".join([line.variant, *line.words, *filter(None, [line.note]), *where]),
         line.variant,
@@ -71,6 +72,6 @@ def rung(chapter, key, rows, colours):
         chapter.predict(key, rows),
         bool(rows["converged"].all()),
         line.is_peer,
-        parts(rows, chapter.phases(key)) if colours else {},
+        {phase: times[phase] for phase in colours or () if phase in times},
         line.begins,
     )

@@ -4,7 +4,7 @@ from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import model
-from ladder.workloads.dcgan.paper.lines import PHASES, SOURCES
+from ladder.workloads.dcgan.paper.lines import LINES, PHASES, SOURCES
 
 TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
@@ -27,8 +27,7 @@ def draw(study):
 
 
 def products_alone(machine):
-    """Seconds of the products of a picture at the best rate of any precision in which a case of a machine computes."""
-    rows = [SOURCES[name].rows(machine) for name in ("host", "card")]
-    kinds = [every.drop_duplicates(["precision", "threads_found"]) for every in rows if len(every)]
-    floors = (model.products_alone(machine, row) for every in kinds for _, row in every.iterrows())
-    return min(filter(None, floors), default=None)
+    """Seconds of the products of a picture at the best rate of any precision in which a rung of a machine computes."""
+    shown = [line for line in LINES.values() if line.in_figure]
+    rows = [every.iloc[0] for line in shown if len(every := line.rows(SOURCES[line.source].rows(machine)))]
+    return min(filter(None, (model.products_alone(machine, row) for row in rows)), default=None)
