@@ -1,4 +1,4 @@
-"""Several cards: what they are compared by, with the start of a process and without, and from when on they pay."""
+"""Several GPUs: what they are compared by, with the start of a process and without, and from when on they pay."""
 
 from ladder.report import ratios
 from ladder.report.latex import num
@@ -11,12 +11,12 @@ from ladder.workloads.dcgan.paper.lines import IMAGES
 
 
 def counted(count):
-    """A number of cards in words."""
-    return f"{count} card" + "s" * (count > 1)
+    """A number of GPUs in words."""
+    return f"{count} GPU" + "s" * (count > 1)
 
 
 def on_cards(way, source, count, images=IMAGES):
-    """A way to draw on so many cards."""
+    """A way to draw on so many GPUs."""
     return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
 
 
@@ -32,7 +32,7 @@ def with_start(slower, faster):
 
 
 def points(study, source, count, is_with_start):
-    """[(pictures, ratio)] of so many cards over half as many, for all numbers of pictures that both have drawn."""
+    """[(pictures, ratio)] of so many GPUs over half as many, for all numbers of pictures that both have drawn."""
     counts = (count, count // 2)
     drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
     pairs = {
@@ -46,7 +46,7 @@ def points(study, source, count, is_with_start):
 
 
 def predicate(points):
-    """From how many pictures on more cards pay, of points of which some may have no ratio, for a sentence."""
+    """From how many pictures on more GPUs pay, of points of which some may have no ratio, for a sentence."""
     points = [(size, ratio) for size, ratio in points if ratio]
     found = crossings.break_even(points)
     if found is None:
@@ -55,6 +55,6 @@ def predicate(points):
     words = {
         crossings.EVERYWHERE: f"pay at every number {span}",
         crossings.NOWHERE: f"pay at no number {span}",
-        UNDECIDED: f"are not shown to be faster at any number {span}",
+        UNDECIDED: f"are not significantly faster at any number {span}",
     }
     return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"

@@ -51,15 +51,15 @@ def short(value):
 
 def started(key, words, sides, cause):
     """The claim that the second of two sides is faster, with the start of a process."""
-    return Claim(key, f"{words}, with start", needs="both, with their starts", cause=cause, ratio=with_start(*sides))
+    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=with_start(*sides))
 
 
 def more_cards(word, role, count, images):
-    """The claim that `count` cards are faster than half as many; the earlier study had so many in each of two nodes."""
+    """The claim that `count` GPUs are faster than half as many; the earlier study had so many in each of two nodes."""
     sides = [on_cards("threads", role, number, images) for number in (count // 2, count)]
     then = short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
     cause = beside(f"then {then}, call alone", *sides)
-    return started(f"{word.lower()}-cards", f"{word} cards at {images}", sides, cause)
+    return started(f"{word.lower()}-cards", f"{word} GPUs at {images} pictures", sides, cause)
 
 
 def kernels(math):
@@ -110,14 +110,14 @@ FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count i
 THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
 HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
-    Claim("parity", "Loops at the right parity, card", "naive", "card-parity", earlier.PARITY_GAIN),
+    Claim("parity", "Loops at the right parity, GPU", "naive", "card-parity", earlier.PARITY_GAIN),
     claim("two", "A split of 3 + 1 over 2 + 2", (split(2), split(3)), "both splits", "a third product"),
     claim("split", "A split of 3 + 1 over 4 + 0", (split(4), split(3)), "both splits", IMPLICIT),
     Claim("registers", "One operand in a register over none", needs="both products", cause=tiled, ratio=one_operand),
-    claim("batch", f"Batches of {earlier.BATCH} images over one", BATCHES, "both batches", "a product fills the card"),
+    claim("batch", f"Batches of {earlier.BATCH} images over one", BATCHES, "both batches", "a product fills the GPU"),
     claim("hidden", "Hidden copies, half precision", (AFTER, PINNED), "both forms", beside("in float32", *IN_FLOAT32)),
     claim("pinned", "Pinned over pageable, half precision", (PAGEABLE, PINNED), "both memories", OVER_STAGED),
-    started("one-card", f"One card to {earlier.ONE_UP_TO} pictures", FEW_PICTURES, "cards start in turn"),
+    started("one-card", f"One GPU up to {earlier.ONE_UP_TO} pictures", FEW_PICTURES, "GPUs start in turn"),
     more_cards("Two", "two", 2, earlier.TWO_UP_TO),
     more_cards("Four", "four", 4, IMAGES),
 ]
@@ -131,7 +131,7 @@ RUNGS = [
     all_hidden("float32", "home", "float32"),
     all_hidden("tf32", "home-brought-tf32", "TF32"),
     all_hidden("float16", "home-brought", "half"),
-    claim("cards", f"Two cards over one, {IMAGES} pictures", THREADS, "both numbers of cards", HALF, 1.8),
-    Claim("ranks", "Ranks over threads, two cards", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two cards", ONE_RANK),
+    claim("cards", f"Two GPUs over one, {IMAGES} pictures", THREADS, "both numbers of GPUs", HALF, 1.8),
+    Claim("ranks", "Ranks over threads, two GPUs", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two GPUs", ONE_RANK),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -1,4 +1,4 @@
-"""The earlier study's splits on a card: what each batch's layers take, as products or by loops."""
+"""The earlier study's splits on a GPU: what each batch's layers take, as products or by loops."""
 
 from ladder.report.figures import timeline
 from ladder.report.telling import traces
@@ -8,7 +8,7 @@ from ladder.workloads.dcgan.paper.lines import SPLITS
 TITLE = "Layers as products or by loops"
 CATEGORY = "Generator"
 CAPTION = """\
-The layers of batches of a hundred pictures on the card, as the earlier study split them: so many of the four as
+The layers of batches of a hundred pictures on the GPU, as the earlier study split them: so many of the four as
 gathered products of matrices, with one operand in registers, and the others by loops at the right parity.
 """
 EXPERIMENTS = ("dcgan_splits",)

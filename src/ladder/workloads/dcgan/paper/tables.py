@@ -1,4 +1,4 @@
-"""The tables of the chapter: layers by method, copies to the host, and calls on one and more cards."""
+"""The tables of the chapter: layers by method, copies to the host, and calls on one and more GPUs."""
 
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, median
@@ -25,7 +25,7 @@ MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": (name, {"math": math}) for words, math in MATHS.items() for name in TENSOR_CORES}
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
-# Ways of several cards to draw.
+# Ways to draw on several GPUs.
 WAYS = {
     "threads": "threads",
     "threads, a graph each": "graph",
@@ -86,7 +86,7 @@ def call(study, memory, copies, math):
 
 
 def cards(study):
-    """Times by images of the earlier study: then on cards of two nodes, now of a call, without and with start-up."""
+    """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
     counts, frame = numbers_of_cards(study), study.frame("threads")
     drawn = {size for count in counts for size in values(where(frame, gpus=count), "images")}
     rows = [cards_of(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
@@ -96,7 +96,7 @@ def cards(study):
 
 
 def numbers_of_cards(study):
-    """One card, the most, and the numbers between that have drawn all pictures; none without several cards."""
+    """One GPU, the most, and the numbers between that have drawn all pictures; none without several GPUs."""
     frame = study.frame("threads")
     most = max(values(frame, "gpus"), default=0)
     known = values(where(study.frame("most"), images=IMAGES), "gpus")
@@ -112,7 +112,7 @@ def cards_of(study, counts, size):
 
 
 def most_cards(study):
-    """The time of a call on one card and on more, by ways to do it, and how well the most are used."""
+    """The time of a call on one GPU and on more, by ways to do it, and how well the most are used."""
     counts, rows = numbers_of_cards(study), []
     if not counts or counts[-1] == 2:
         return latex.table("", (), ())

@@ -98,7 +98,7 @@ def products_by_zero(study, method):
 
 
 def most_cards(study):
-    """The most cards that have drawn, where these are more than two."""
+    """The most GPUs that have drawn, where these are more than two."""
     count = max(values(study.frame("threads"), "gpus"), default=0)
     if count <= 2:
         raise NotMeasured
@@ -106,16 +106,16 @@ def most_cards(study):
 
 
 def efficiency_on(study, way, source, count):
-    """The parallel efficiency of a way to draw all pictures on so many cards."""
+    """The parallel efficiency of a way to draw all pictures on so many GPUs."""
     return ratios.efficiency(study.ratio(*(cards.on_cards(way, source, one) for one in (1, count))), count)
 
 
 def weak_efficiency(study, way, source, count):
-    """The time of one card over that of several for as many times the pictures."""
+    """The time of one GPU over that of several for as many times the pictures."""
     one, more = (cards.on_cards(way, source, number, number * lines.IMAGES) for number in (1, count))
     return ratios.efficiency(study.ratio(one, more), 1)
 
 
 def pays(study, source, count, with_start=False):
-    """From how many pictures on so many cards are faster than half as many, as a predicate."""
+    """From how many pictures on so many GPUs are faster than half as many, as a predicate."""
     return cards.predicate(cards.points(study, source, count, with_start))

@@ -1,4 +1,4 @@
-"""What each rung gains: the time of a picture, from loops on the CPU to tensor cores with the copies home hidden."""
+"""What each rung gains: the time of a picture, from loops on the CPU to tensor cores with hidden copies to the host."""
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
