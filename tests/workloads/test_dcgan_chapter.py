@@ -10,7 +10,7 @@ from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
 from ladder.report import chapters, texts
 from ladder.report.study import NO_ROWS, Study, middle
-from ladder.report.telling import chapter_study, functions, traces
+from ladder.report.telling import chapter_study, functions, ladder, traces
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.lines import MAX, select
@@ -233,8 +233,9 @@ def traced(machines, ways, experiment):
     for name in machines:
         for way in ways:
             case = made_up_dcgan.case_of(way)
-            bar = {"lane": "card", "name": "1", "start": 0.0, "end": 1.0, "process": 0}
-            rows.append({"machine": name, "variant": case.variant, "case": case.slug, **case.tuning} | bar)
+            bar = {"lane": "card", "name": "1", "start": 0.0, "end": 1.0}
+            own = {"machine": name, "variant": case.variant, "case": case.slug, **case.tuning} | bar
+            rows += [own | {"process": number} for number in (0, 1)]
     return {experiment: {"samples": NO_ROWS, "traces": pd.DataFrame(rows)}}
 
 
@@ -244,6 +245,7 @@ def test_timelines_are_of_every_machine_that_was_traced():
     every[lines.SPLITS]["traces"] = some[(some["machine"] == "b") | (some["split"] == 2)]
     titled = traces.of_selections(of(Study(every, None)), lines.SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
+    assert {len(rows) for rows in titled.values()} == {1}  # of one process
     assert traces.of_selections(of(Study({}, None)), lines.SPLITS, splits.WAYS) == {}
 
 
@@ -290,6 +292,19 @@ def test_the_figure_has_every_rung(found):
     rungs |= {"pytorch, 2 threads", "cuda, 2 + 2", "cuda, half", "home, TF32", "home, TF32, copy engine"}
     assert rungs | {"pytorch_home, half"} <= set(shown)
     assert "512 channels" in " ".join(shown)
+
+
+def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose(study):
+    text = ladder.table(study)
+    assert r"\texttt{host}, tuned, BLAS, 2 threads &" in text
+    assert r"\texttt{home}, float32 &" in text
+    assert text.count(r"\texttt{") == sum(line.in_table for line in LINES.values()) == 15
+
+
+def test_shares_of_a_rung_stand_in_the_order_of_their_colours(study):
+    colours = dict.fromkeys(reversed(lines.PHASES), "red")
+    rungs = ladder.rungs_of(study, study.machine("host"), colours)
+    assert list(rungs[0].parts) == [phase for phase in colours if phase != "epilogues"]
 
 
 def test_a_rung_on_all_threads_is_drawn_once_where_there_is_one_thread():
