@@ -31,18 +31,16 @@ def with_start(slower, faster):
     return lambda study: ratios.of(*(starts(study.find(one)) for one in (slower, faster)))
 
 
-def points(study, source, count, is_with_start):
-    """[(pictures, ratio)] of so many GPUs over half as many, for all numbers of pictures that both have drawn."""
+def points(study, source, count, prepare):
+    """[(pictures, ratio)] of so many GPUs over half as many, for all numbers of pictures that both have drawn.
+
+    `prepare` is applied to the rows of a case.
+    """
     counts = (count, count // 2)
     drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
-    pairs = {
-        size: [on_cards("threads", source, number, size) for number in counts]
-        for size in set.intersection(*map(set, drawn))
-    }
-    return [
-        (size, with_start(*pairs[size])(study) if is_with_start else ratios.of(*map(study.find, pairs[size])))
-        for size in sorted(pairs)
-    ]
+    sizes = sorted(set.intersection(*map(set, drawn)))
+    sides = [[study.find(on_cards("threads", source, number, size)) for number in counts] for size in sizes]
+    return [(size, ratios.of(*map(prepare, pair))) for size, pair in zip(sizes, sides, strict=True)]
 
 
 def predicate(points):

@@ -62,10 +62,13 @@ TENSOR_CORES = {"first": "cuda_implicit_wgmma", "last": "cuda_window_mma"}
 COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
+HALF_LARGE = FLOAT16 | IN_LARGE
 STREAMS = {"streams": 2, "graph": "on"}
+FIRST_HOME = STREAMS | {"math": UNSTATED, "batch": 512}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
+MIXED = FUSED | {"split": 3}
 TUNED = {"turned": "on", "compiled": "on"}
 hidden = partial(Line, in_table=False)
 
@@ -95,38 +98,20 @@ LINES = {
     "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", "blas", "parity"),
     "tuned": on_host("tuned", "products of exact size in registers", "caches", "tuned", "tuned", **FUSED),
     "mixed": on_host(
-        "tuned, BLAS",
-        "a BLAS for the few channels of the last layer",
-        "idle registers",
-        "tuned",
-        "blas",
-        split=3,
-        **FUSED,
+        "tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", "tuned", "blas", **MIXED
     ),
     "naive": on_card("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
     "card-parity": on_card("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
     "two": on_card("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
     "three": on_card("3 + 1", "three layers as implicit products", "loads", SPLIT | {"split": 3}),
     "four": on_card("4 + 0", "all layers as implicit products", "loads", {"first": "cuda_implicit", "split": 4}),
-    "window": on_card("3 + 1, window", "the last by threads that keep a window", "idle columns", TILES | DEFAULT),
+    "window": on_card("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
     "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
-    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | FLOAT16 | IN_LARGE),
+    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
     "brought": on_card(
-        "half, copy engine",
-        "pixels brought once, layers that begin early",
-        "copies",
-        COPY_ENGINE | FLOAT16 | {"batch": 1280},
+        "half, copy engine", "pixels loaded once, layers start early", "copies", COPY_ENGINE | HALF_LARGE
     ),
-    "home": Line(
-        "home",
-        STREAMS | {"math": UNSTATED, "batch": 512},
-        "card",
-        "copies hidden, two streams, one graph",
-        "the link",
-        (),
-        "float32",
-        begins=True,
-    ),
+    "home": Line("home", FIRST_HOME, "card", "hidden copies, two streams, one graph", "the link", (), "float32", True),
     "home-tf32": hidden("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
     "home-brought-tf32": hidden("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
     "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),

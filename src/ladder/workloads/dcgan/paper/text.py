@@ -2,7 +2,7 @@
 
 from ladder.report import latex, ratios
 from ladder.report.latex import num
-from ladder.report.study import energy, middle, sustained, values
+from ladder.report.study import energy, middle, one_case, sustained, values
 from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.workloads.dcgan import cost, layout
@@ -118,4 +118,4 @@ def weak_efficiency(study, way, source, count):
 
 def pays(study, source, count, with_start=False):
     """From how many pictures on so many GPUs are faster than half as many, as a predicate."""
-    return cards.predicate(cards.points(study, source, count, with_start))
+    return cards.predicate(cards.points(study, source, count, cards.starts if with_start else one_case))
