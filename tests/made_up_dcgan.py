@@ -7,8 +7,12 @@ from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
 from ladder.report import collect, stored
 from ladder.report.study import Study
+from ladder.report.telling.chapter_study import selection_of
+from ladder.report.telling.lines import MAX, UNSTATED, select
 from ladder.workloads.dcgan import formats
-from ladder.workloads.dcgan.paper import query, rungs
+from ladder.workloads.dcgan.paper import cards, claims, lines, text
+from ladder.workloads.dcgan.paper.lines import IMAGES, LINES
+from ladder.workloads.dcgan.paper.tables import COPIES
 
 MACHINE = "nvidia-h200"
 THREADS = (1, 2)
@@ -51,68 +55,71 @@ SCREEN = {"tf32": 1.4e-6, "float16": 0.7e-6}  # as bytes
 # Times as long as the least of a way home, by memory and copies.
 WAYS = {"pinned": 1.0, "staged": 8.0, "pageable": 4.0}
 SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
-EXPERIMENTS = {"host": query.HOST, "pytorch": query.HOST, "home": query.HOME, "pytorch_home": query.HOME}
+EXPERIMENTS = {"host": lines.HOST, "pytorch": lines.HOST, "home": lines.HOME, "pytorch_home": lines.HOME}
 # Seconds of a call for no picture, and of a process's start, by cards; those of a rank are the same.
 CALL, START = {1: 0.5e-3, 2: 1e-3, 4: 2e-3}, {1: 0.4, 2: 0.7, 4: 1.3}
-IMAGES, SOME = (10, 100, 200, 1000, 5248), 1000
+NUMBERS, SOME = (10, 100, 200, 1000, IMAGES), 1000  # of pictures
 PRODUCTS = {"cuda_shared": 10e-3, "cuda_columns": 5e-3, "cuda_tiled": 2e-3}  # seconds
 BY_VERB = formats.VARIANTS["offload"][1]
 JOULES = 5e-3  # of a picture on a card
 
 
-def case_of(line, images, pictures="float32", **others):
-    """The case of a line, with what it doesn't state left out."""
-    sizes = complete("dcgan", {"images": images, "channels": 512, "pictures": pictures})
-    tuning = {name: value for name, value in (line.tuning | others).items() if value is not None}
-    return Case("dcgan", line.variant, sizes, tuning, "cold" if images == 64 else "warm")
+def case_of(selection, images=IMAGES, pictures="float32", **others):
+    """The case of a selection, with what it doesn't state left out."""
+    selection = selection_of(selection)
+    line = selection.changed(LINES[selection.line])
+    tuning = {name: value for name, value in (line.tuning | others).items() if value not in (UNSTATED, MAX)}
+    sizes = complete("dcgan", {"images": tuning.pop("images", images), "channels": 512, "pictures": pictures})
+    return Case("dcgan", line.variant, sizes, tuning, "cold" if images == lines.ON_HOST else "warm")
 
 
 def cases():
     """(experiment, case, seconds) of all experiments."""
     for key, seconds in PICTURE.items():
-        line = rungs.line(key)
-        experiment, on_host = EXPERIMENTS.get(line.variant, query.CARD), line.variant in ("host", "pytorch")
-        images = 64 if on_host else query.IMAGES
-        for threads in THREADS if line.tuning.get("threads") == rungs.MOST else (None,):
-            if (key, threads) == ("parity-threads", 1):
-                continue  # which is `parity`
-            own = {"threads": threads} if threads else {}
-            yield experiment, case_of(line, images, **own), images * seconds / (threads or 1)
-    for batch in (1, 16, 100, 256):
-        yield query.CARD, case_of(rungs.batches(batch), query.IMAGES), query.IMAGES * 64e-6 / batch
-    for epilogue, seconds in EPILOGUES.items():
-        yield query.CARD, case_of(rungs.EPILOGUES[epilogue], query.IMAGES), query.IMAGES * seconds
-    for math, seconds in AT_ONCE.items():
-        yield query.CARD, case_of(rungs.at_once(math), query.IMAGES), query.IMAGES * seconds
-    yield query.CARD, case_of(rungs.kernels_of("home-brought-tf32"), query.IMAGES), query.IMAGES * IN_BATCHES
+        line = LINES[key]
+        images = lines.ON_HOST if line.source == "host" else IMAGES
+        for threads in THREADS if line.tuning.get("threads") == MAX else (None,):
+            if (key, threads) != ("parity-threads", 1):  # which is `parity`
+                case = case_of(key, images, **({"threads": threads} if threads else {}))
+                yield EXPERIMENTS.get(line.variant, lines.CARD), case, images * seconds / (threads or 1)
+    forms = [(select("window", batch=batch), 64e-6 / batch) for batch in (1, 16, 100, 256)]
+    forms += [(select("window", epilogue=name), EPILOGUES[name]) for name in ("separate", "folded")]
+    forms += [(select("window", graph="on"), EPILOGUES["graph"]), (text.kernels_in_batches(None), IN_BATCHES)]
+    forms += [(claims.kernels(math), seconds) for math, seconds in AT_ONCE.items()]
+    for selection, seconds in forms:
+        yield lines.CARD, case_of(selection), IMAGES * seconds
     for memory, longer in WAYS.items():
-        for copies in rungs.COPIES:
+        for copies in COPIES:
             for math, seconds in (("float32", 6e-6), ("float16", 1e-6)):
-                after = 2 if copies == "after" else 1
-                case = case_of(rungs.home(memory, copies, math), query.IMAGES)
-                yield query.HOME, case, query.IMAGES * seconds * longer * after
+                case = case_of(claims.copied(memory, copies, math))
+                yield lines.HOME, case, IMAGES * seconds * longer * (2 if copies == "after" else 1)
     for math, seconds in SCREEN.items():
-        line = rungs.BYTES[math]
-        yield query.SCREEN, case_of(line, query.IMAGES, "uint8"), query.IMAGES * seconds
+        yield lines.SCREEN, case_of(select("screen", math=math), pictures="uint8"), IMAGES * seconds
     for first, seconds in {2: 200e-6, 3: 100e-6, 4: 130e-6}.items():
-        yield query.SPLITS, case_of(rungs.split(first), SOME), SOME * seconds
+        yield lines.SPLITS, case_of(claims.split(first), SOME), SOME * seconds
     for variant, seconds in PRODUCTS.items():
-        yield query.PRODUCTS, Case("gemm", variant, complete("gemm", query.SQUARE), {}), seconds
-    for cards in CALL:
-        for images in IMAGES:
-            yield query.CARDS, case_of(rungs.on_cards(cards), images, **BY_VERB), on_cards(images, cards)
-            of_fewer = 1 if images == query.IMAGES else 1.5  # times as long as threads
-            yield query.RANKS, case_of(rungs.on_ranks(cards), images), on_cards(images, cards) * of_fewer
-        yield query.PAGEABLE, case_of(rungs.pageable_on_cards(cards), query.IMAGES), on_cards(query.IMAGES, 1)
-        if cards != 2:
-            half = case_of(rungs.half_on_cards(cards), query.IMAGES, graph="on")
-            yield query.HALF, half, on_cards(query.IMAGES, 1) / 5
-        yield query.GRAPH, case_of(rungs.graph_on_cards(cards), query.IMAGES, **BY_VERB), by_graph(query.IMAGES, cards)
-        tapered = case_of(rungs.tapered_on_cards(cards), query.IMAGES, **BY_VERB)
-        yield query.GRAPH, tapered, on_cards(query.IMAGES, cards) * (2 if cards > 1 else 1)
-        every, own = cards * query.IMAGES, {rungs.graph_on_cards: by_graph}
-        for line in (rungs.on_cards, rungs.graph_on_cards, rungs.on_ranks) if cards > 1 else ():
-            yield query.WEAK, case_of(line(cards), every), own.get(line, on_cards)(every, cards)
+        yield lines.PRODUCTS, Case("gemm", variant, complete("gemm", lines.SQUARE), {}), seconds
+    yield from several()
+
+
+def several():
+    """Those on one card and more."""
+
+    def case(way, images=IMAGES, **others):
+        return case_of(cards.on_cards(way, "most", count, images), **others)
+
+    for count in CALL:
+        for images in NUMBERS:
+            yield lines.CARDS, case("threads", images, **BY_VERB), on_cards(images, count)
+            of_fewer = 1 if images == IMAGES else 1.5  # times as long as threads
+            yield lines.RANKS, case("ranks", images), on_cards(images, count) * of_fewer
+        yield lines.PAGEABLE, case("pageable"), on_cards(IMAGES, 1)
+        if count != 2:
+            yield lines.HALF, case("half", graph="on"), on_cards(IMAGES, 1) / 5
+        yield lines.GRAPH, case("graph", **BY_VERB), by_graph(IMAGES, count)
+        yield lines.GRAPH, case("tapered", **BY_VERB), on_cards(IMAGES, count) * (2 if count > 1 else 1)
+        for way, seconds in {"threads": on_cards, "graph": by_graph, "ranks": on_cards}.items() if count > 1 else ():
+            yield lines.WEAK, case(way, count * IMAGES), seconds(count * IMAGES, count)
 
 
 def on_cards(images, cards):

@@ -10,8 +10,8 @@ from ladder.statistics import claims
 from ladder.workloads.backprop.paper import model as backprop_model
 from ladder.workloads.backprop.paper import rungs as backprop_rungs
 from ladder.workloads.backprop.paper import varied
-from ladder.workloads.dcgan.paper import rungs as dcgan_rungs
 from ladder.workloads.dcgan.paper import splits
+from ladder.workloads.dcgan.paper.lines import LINES as DCGAN_LINES
 from ladder.workloads.gemv.paper import model as gemv_model
 from ladder.workloads.mlp.paper import sample_digits
 
@@ -33,7 +33,7 @@ def of_code():
         "backprop_host": [MEDIAN],
         "backprop_variations": [str(varied.KERNELS.base["block"]), RATIO],
         "backprop_waterfall": [WORDS[len(at_o2)], WORDS[backprop_model.IMAGES], RATIO],
-        "dcgan_splits": [WORDS[dcgan_rungs.split(2).tuning["batch"]], WORDS[sum(map(int, first.split(" + ")))]],
+        "dcgan_splits": [WORDS[DCGAN_LINES["split"].tuning["batch"]], WORDS[sum(map(int, first.split(" + ")))]],
         "dcgan_waterfall": [RATIO],
         "descent_solution": [MEDIAN],
         "descent_waterfall": [RATIO],

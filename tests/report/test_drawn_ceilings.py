@@ -186,8 +186,7 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     for rates in (rates_of_backprop.of_study(found, on_card), rates_of_backprop.of_ceilings(given[HERE], on_card)):
         assert (rates.products, rates.reading) == (600 * unit, 50 * unit)
     assert rates.multiply_adds == FUSED * unit
-    for rate_of, known in ((model_of_dcgan.rate_of_study, found), (model_of_dcgan.rate_of_ceilings, given[HERE])):
-        assert [rate_of(known, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
+    assert [model_of_dcgan.rate_of(found, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
     assert (rates_of_studies.bandwidths(found), rates_of_studies.card_bandwidth(found)) == (memory, 50 * unit)
 

@@ -24,11 +24,6 @@ KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/ver
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("mlp/problem/", "mlp/model/")
 KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
-KNOWN_WITHOUT += (
-    "dcgan/problem/",
-    "dcgan/earlier/",
-    *(f"dcgan/batch/{n}/images" for n in (1, 16, 256, 5248)),
-)
 
 
 def said(found):
@@ -47,7 +42,7 @@ def values(whole):
 
 def on_cores(values):
     """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
-    others = r"study/(toy|behind|verdicts|warmer)|mlp/|gemv/|descent/|backprop/|dcgan/|/gpu/"
+    others = r"study/(toy|behind|verdicts|warmer)|mlp/|gemv/|descent/|backprop/|/gpu/"
     return [key for key in values if not re.search(others, key)]
 
 

@@ -3,16 +3,21 @@
 import pandas as pd
 import pytest
 
+import made_up
 import made_up_dcgan
 from drawings import draw, words
 from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
-from ladder.report import study as study_of
-from ladder.report.phrases import Missing
-from ladder.report.study import Study
+from ladder.report import chapters, texts
+from ladder.report.study import NO_ROWS, Study, middle
+from ladder.report.telling import chapter_study, functions, ladder, traces
+from ladder.report.telling import claims as chapter_claims
+from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.lines import MAX, select
 from ladder.statistics.claims import Ratio
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.paper import numbers, query, rungs, splits, tables, timeline, verdicts, waterfall
+from ladder.workloads.dcgan.paper import cards, lines, splits, tables, timeline, waterfall
+from ladder.workloads.dcgan.paper.lines import IMAGES, LINES
 from ladder.workloads.tconv import cost
 
 
@@ -22,71 +27,88 @@ def found():
 
 
 @pytest.fixture(scope="module")
-def values(found):
-    return numbers.numbers(found)
+def study(found):
+    return of(found)
 
 
-def changed(drop=lambda case: False, factor=lambda case: 1.0):
+@pytest.fixture(scope="module")
+def ask(study):
+    return functions.of_chapter(study)
+
+
+def of(found):
+    """The chapter's study."""
+    return chapter_study.of_chapter("dcgan", found)
+
+
+def changed(drop=lambda case: False, factor=lambda case: 1.0, machine=made_up_dcgan.MACHINE):
     """A study without some cases, and with the times of others changed."""
     cases = [one for one in made_up_dcgan.cases() if not drop(one[1])]
-    return made_up_dcgan.study(chosen=[(name, case, seconds * factor(case)) for name, case, seconds in cases])
+    chosen = [(name, case, seconds * factor(case)) for name, case, seconds in cases]
+    return made_up_dcgan.study(machine, chosen=chosen)
 
 
 def on_card(case):
     return case.variant not in ("host", "pytorch")
 
 
-def answers(study):
-    return {one.key: one.answer.verdict for group in verdicts.verdicts(study).values() for one in group}
+def count(case):
+    return case.tuning.get("gpus", case.tuning.get("ranks"))
 
 
-def test_the_keys_do_not_depend_on_what_was_measured(values):
-    assert list(numbers.numbers(changed(drop=on_card))) == list(values)
-    nothing = numbers.numbers(Study({}, None))
-    assert list(nothing) == list(values)
-    for key, value in nothing.items():
-        if key.split("/")[1] not in ("problem", "earlier") and not key.endswith("/images"):
-            assert value is None or isinstance(value, Missing), key
+def answers(found):
+    return {one.key: one.answer.verdict for group in chapter_claims.verdicts(of(found)).values() for one in group}
 
 
-def test_a_picture_takes_what_was_measured(values):
-    assert values["dcgan/ladder/loops/time"].startswith(r"\qty{100")
-    assert values["dcgan/ladder/mixed/rate"] == r"\num{670}"
-    assert values["dcgan/ladder/parity/against/loops"] == r"is \num{5.0}\,$\times$ as fast as with the branch"
-    assert values["dcgan/ladder/home/against/peer-home"].startswith(r"is \num{2.0}\,$\times$ as fast as PyTorch")
-    assert values["dcgan/ladder/window/batch"] == r"\num{1280}"
-    assert values["dcgan/ladder/home/batch"] == r"\num{512}"
-    assert values["dcgan/problem/flops"] == r"\qty{274}{MFLOP}"
-    assert values["dcgan/shares/window/layer-1"].startswith(r"\qty{3")
+def text_of(found):
+    """The chapter's text, rendered, as one line."""
+    one = next(one for one in chapters.chapters() if one.workload == "dcgan")
+    return " ".join(texts.rendered_chapter(one, found)["text"].split())
 
 
-def test_every_line_of_the_ladder_is_one_case(found):
-    host, _ = query.chosen(found)
-    for key, (line, _) in rungs.LINES.items():
-        rows = tables.one_case(line.rows(host.ladder))
-        assert len(rows), key
-        assert study_of.middle(rows) == pytest.approx(
-            made_up_dcgan.PICTURE[key] / (2 if line.tuning.get("threads") == rungs.MOST else 1), rel=0.02
-        ), key
+def test_a_text_without_measurements_says_so_and_has_no_gaps(found):
+    text = text_of(Study({}, None))
+    for lack in ("full network was not measured", "host was not measured", "Several GPUs were not measured"):
+        assert lack in text
+    for told in (text, text_of(changed(drop=on_card)), text_of(found)):
+        assert not any(sign in told for sign in ("nomeasurement", "no measurement", "<<", "<%", "None"))
+    assert "were not measured" not in text_of(made_up.both(found, made_up_dcgan.study("other", chosen=layers())))
+
+
+def test_a_sentence_goes_with_its_own_measurement_alone():
+    text = text_of(changed(drop=lambda case: case.tuning.get("epilogue") == "folded" or case.variant == "mpi_home"))
+    assert "norms folded" not in text
+    assert "Launched as one graph" in text
+    assert "MPI ranks have" not in text
+    assert "With one graph per GPU, the efficiency" in text
+
+
+def test_a_picture_takes_what_was_measured(ask):
+    assert ask["picture_time"]("loops").startswith(r"\qty{100")
+    assert ask["picture_rate"]("mixed") == r"\num{670}"
+    assert ask["speedup"]("loops", "parity") == r"\num{5.0}\,$\times$"
+    assert ask["speedup"]("peer-home", "home") == r"\num{2.0}\,$\times$"
+    assert ask["picture_energy"]("window") == r"\qty{5.0}{\milli\joule}"
+    assert ask["count"]("home", "batch") == r"\num{512}"
+    assert ask["problem"]("flops") == r"\qty{274}{MFLOP}"
+    assert ask["problem"]("zeros") == r"\num{4.7}\,$\times$"  # 1299 MFLOP with zeros inserted
+    assert ask["layer_share"]("window", "layer 1").startswith(r"\qty{3")
+
+
+def test_every_line_of_the_ladder_is_one_case(study):
+    for key, seconds in made_up_dcgan.PICTURE.items():
+        threads = 2 if LINES[key].tuning.get("threads") == MAX else 1
+        assert middle(study.rows(key)) == pytest.approx(seconds / threads, rel=0.02), key
+    assert set(made_up_dcgan.PICTURE) == {key for key, line in LINES.items() if line.in_figure}
 
 
 def test_claims_are_decided_by_what_they_are_about(found):
     there = answers(found)
-    assert there["parity"] == "confirmed"  # 2 times, 1.5 claimed
-    assert there["two"] == "confirmed"
-    assert there["split"] == "confirmed"  # as that study multiplied; with implicit products four layers are faster
-    assert there["registers"] == "confirmed"
-    assert there["one-card"] == "confirmed"  # starts of 0.4 and 0.7 s
-    assert there["two-cards"] == there["four-cards"] == "refuted"
-    assert there["cards"] == "confirmed"
-    assert there["ranks"] == "confirmed"
-    assert there["host-parity"] == there["host-peer"] == "confirmed"
-    assert there["peer/home"] == "confirmed"
-    assert there["home/float32"] == there["home/tf32"] == "confirmed"
-    assert there["home/float16"] == "confirmed"  # 1.4 us, twice the kernels, where the link takes 1.35
+    refuted = {"two-cards", "four-cards", "ceiling"}  # starts of 0.4, 0.7 and 1.3 s; `cuda_tiled` sets the ceiling
+    assert {key for key, verdict in there.items() if verdict == "refuted"} == refuted
+    assert {verdict for key, verdict in there.items() if key not in refuted} == {"confirmed"}
     slower = answers(changed(factor=lambda case: 3.0 if case.variant == "home" else 1.0))
-    assert slower["peer/home"] == "refuted"
-    assert slower["home/float32"] == slower["home/tf32"] == slower["home/float16"] == "refuted"
+    assert {slower[key] for key in ("peer/home", "home/float32", "home/tf32", "home/float16")} == {"refuted"}
     assert set(answers(Study({}, None)).values()) == {"not tested"}
     unknown = made_up_dcgan.study()
     for one in unknown.tables.values():
@@ -95,215 +117,197 @@ def test_claims_are_decided_by_what_they_are_about(found):
     assert answers(changed(drop=on_card))["parity"] == "not tested"
 
 
-def test_two_cards_pay_in_a_call_before_they_pay_with_their_start(values):
+def test_two_cards_pay_in_a_call_before_they_pay_with_their_start(ask):
     """Of 100 pictures a call takes 1.1 and 1.3 ms, of 200 it takes 1.2 and 0.6; a start 0.4 and 0.7 s."""
-    assert values["dcgan/cards/pays/call"].startswith(r"pay from \num{11")
-    assert values["dcgan/cards/pays/start"].startswith(r"pay at no number from \num{")
-    assert values["dcgan/cards/threads"] == values["dcgan/cards/ranks"] == r"\qty{100}{\percent}"
-    assert values["dcgan/energy/window"] == r"\qty{5.0}{\milli\joule}"
+    assert ask["pays"]("two", 2).startswith(r"pay from \num{11")
+    assert ask["pays"]("two", 2, with_start=True).startswith(r"pay at no number from \num{")
+    assert (
+        ask["efficiency_on"]("threads", "two", 2) == ask["efficiency_on"]("ranks", "two", 2) == r"\qty{100}{\percent}"
+    )
 
 
-def test_pictures_for_a_screen_stand_beside_those_of_floats(values, found):
+def test_pictures_for_a_screen_stand_beside_those_of_floats(study, ask):
     """Of half precision 0.7 us a picture, where 32 bits take 1.4; as long in TF32. None is a rung of the ladder."""
-    assert values["dcgan/screen/float16/call"] == r"\qty{3.67}{\milli\second}"
-    assert values["dcgan/screen/float16/against"].startswith(r"is \num{2.0}\,$\times$ as fast as one for floats")
-    assert values["dcgan/screen/tf32/against"].startswith("is equal to one for floats within")
-    assert set(query.chosen(found)[1].ladder["pictures"]) == {"float32"}
+    assert ask["call_time"](select("screen", math="float16")) == r"\qty{3.67}{\milli\second}"
+    half, tf32 = (select("screen", "screen", math=math) for math in ("float16", "tf32"))
+    assert ask["speedup"](select("home-brought", "floats"), half) == r"\num{2.0}\,$\times$"
+    assert ask["speedup"](select("home-brought-tf32", "floats"), tf32) == r"\num{1.0}\,$\times$"
+    assert set(study.frame("card")["pictures"]) == {"float32"}
 
 
-def test_what_hiding_costs_is_told_apart_from_what_batches_cost(values):
-    """Home takes 1.4 us a picture, its kernels 1.12 in the same batches and 1.4 in one."""
-    assert values["dcgan/hidden/same"] == r"\qty{80}{\percent}"
-    assert values["dcgan/hidden/one"] == r"\qty{100}{\percent}"
-    assert values["dcgan/hidden/sustained"] == r"\qty{91}{\percent}"
+def test_what_hiding_costs_is_told_apart_from_what_batches_cost(ask):
+    """With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one."""
+    home, at_once = "home-brought-tf32", ask["all_at_once"]("tf32")
+    assert ask["time_share"](ask["kernels_in_batches"](), home) == r"\qty{80}{\percent}"
+    assert ask["time_share"](at_once, home) == r"\qty{100}{\percent}"
+    assert ask["time_share"](at_once, home, at_power_limit=True) == r"\qty{91}{\percent}"
 
 
-def test_what_epilogues_and_a_graph_gain_is_told_step_by_step(values):
+def test_what_epilogues_and_a_graph_gain_is_told_step_by_step(found):
     """A picture takes 9 us with kernels for batch norms, as with these in the weights, then 6, and as a graph 5."""
-    assert values["dcgan/epilogues/folded"].startswith("is equal to one with kernels for them within")
-    assert values["dcgan/epilogues/fused"].startswith(r"is \num{1.5}\,$\times$ as fast as one with kernels for these")
-    assert values["dcgan/epilogues/graph"].startswith(r"is \num{1.2")
-    alone = numbers.numbers(changed(drop=lambda case: case.tuning.get("epilogue") == "folded"))
-    assert isinstance(alone["dcgan/epilogues/fused"], Missing)
-
-
-def test_products_by_zero_are_counted(values):
-    """1299 MFLOP a picture with zeros inserted, 274 without."""
-    assert values["dcgan/problem/zeros"] == r"\num{4.7}\,$\times$"
+    text = text_of(found)
+    assert r"the generator ties with one with kernels for them within" in text
+    assert r"it is \num{1.5}\,$\times$ faster than one with kernels for these" in text
+    assert r"as one graph, it is \num{1.2}" in text
 
 
 @pytest.mark.slow
 def test_cards_that_never_pay_are_said_to():
-    found = changed(factor=lambda case: 3.0 if case.tuning.get("gpus") == 2 else 1.0)
-    values = numbers.numbers(found)
-    assert values["dcgan/cards/pays/call"] == values["dcgan/cards/pays/start"]
-    assert values["dcgan/cards/pays/call"].startswith("pay at no number")
-    undecided = [(10, Ratio(1.1, 0.9, 1.3)), (5248, Ratio(0.95, 0.8, 1.1))]
-    assert numbers.paying(undecided).startswith(r"are not shown to be faster at any number from \num{10}")
-    alone = numbers.numbers(changed(drop=lambda case: case.tuning.get("gpus") == 2))
-    assert alone["dcgan/cards/pays/call"] is None
+    alone = functions.of_chapter(of(changed(factor=lambda case: 3.0 if case.tuning.get("gpus") == 2 else 1.0)))
+    assert alone["pays"]("two", 2) == alone["pays"]("two", 2, with_start=True)
+    assert alone["pays"]("two", 2).startswith("pay at no number")
+    undecided = [(10, Ratio(1.1, 0.9, 1.3)), (IMAGES, Ratio(0.95, 0.8, 1.1))]
+    assert cards.predicate(undecided).startswith(r"are not significantly faster at any number from \num{10}")
+    with pytest.raises(NotMeasured):
+        cards.predicate([(10, None)])
 
 
-def test_four_cards_are_told_of_beside_two(values):
+def test_four_cards_are_told_of_beside_two(ask):
     """Of 100 pictures two take 1.3 ms and four 2.15, of 200 pictures 0.6 and 0.3."""
-    told = {key.split("/", 2)[-1]: value for key, value in values.items() if "/most-cards/" in key}
-    assert told["count"] == r"\num{4}"
-    assert told["fewer"] == r"\num{2}"
-    assert told["threads"] == told["ranks"] == told["weak-threads"] == told["weak-ranks"] == r"\qty{100}{\percent}"
-    assert told["graph"] == told["weak-graph"] == r"\qty{80}{\percent}"
-    assert told["tapered"] == r"\qty{50}{\percent}"
-    assert told["pays/call"].startswith(r"pay from \num{13")
-    two = numbers.numbers(changed(drop=lambda case: 4 in (case.tuning.get("gpus"), case.tuning.get("ranks"))))
-    assert {value for key, value in two.items() if "/most-cards/" in key} == {None}
+    assert ask["most_cards"]() == 4
+    for way, share, weak in (("threads", 100, 100), ("ranks", 100, 100), ("graph", 80, 80), ("tapered", 50, None)):
+        assert ask["efficiency_on"](way, "most", 4) == rf"\qty{{{share}}}{{\percent}}"
+        if weak:
+            assert ask["weak_efficiency"](way, "most", 4) == rf"\qty{{{weak}}}{{\percent}}"
+    assert ask["pays"]("most", 4).startswith(r"pay from \num{13")
+    two = of(changed(drop=lambda case: count(case) == 4))
+    with pytest.raises(NotMeasured):
+        functions.of_chapter(two)["most_cards"]()
+    assert "most_cards" not in text_of(two.study)
+    assert "no measurement" in tables.tables(two)["most_cards"]
 
 
 def test_the_first_machine_with_most_cards_is_told_of():
-    cases = [one for one in made_up_dcgan.cases() if one[0] in (query.CARDS, query.HALF)]
-    few = [one for one in cases if one[0] == query.HALF or one[1].tuning["gpus"] < 4]  # four in half precision alone
-    parts = [made_up_dcgan.tables(name, chosen=chosen) for name, chosen in {"a": few, "b": cases, "c": cases}.items()]
-    together = {name: {"samples": pd.concat([one[name]["samples"] for one in parts])} for name in parts[0]}
-    machine, count = query.with_most_cards(Study(together, None))
-    assert (machine.found.subject, count) == ("b", 4)
-    assert query.with_most_cards(Study({}, None))[1] == 0
+    cases = [one for one in made_up_dcgan.cases() if one[0] in (lines.CARDS, lines.HALF)]
+    few = [one for one in cases if one[0] == lines.HALF or one[1].tuning["gpus"] < 4]  # four in half precision alone
+    parts = [made_up_dcgan.study(name, chosen=chosen) for name, chosen in {"a": few, "b": cases, "c": cases}.items()]
+    together = of(made_up.both(made_up.both(*parts[:2]), parts[2]))
+    assert together.machine("most").subject == together.machine("four").subject == "b"
+    assert together.machine("two").subject == "a"
+    assert of(Study({}, None)).machine("most").subject is None
 
 
-def test_earlier_and_present_times_stand_side_by_side(found):
-    rows = tables.tables(found)["cards"].splitlines()
+def test_earlier_and_present_times_stand_side_by_side(study):
+    rows = tables.tables(study)["cards"].splitlines()
     row = next(row for row in rows if row.startswith(r"\num{5248}"))
     cells = [cell.split("}")[0].split("{")[-1] for cell in row.split("&")]
     assert cells == ["5248", "1.01", "647", "504", "31.5", "15.7", "7.87", "430", "720", "1.3"]
     titles = [title.strip(" \\") for title in rows[3].split("&")]
-    assert titles[:4] == ["Pictures", "2 cards", "4 cards", "8 cards"]
-    assert titles[4:] == ["1 card", "2 cards", "4 cards"] * 2
-    numbers_of_pictures = [row.split("}")[0] for row in rows if row.startswith(r"\num{")]
-    assert numbers_of_pictures == [r"\num{10", r"\num{100", r"\num{1000", r"\num{5248"]
+    assert titles == ["Pictures", "2 GPUs", "4 GPUs", "8 GPUs"] + ["1 GPU", "2 GPUs", "4 GPUs"] * 2
+    pictures = [row.split("}")[0] for row in rows if row.startswith(r"\num{")]
+    assert pictures == [r"\num{10", r"\num{100", r"\num{1000", r"\num{5248"]
 
 
 @pytest.mark.slow
-def test_ways_of_the_most_cards_stand_below_each_other(found):
+def test_ways_of_the_most_cards_stand_below_each_other(study):
     """In the made-up study half precision lacks two cards."""
-    text = tables.tables(found)["most_cards"]
+    text = tables.tables(study)["most_cards"]
     ways = {row.split(" & ")[0]: row for row in text.splitlines() if row.startswith(tuple(tables.WAYS))}
     assert list(ways) == list(tables.WAYS)
     shares = [row.split(" & ")[-1] for row in ways.values()]
     assert [share.split("}")[0] for share in shares] == [rf"\qty{{{one}" for one in (100, 80, 50, 100, 25, 25)]
     assert ways["threads, half precision, a graph each"].split(" & ")[2] == "--"
-    assert "& 4 cards & efficiency on 4" in text
-    two = changed(drop=lambda case: 4 in (case.tuning.get("gpus"), case.tuning.get("ranks")))
-    assert "no measurement" in tables.tables(two)["most_cards"]
-    alone = changed(drop=lambda case: 2 in (case.tuning.get("gpus"), case.tuning.get("ranks")))
-    assert "& 1 card & 4 cards & efficiency" in tables.tables(alone)["most_cards"]
+    assert "& 4 GPUs & efficiency on 4" in text
+    alone = of(changed(drop=lambda case: count(case) == 2))
+    assert "& 1 GPU & 4 GPUs & efficiency" in tables.tables(alone)["most_cards"]
 
 
-def test_layers_are_rates_of_exact_products(found):
-    rows = [
-        Case("tconv", "cuda_implicit", complete("tconv", {"images": 640, "h": h, "c": c, "k": k}), {}, "warm")
-        for h, c, k in layout.layers(512)
-    ]
-    chosen = [(query.LAYERS[h.sizes["h"] == 32], h, cost(h.sizes).flops / 4e13) for h in rows]
-    text = tables.tables(made_up_dcgan.study(chosen=chosen))["layers"]
-    assert text.count("40.0") == 4
-    assert "no measurement" in tables.tables(found)["layers"]
+def layers():
+    """Those of the full network, at 40 TFLOP/s: (experiment, case, seconds)."""
+    for h, c, k in layout.layers(layout.FULL):
+        case = Case("tconv", "cuda_implicit", complete("tconv", {"images": 640, "h": h, "c": c, "k": k}), {}, "warm")
+        yield lines.LAYERS[h == 32], case, cost(case.sizes).flops / 4e13
+
+
+def test_layers_are_rates_of_exact_products(study):
+    assert tables.tables(of(made_up_dcgan.study(chosen=[*layers()])))["layers"].count("40.0") == 4
+    assert "no measurement" in tables.tables(study)["layers"]
     toy = Case("tconv", "cuda_implicit", complete("tconv", {"images": 640, "h": 4, "c": 17, "k": 3}), {}, "warm")
-    small = made_up_dcgan.study(chosen=[(query.LAYERS[0], toy, 1.0)])
+    small = of(made_up_dcgan.study(chosen=[(lines.LAYERS[0], toy, 1.0)]))
     assert "no measurement" in tables.tables(small)["layers"]
 
 
+def traced(machines, ways, experiment):
+    """The tables of an experiment with a bar of each way on each machine."""
+    rows = []
+    for name in machines:
+        for way in ways:
+            case = made_up_dcgan.case_of(way)
+            bar = {"lane": "card", "name": "1", "start": 0.0, "end": 1.0}
+            own = {"machine": name, "variant": case.variant, "case": case.slug, **case.tuning} | bar
+            rows += [own | {"process": number} for number in (0, 1)]
+    return {experiment: {"samples": NO_ROWS, "traces": pd.DataFrame(rows)}}
+
+
 def test_timelines_are_of_every_machine_that_was_traced():
-    rows = {"lane": "card", "name": "layer 1", "start": 0.0, "end": 1.0, "process": 0}
-    traces = pd.DataFrame(
-        [
-            {"machine": name, "variant": "cuda", "case": line.tuning["split"], **line.tuning} | rows
-            for name, lines in {"a": (2,), "b": (2, 3, 4)}.items()
-            for line in map(rungs.split, lines)
-        ]
-    )
-    found = query.traces_of(traces, splits.WAYS)
-    assert list(found) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
-    assert {name for one in found.values() for name in one["machine"]} == {"a", "b"}
-    assert query.traces_of(pd.DataFrame(), splits.WAYS) == {}
+    every = traced(("a", "b"), splits.WAYS.values(), lines.SPLITS)
+    some = every[lines.SPLITS]["traces"]
+    every[lines.SPLITS]["traces"] = some[(some["machine"] == "b") | (some["split"] == 2)]
+    titled = traces.of_selections(of(Study(every, None)), lines.SPLITS, splits.WAYS)
+    assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
+    assert {len(rows) for rows in titled.values()} == {1}  # of one process
+    assert traces.of_selections(of(Study({}, None)), lines.SPLITS, splits.WAYS) == {}
 
 
-def test_figures_show_the_machines_of_the_chapter():
-    """Toy sizes decide nothing where another machine has the full one, and are shown where none has."""
-    toy = study_tables("a", channels=64)
-    both = {
-        name: {"samples": pd.concat([toy[name]["samples"], rows["samples"]])}
-        for name, rows in study_tables("b").items()
-    }
-    assert query.shown(both) == ["b"]
-    assert query.shown(toy) == ["a"]
-    assert query.shown({}) == []
+def asked(figure, found):
+    """The tables that a figure asks for."""
+    return {name: dict(found.tables[name]) for name in figure.EXPERIMENTS if name in found.tables}
+
+
+def test_the_timeline_is_of_the_chapters_card():
+    shown = asked(timeline, made_up_dcgan.study("b"))
+    shown[lines.HOME] |= {"traces": traced(("a", "b"), timeline.WAYS.values(), lines.HOME)[lines.HOME]["traces"]}
+    told = " ".join(words(draw("dcgan_timeline", shown)))
+    assert "b: copies after each batch" in told
+    assert "a: copies" not in told
 
 
 @pytest.mark.parametrize("figure", [waterfall, timeline])
 def test_a_machine_with_host_and_card_comes_before_one_with_a_card(figure):
-    card, both = study_tables("a"), made_up_dcgan.tables("b")
-    asked = {}
-    for name in figure.EXPERIMENTS:
-        found = [one[name]["samples"] for one in (card, both) if name in one]
-        asked[name] = {"samples": pd.concat(found)}
-    assert query.shown(asked) == ["b"]
-
-
-def test_the_timeline_is_of_the_chapters_card():
-    asked = {name: dict(one) for name, one in made_up_dcgan.tables("b").items() if name in timeline.EXPERIMENTS}
-    rows = {"lane": "copy", "name": "1", "start": 0.0, "end": 1.0, "process": 0, "variant": "home", "case": "one"}
-    line = next(iter(timeline.WAYS.values()))
-    stated = {name: value for name, value in line.tuning.items() if value is not None}
-    asked["dcgan_home"]["traces"] = pd.DataFrame([{"machine": name} | rows | stated for name in ("a", "b")])
-    shown = " ".join(words(draw("dcgan_timeline", asked)))
-    assert "b: copies after each batch" in shown
-    assert "a: copies" not in shown
-
-
-def study_tables(machine, channels=512):
-    """The tables of the generator on the card, with so many channels."""
-    chosen = []
-    for name, case, seconds in made_up_dcgan.cases():
-        if name == query.CARD:
-            sizes = case.sizes | {"channels": channels}
-            chosen.append((name, Case(case.workload, case.variant, sizes, case.tuning, case.cache), seconds))
-    return made_up_dcgan.tables(machine, chosen=chosen)
+    both = made_up.both(made_up_dcgan.study("b"), changed(drop=lambda case: not on_card(case), machine="a"))
+    told = of(Study(asked(figure, both), None))
+    assert {told.machine(role).subject for role in ("host", "card")} == {"b"}
 
 
 def test_toy_sizes_decide_nothing():
     toys = []
     for name, case, seconds in made_up_dcgan.cases():
         sizes = case.sizes | ({"channels": 64} if case.workload == "dcgan" else {"k": 17})
-        toys.append((name, type(case)(case.workload, case.variant, sizes, case.tuning, case.cache), seconds))
-    assert set(answers(made_up_dcgan.study(chosen=toys)).values()) == {"not tested"}
+        toys.append((name, Case(case.workload, case.variant, sizes, case.tuning, case.cache), seconds))
+    small = made_up_dcgan.study(chosen=toys)
+    assert set(answers(small).values()) == {"not tested"}
+    assert {one.subject for one in of(small).machines.values()} == {None}
 
 
-def test_the_way_home_is_a_row_for_each_memory(found):
-    text = tables.tables(found)["home"]
+def test_the_way_home_is_a_row_for_each_memory(study):
+    text = tables.tables(study)["home"]
     assert all(memory in text for memory in made_up_dcgan.WAYS)
     assert r"\qty{31.5}{\milli\second}" in text  # 5248 pictures, pinned, hidden
-    assert "no measurement" in tables.tables(Study({}, None))["home"]
+    assert "no measurement" in tables.tables(of(Study({}, None)))["home"]
 
 
 def test_the_figure_has_every_rung(found):
-    asked = {name: found.tables[name] for name in waterfall.EXPERIMENTS}
-    shown = " ".join(words(draw("dcgan_waterfall", asked)))
-    for text in (
-        "host, loops, 1 thread",
-        "host, parity, 1 thread",
-        "host, parity, 2 threads",
-        "host, BLAS, 2 threads",
-        "pytorch, 2 threads",
-        "cuda, 2 + 2",
-        "cuda, half",
-        "home, TF32",
-        "home, TF32, copy engine",
-        "pytorch_home, half",
-        "512 channels",
-    ):
-        assert text in shown, text
+    shown = words(draw("dcgan_waterfall", asked(waterfall, found)))
+    rungs = {"host, loops, 1 thread", "host, parity, 1 thread", "host, parity, 2 threads", "host, BLAS, 2 threads"}
+    rungs |= {"pytorch, 2 threads", "cuda, 2 + 2", "cuda, half", "home, TF32", "home, TF32, copy engine"}
+    assert rungs | {"pytorch_home, half"} <= set(shown)
+    assert "512 channels" in " ".join(shown)
+
+
+def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose(study):
+    text = ladder.table(study)
+    assert r"\texttt{host}, tuned, BLAS, 2 threads &" in text
+    assert r"\texttt{home}, float32 &" in text
+    assert text.count(r"\texttt{") == sum(line.in_table for line in LINES.values()) == 15
+
+
+def test_shares_of_a_rung_stand_in_the_order_of_their_colours(study):
+    colours = dict.fromkeys(reversed(lines.PHASES), "red")
+    rungs = ladder.rungs_of(study, study.machine("host"), colours)
+    assert list(rungs[0].parts) == [phase for phase in colours if phase != "epilogues"]
 
 
 def test_a_rung_on_all_threads_is_drawn_once_where_there_is_one_thread():
-    one = changed(drop=lambda case: case.tuning.get("threads") == 2)
-    asked = {name: one.tables[name] for name in waterfall.EXPERIMENTS}
-    shown = words(draw("dcgan_waterfall", asked))
+    shown = words(draw("dcgan_waterfall", asked(waterfall, changed(drop=lambda case: case.tuning.get("threads") == 2))))
     assert shown.count("host, parity, 1 thread") == 1
     assert "host, BLAS, 1 thread" in shown

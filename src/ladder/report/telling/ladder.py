@@ -2,14 +2,15 @@
 
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
-from ladder.report.latex import code
+from ladder.report.latex import code, prose
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import place
 
 
 def table(chapter):
-    """Every line with its idea, the resource that it relieves, the predicted and the measured time, as LaTeX."""
-    return ladder_table.table([row(chapter, key, line) for key, line in chapter.lines.items()], chapter.unit)
+    """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX."""
+    rows = [row(chapter, key, line) for key, line in chapter.lines.items() if line.in_table]
+    return ladder_table.table(rows, chapter.unit)
 
 
 def row(chapter, key, line):
@@ -17,7 +18,7 @@ def row(chapter, key, line):
     rows = chapter.find(key)
     words = [code(word) for word in (line.variant, *line.words)]
     where = [place(rows.iloc[0]).replace("×", r"$\times$")] if len(rows) and has_place(chapter, line) else []
-    name = ", ".join([*words, *where])
+    name = ", ".join([*words, *filter(None, [prose(line.note)]), *where])
     return ladder_table.Rung(name, line.idea, line.relieves, chapter.predict(key, rows), rows)
 
 
@@ -52,7 +53,8 @@ def rungs_of(chapter, machine, colours):
     for key, line in chapter.lines.items():
         rows = chapter.find(key)
         case = (line.variant, rows["case"].iloc[0]) if len(rows) else None
-        if case and case not in seen and chapter.machine_of(key).subject == machine.subject:
+        is_here = line.in_figure and chapter.machine_of(key).subject == machine.subject
+        if is_here and case and case not in seen:
             seen.add(case)
             rungs.append(rung(chapter, key, rows, colours))
     return rungs
@@ -62,13 +64,14 @@ def rung(chapter, key, rows, colours):
     """A line of the waterfall."""
     line = chapter.line(key)
     where = [place(rows.iloc[0])] if has_place(chapter, line) else []
+    times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join([line.variant, *line.words, *where]),
+        ", ".join([line.variant, *line.words, *filter(None, [line.note]), *where]),
         line.variant,
         study.processes(rows),
         chapter.predict(key, rows),
         bool(rows["converged"].all()),
         line.is_peer,
-        parts(rows, chapter.phases(key)) if colours else {},
+        {phase: times[phase] for phase in colours or () if phase in times},
         line.begins,
     )

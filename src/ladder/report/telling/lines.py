@@ -101,7 +101,7 @@ class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
     `words` tell it from others of its variant; `relieves` is the resource that it saves. One that `begins` something
-    else has no gain over the line above; a peer stands beside the ladder.
+    else has no gain over the line above; a peer stands beside the ladder. Not every line is `in_table` and `in_figure`.
     """
 
     variant: str
@@ -110,8 +110,11 @@ class Line:
     idea: str = ""
     relieves: str = ""
     words: tuple[str, ...] = ()
+    note: str = ""  # prose that tells it apart, behind the words, which are code
     begins: bool = False
     is_peer: bool = False
+    in_table: bool = True
+    in_figure: bool = True
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""

@@ -2,9 +2,9 @@
 
 ORDER = 50
 TITLE = "Pictures from a generator"
-TABLES = ("ladder", "layers", "home", "cards", "most_cards", "verdicts")
+TABLES = ("layers", "home", "cards", "most_cards")
 LOOKS = {
-    "home": ("copies home", "green", (12, 1, 0), ""),
-    "mpi_home": ("copies home, ranks", "indigo", (12, 1, 15), ""),
-    "pytorch_home": ("PyTorch, copies home", "sky", (11, 0, 0), ""),
+    "home": ("copied to host", "green", (12, 1, 0), ""),
+    "mpi_home": ("copied to host, ranks", "indigo", (12, 1, 15), ""),
+    "pytorch_home": ("PyTorch, copied to host", "sky", (11, 0, 0), ""),
 }

@@ -1,0 +1,58 @@
+"""Several GPUs: what they are compared by, with the start of a process and without, and from when on they pay."""
+
+from ladder.report import ratios
+from ladder.report.latex import num
+from ladder.report.study import NO_ROWS, one_case, values, where
+from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.lines import select
+from ladder.statistics import crossings
+from ladder.statistics.verdicts import UNDECIDED
+from ladder.workloads.dcgan.paper.lines import IMAGES
+
+
+def counted(count):
+    """A number of GPUs in words."""
+    return f"{count} GPU" + "s" * (count > 1)
+
+
+def on_cards(way, source, count, images=IMAGES):
+    """A way to draw on so many GPUs."""
+    return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
+
+
+def starts(rows):
+    """The seconds of each process's start and first call; none where they weren't kept."""
+    known = one_case(rows).dropna(subset="cold_start") if "cold_start" in rows else NO_ROWS
+    return known.assign(seconds=known["cold_start"]).drop_duplicates("process") if len(known) else known
+
+
+def with_start(slower, faster):
+    """A function of the study: the ratio of two selections with the start of a process."""
+    return lambda study: ratios.of(*(starts(study.find(one)) for one in (slower, faster)))
+
+
+def points(study, source, count, prepare):
+    """[(pictures, ratio)] of so many GPUs over half as many, for all numbers of pictures that both have drawn.
+
+    `prepare` is applied to the rows of a case.
+    """
+    counts = (count, count // 2)
+    drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
+    sizes = sorted(set.intersection(*map(set, drawn)))
+    sides = [[study.find(on_cards("threads", source, number, size)) for number in counts] for size in sizes]
+    return [(size, ratios.of(*map(prepare, pair))) for size, pair in zip(sizes, sides, strict=True)]
+
+
+def predicate(points):
+    """From how many pictures on more GPUs pay, of points of which some may have no ratio, for a sentence."""
+    points = [(size, ratio) for size, ratio in points if ratio]
+    found = crossings.break_even(points)
+    if found is None:
+        raise NotMeasured
+    span = f"from {num(points[0][0])} to {num(points[-1][0])} pictures"
+    words = {
+        crossings.EVERYWHERE: f"pay at every number {span}",
+        crossings.NOWHERE: f"pay at no number {span}",
+        UNDECIDED: f"are not significantly faster at any number {span}",
+    }
+    return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
