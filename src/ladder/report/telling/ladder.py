@@ -8,8 +8,9 @@ from ladder.report.telling.lines import place
 
 
 def table(chapter):
-    """Every line with its idea, the resource that it relieves, the predicted and the measured time, as LaTeX."""
-    return ladder_table.table([row(chapter, key, line) for key, line in chapter.lines.items()], chapter.unit)
+    """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX."""
+    rows = [row(chapter, key, line) for key, line in chapter.lines.items() if line.in_table]
+    return ladder_table.table(rows, chapter.unit)
 
 
 def row(chapter, key, line):
@@ -52,7 +53,8 @@ def rungs_of(chapter, machine, colours):
     for key, line in chapter.lines.items():
         rows = chapter.find(key)
         case = (line.variant, rows["case"].iloc[0]) if len(rows) else None
-        if case and case not in seen and chapter.machine_of(key).subject == machine.subject:
+        is_here = line.in_figure and chapter.machine_of(key).subject == machine.subject
+        if is_here and case and case not in seen:
             seen.add(case)
             rungs.append(rung(chapter, key, rows, colours))
     return rungs

@@ -101,7 +101,7 @@ class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
     `words` tell it from others of its variant; `relieves` is the resource that it saves. One that `begins` something
-    else has no gain over the line above; a peer stands beside the ladder.
+    else has no gain over the line above; a peer stands beside the ladder. Not every line is `in_table` and `in_figure`.
     """
 
     variant: str
@@ -112,6 +112,8 @@ class Line:
     words: tuple[str, ...] = ()
     begins: bool = False
     is_peer: bool = False
+    in_table: bool = True
+    in_figure: bool = True
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from ladder.report import collect, study
-from ladder.report.figures import layout, looks, marks, medians, scales, theme
+from ladder.report.figures import layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D
+from ladder.report.study import values, where
 from ladder.workloads.descent.paper import theory
+from ladder.workloads.descent.paper.residuals import curves_of
 
 TITLE = "Error by iteration against the theory"
 CATEGORY = "Descent"
@@ -18,7 +19,6 @@ jumps up to the true one; then that of steepest descent falls again, and that of
 EXPERIMENTS = ("descent_convergence",)
 HEIGHT = 1.6  # inches of a panel
 LEAST = 1e-9  # of the relative residual that is shown
-STARTS = {"steepest": "worst", "cg": "random"}
 KINDS = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], "o"),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "o", (2, 1.5)),
@@ -29,41 +29,27 @@ RATE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
 BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
-def draw(tables):
+def draw(study):
     """A panel for each condition, with the largest systems of all machines: rounding alone tells these apart."""
-    tables = tables["descent_convergence"]
-    frame = tables["curves"]
-    frame = study.where(frame, n=frame["n"].max()) if len(frame) else frame
-    found = {name: chosen(study.where(frame, machine=name)) for name in medians.machines(tables)}
-    found = {name: rows for name, rows in found.items() if len(rows)}
-    if not found:
+    every = {name: curves_of(study.study.of(name)) for name in study.study.machines()}
+    every = {name: rows for name, rows in every.items() if len(rows)}
+    if not every:
         return layout.empty("convergence")
-    kappas = sorted({kappa for rows in found.values() for kappa in study.values(rows, "kappa")})
+    n = max(rows["n"].max() for rows in every.values())
+    every = {name: own for name, rows in every.items() if len(own := where(rows, n=n))}
+    kappas = sorted({kappa for rows in every.values() for kappa in values(rows, "kappa")})
     figure = layout.new(0.5 + HEIGHT * -(-len(kappas) // 3))
-    (panels,) = layout.bands(figure, {", ".join(found): len(kappas)}).values()
+    (panels,) = layout.bands(figure, {", ".join(every): len(kappas)}).values()
     for axes, kappa in zip(panels, kappas, strict=True):
-        fill(axes, kappa, [study.where(rows, kappa=kappa) for rows in found.values()])
+        fill(axes, kappa, [where(rows, kappa=kappa) for rows in every.values()])
     panels[0].set_ylabel("relative residual")
-    shown = {method for rows in found.values() for method in rows["method"]}
+    shown = {method for rows in every.values() for method in rows["method"]}
     lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     entries = [layout.entry(look) for method, look in KINDS.items() if method in shown]
     for entry in entries:
         entry.set_marker("")
     layout.legend(figure, [*entries, *lines])
     return figure
-
-
-def chosen(rows):
-    """The curves of one variant, on the card if there is one, with what each is in the column `method`."""
-    rows = study.where(rows, variant="cuda_fused") if len(study.where(rows, variant="cuda_fused")) else rows
-    if rows.empty:
-        return rows
-    rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
-    recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
-    rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + " recomputed"))
-    rows = rows.assign(relative=theory.relative(rows))
-    lines = [study.one_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
-    return collect.concatenated(lines).drop_duplicates(["kappa", "method", "step"])
 
 
 def fill(axes, kappa, machines):

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
+from ladder.report.study import values, where
 from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms
 
@@ -27,22 +27,19 @@ ITERATIVE = ("cg", "steepest")
 CROSSED = {"color": DARK, "linewidth": 0.8}
 
 
-def draw(tables):
+def draw(study):
     """A panel per machine and device."""
-    frame = medians.samples(medians.joined(tables))
-    found = {}
-    for name in medians.machines(*tables.values()):
-        own = algorithms.alike(frame[frame["machine"] == name])
-        panels = {device: study.where(own, device=device) for device in DEVICES}
-        panels = {device: along(rows) for device, rows in panels.items() if len(rows)}
-        if panels:
-            found[name] = panels
-    if not found:
+    panels = {}
+    for name in study.study.machines():
+        solves = study.sources["solves"].rows(study.study.of(name))
+        if own := {device: along(rows) for device in DEVICES if len(rows := where(solves, device=device))}:
+            panels[name] = own
+    if not panels:
         return layout.empty("times to solution")
-    counts = {name: len(panels) for name, panels in found.items()}
+    counts = {name: len(own) for name, own in panels.items()}
     figure = layout.new(0.45 + HEIGHT * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    shown = [(axes, *one) for name in found for axes, one in zip(bands[name], found[name].items(), strict=True)]
+    shown = [(axes, *one) for name in panels for axes, one in zip(bands[name], panels[name].items(), strict=True)]
     every = [fill(*one) for one in shown]
     for axes in bands.values():
         axes[0].set_ylabel("time of a solve")
@@ -81,8 +78,8 @@ def fill(axes, device, rows):
 def conditions(rows):
     """The condition and the tolerance of the solves by iteration, behind the name of an axis."""
     rows = rows[rows["algorithm"] != "direct"]
-    kappas = (f"κ = {kappa:g}" for kappa in study.values(rows, "kappa"))
-    tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in study.values(rows, "tolerance"))
+    kappas = (f"κ = {kappa:g}" for kappa in values(rows, "kappa"))
+    tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in values(rows, "tolerance"))
     return "".join(f", {text}" for text in (*kappas, *tolerances))
 
 

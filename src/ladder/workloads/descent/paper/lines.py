@@ -1,0 +1,79 @@
+"""Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
+
+import pandas as pd
+
+from ladder.report.telling.lines import MAX, Line, Needs, source
+from ladder.workloads.descent import RUNGS
+
+UNIT = "Iteration"
+N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
+CONVERGENCE = "descent_convergence"
+SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
+KERNELS = tuple(f"descent_kernels{name}" for name in ("", "_128", "_512", "_swapped", "_square", "_large"))
+DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, where a case says nothing of them
+
+
+def by_iteration(rows):
+    """Solves with the seconds of one of their iterations."""
+    return rows.assign(seconds=rows["seconds"] / rows["steps"])
+
+
+def alike(rows):
+    """The solves without those of the host on other threads than Cholesky has at most, so that all have as many."""
+    if "threads" not in rows:
+        return rows
+    is_host, is_direct = rows["device"] == "host", rows["algorithm"] == "direct"
+    ours = is_host & is_direct if (is_host & is_direct).any() else is_host
+    return rows[~is_host | (rows["threads"] == rows.loc[ours, "threads"].max()).fillna(False)]
+
+
+def with_defaults(rows):
+    """Calls of elementary kernels, each case once, with the load and the launch of all."""
+    rows = rows.drop_duplicates(["case", "process", "sample"])
+    stated = {name: rows[name] if name in rows else pd.Series(None, rows.index, object) for name in DEFAULTS}
+    return rows.assign(**{name: stated[name].fillna(value) for name, value in DEFAULTS.items()})
+
+
+def iterations(experiment, **conditions):
+    """The solves of an experiment, by iteration."""
+    return source("host", experiment, prepare=by_iteration, dtype=DTYPE, **conditions)
+
+
+SOURCES = {
+    "ladder": iterations("descent_ladder", n=N),
+    "ladder on a GPU": iterations("descent_ladder", n=N, device="cuda"),
+    "small": iterations("descent_version1", n=32),
+    "large": iterations("descent_large", n=32768),
+    "largest": source("host", "descent_largest", n=163840, dtype=DTYPE),
+    "worst": iterations(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
+    "solves": source("host", *SOLUTIONS, prepare=alike),
+    "kernels": source("host", *KERNELS, variant="cuda_version2", prepare=with_defaults),
+}
+MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
+
+
+def rung(variant, tuning, relieves="", *words, source="ladder", **shown):
+    """A line of the ladder, whose idea the workload has."""
+    idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
+    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer, **shown)
+
+
+LINES = {
+    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products", in_table=False),
+    "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}, in_table=False),
+    "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
+    "blas": rung("blas", {"threads": MAX}, "instructions"),
+    "cuda_version1": rung("cuda_version1", {}, "cores, in one block", "n = 32", source="small", in_figure=False),
+    "cuda_version2": rung("cuda_version2", {"block": 128}, "cores"),
+    "cublas/launched": rung("cublas", {"graph": "off"}, "", "one by one", in_table=False),
+    "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
+    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one", in_table=False),
+    "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
+    "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
+    "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
+    "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
+    "numpy_loop": rung("numpy_loop", {"threads": 1}),
+    "cupy_loop": rung("cupy_loop", {}),
+    "scipy_cholesky": rung("scipy_cholesky", {}, source="solves", in_table=False, in_figure=False),
+    "cusolver": rung("cusolver", {}, source="solves", in_table=False, in_figure=False),
+}
