@@ -16,7 +16,7 @@ descent in theory; dashed: the bound on the error of CG, which the residual may 
 A residual that is carried along goes on falling where rounding stops the true one. At a step that recomputes it, it
 jumps up to the true one; then that of steepest descent falls again, and that of CG doesn't.
 """
-EXPERIMENTS = ("descent_convergence",)
+EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
 LEAST = 1e-9  # of the relative residual that is shown
 KINDS = {
@@ -30,35 +30,30 @@ BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
 def draw(study):
-    """A panel for each condition, with the largest systems of all machines: rounding alone tells these apart."""
-    every = {name: curves_of(study.study.of(name)) for name in study.study.machines()}
-    every = {name: rows for name, rows in every.items() if len(rows)}
-    if not every:
+    """A panel for each condition."""
+    curves = curves_of(study)
+    if curves.empty:
         return layout.empty("convergence")
-    n = max(rows["n"].max() for rows in every.values())
-    every = {name: own for name, rows in every.items() if len(own := where(rows, n=n))}
-    kappas = sorted({kappa for rows in every.values() for kappa in values(rows, "kappa")})
+    kappas = values(curves, "kappa")
     figure = layout.new(0.5 + HEIGHT * -(-len(kappas) // 3))
-    (panels,) = layout.bands(figure, {", ".join(every): len(kappas)}).values()
+    (panels,) = layout.bands(figure, {study.machine("host").subject: len(kappas)}).values()
     for axes, kappa in zip(panels, kappas, strict=True):
-        fill(axes, kappa, [where(rows, kappa=kappa) for rows in every.values()])
+        fill(axes, kappa, where(curves, kappa=kappa))
     panels[0].set_ylabel("relative residual")
-    shown = {method for rows in every.values() for method in rows["method"]}
-    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
-    entries = [layout.entry(look) for method, look in KINDS.items() if method in shown]
+    entries = [layout.entry(look) for method, look in KINDS.items() if method in set(curves["method"])]
     for entry in entries:
         entry.set_marker("")
+    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     layout.legend(figure, [*entries, *lines])
     return figure
 
 
-def fill(axes, kappa, machines):
+def fill(axes, kappa, rows):
     """The residuals of a condition on theory's lines."""
-    steps = np.arange(max(rows["step"].max() for rows in machines if len(rows)) + 1)
+    steps = np.arange(rows["step"].max() + 1)
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
-    for rows in machines:
-        marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
+    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
     scales.log_axis(axes.yaxis, (LEAST, 5), power, most=6)
     axes.set_xlim(0, steps[-1])
     axes.set_title(f"κ = {kappa:g}")

@@ -1,9 +1,8 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-import pandas as pd
-
-from ladder.report.telling.lines import MAX, Line, Needs, source
+from ladder.report.telling.lines import MAX, Line, Needs, select, source
 from ladder.workloads.descent import RUNGS
+from ladder.workloads.descent.paper.earlier import LOADS
 
 UNIT = "Iteration"
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
@@ -27,11 +26,16 @@ def alike(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[ours, "threads"].max()).fillna(False)]
 
 
-def with_defaults(rows):
-    """Calls of elementary kernels, each case once, with the load and the launch of all."""
+def of_one_load(rows):
+    """Calls of elementary kernels, each case once, at one load by kernel, block, n and launch.
+
+    A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
+    """
     rows = rows.drop_duplicates(["case", "process", "sample"])
-    stated = {name: rows[name] if name in rows else pd.Series(None, rows.index, object) for name in DEFAULTS}
-    return rows.assign(**{name: stated[name].fillna(value) for name, value in DEFAULTS.items()})
+    rows = rows.assign(**{key: rows[key].fillna(one) if key in rows else one for key, one in DEFAULTS.items()})
+    sides = zip(rows["block"], rows["n"], rows["load"], strict=True)
+    order = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in sides], 0)
+    return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
 
 
 def iterations(experiment, **conditions):
@@ -44,10 +48,11 @@ SOURCES = {
     "ladder on a GPU": iterations("descent_ladder", n=N, device="cuda"),
     "small": iterations("descent_version1", n=32),
     "large": iterations("descent_large", n=32768),
-    "largest": source("host", "descent_largest", n=163840, dtype=DTYPE),
+    "largest": iterations("descent_largest", n=163840),
+    "largest solves": source("host", "descent_largest", n=163840, dtype=DTYPE),
     "worst": iterations(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solves": source("host", *SOLUTIONS, prepare=alike),
-    "kernels": source("host", *KERNELS, variant="cuda_version2", prepare=with_defaults),
+    "kernels": source("host", *KERNELS, variant="cuda_version2", prepare=of_one_load),
 }
 MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
@@ -58,6 +63,7 @@ def rung(variant, tuning, relieves="", *words, source="ladder", **shown):
     return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer, **shown)
 
 
+HIDDEN = {"in_table": False, "in_figure": False}
 LINES = {
     "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products", in_table=False),
     "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}, in_table=False),
@@ -74,6 +80,12 @@ LINES = {
     "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
     "numpy_loop": rung("numpy_loop", {"threads": 1}),
     "cupy_loop": rung("cupy_loop", {}),
-    "scipy_cholesky": rung("scipy_cholesky", {}, source="solves", in_table=False, in_figure=False),
-    "cusolver": rung("cusolver", {}, source="solves", in_table=False, in_figure=False),
+    "scipy_cholesky": Line("scipy_cholesky", {}, "solves", **HIDDEN),
+    "cusolver": Line("cusolver", {}, "solves", **HIDDEN),
+    "kernel": Line("cuda_version2", {}, "kernels", **HIDDEN),
 }
+
+
+def kernel(name, block, n, launch="right"):
+    """The calls of an elementary kernel."""
+    return select("kernel", "kernels", kernel=name, block=block, n=n, launch=launch)

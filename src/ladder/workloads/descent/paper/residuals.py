@@ -13,9 +13,9 @@ RECOMPUTED = " recomputed"  # behind an algorithm
 FAR = 2.0  # times as large, of residuals that differ
 
 
-def curves_of(machine):
+def curves_of(study):
     """The curves of one variant, on the card if there is one, with what each is in the column `method`."""
-    rows = machine.rows("curves", CONVERGENCE)
+    rows = study.machine("host").rows("curves", CONVERGENCE)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
         return rows
@@ -29,25 +29,27 @@ def curves_of(machine):
 
 def curve_of(study, method, kappa):
     """The curve of an algorithm, whose residual is carried along or RECOMPUTED, at a condition."""
-    curve = where(curves_of(study.machine("host")), method=method, kappa=kappa)
+    curve = where(curves_of(study), method=method, kappa=kappa)
     if curve.empty:
         raise NotMeasured
     return curve
 
 
-def true_at_end(study, curve):
-    """What the true residual is at most at the end of a curve, by the worst of its checks.
+def reported(study, curve):
+    """The residual that is reported at the end of a curve."""
+    return curve["relative"].iloc[-1]
 
-    It is the reported one, and how far the true one is from it, all over |b|.
-    """
-    first, last = curve.iloc[0], curve.iloc[-1]
+
+def true(study, curve):
+    """What the true one is at most: the reported one, and how far from it the worst of the checks is, all over |b|."""
+    first = curve.iloc[0]
     checks = study.machine("host").rows("checks", CONVERGENCE, check="true residual", **first[["variant", "case"]])
     if checks.empty:
         raise NotMeasured
-    return last["relative"] + checks["error"].max() / math.sqrt(first["residual"])
+    return reported(study, curve) + checks["error"].max() / math.sqrt(first["residual"])
 
 
-def least_after_jump(curve):
+def least_after_jump(study, curve):
     """The least residual that is reported after one that is FAR above an earlier one; None where none is."""
     values = curve["relative"]
     jumped = values[(values > FAR * values.cummin()).cummax()]

@@ -29,30 +29,33 @@ CROSSED = {"color": DARK, "linewidth": 0.8}
 
 def draw(study):
     """A panel per machine and device."""
-    panels = {}
-    for name in study.study.machines():
-        solves = study.sources["solves"].rows(study.study.of(name))
-        if own := {device: along(rows) for device in DEVICES if len(rows := where(solves, device=device))}:
-            panels[name] = own
-    if not panels:
+    machines = {name: study.study.of(name) for name in study.study.machines()}
+    every = {name: panels_of(study.sources["solves"].rows(machine)) for name, machine in machines.items()}
+    counts = {name: len(panels) for name, panels in every.items() if panels}
+    if not counts:
         return layout.empty("times to solution")
-    counts = {name: len(own) for name, own in panels.items()}
     figure = layout.new(0.45 + HEIGHT * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    shown = [(axes, *one) for name in panels for axes, one in zip(bands[name], panels[name].items(), strict=True)]
-    every = [fill(*one) for one in shown]
+    shown = [(axes, *panel) for name in counts for axes, panel in zip(bands[name], every[name].items(), strict=True)]
+    converged = [fill(*one) for one in shown]
     for axes in bands.values():
         axes[0].set_ylabel("time of a solve")
     entries = [layout.entry(looks.Look(algorithms.NAMES[name], colour, "o")) for name, colour in COLOURS.items()]
     crossed = [cross(*one) for one in shown]
     if any(crossed):
         entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
-    layout.legend(figure, entries, all(every))
+    layout.legend(figure, entries, all(converged))
     return figure
 
 
+def panels_of(solves):
+    """The solves of each device, {device: rows}, without those of a variant that solves systems of one size alone."""
+    found = {device: where(solves, device=device) for device in DEVICES}
+    return {device: along(rows) for device, rows in found.items() if len(rows)}
+
+
 def along(rows):
-    """The rows without a variant that solves systems of one size alone: it is no line among lines."""
+    """The rows without a variant of one size, unless all are of one: it is no line among lines."""
     sizes = rows.groupby("variant")["n"].transform("nunique")
     return rows[sizes > 1] if sizes.max() > 1 else rows
 
@@ -68,8 +71,7 @@ def fill(axes, device, rows):
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
     name_lines(axes, found)
-    threads = formats.threads(int(rows["threads"].max()))
-    axes.set_title(f"host, {threads}" if device == "host" else "card")
+    axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "card")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
     return found["converged"].all()

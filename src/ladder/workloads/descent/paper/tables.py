@@ -4,7 +4,8 @@ from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
 from ladder.report.study import middle
-from ladder.workloads.descent.paper import kernels
+from ladder.workloads.descent.paper.earlier import KERNELS, LOADS, seconds
+from ladder.workloads.descent.paper.lines import kernel
 
 MICRO = 1e-6
 
@@ -16,18 +17,15 @@ def tables(study):
 
 def elementary(study):
     """Microseconds of each kernel then and now, by block and N."""
-    now = {name: [middle(kernels.now(study, name, *column)) for column in kernels.LOADS] for name in kernels.VERSION2}
-    if not any(seconds for row in now.values() for seconds in row):
+    now = {name: [middle(study.find(kernel(name, *column))) for column in LOADS] for name in KERNELS}
+    if not any(time for row in now.values() for time in row):
         return latex.table("", (), ())
-    count = len(kernels.LOADS)
-    head = " & ".join(rf"\multicolumn{{2}}{{c}}{{{block}, {n}}}" for block, n in kernels.LOADS)
-    rules = "".join(rf"\cmidrule(lr){{{2 * at + 2}-{2 * at + 3}}}" for at in range(count))
+    first, *heads = latex.grouped("Kernel", {f"{block}, {n}": ["then", "now"] for block, n in LOADS})
     rows = [[code(name), *cells(name, now[name])] for name in now]
-    titles = [f"Block, $N$ & {head} \\\\\n{rules}\nKernel", *["then", "now"] * count]
-    return latex.table("l" + "rr" * count, titles, rows)
+    return latex.table("l" + "rr" * len(LOADS), [f"Block, $N${first}", *heads], rows)
 
 
 def cells(name, now):
     """A kernel's times in pairs."""
-    pairs = zip((kernels.then(name, *column) for column in kernels.LOADS), now, strict=True)
+    pairs = zip((seconds(name, *column) for column in LOADS), now, strict=True)
     return [digits(one / MICRO) if one else NONE for pair in pairs for one in pair]
