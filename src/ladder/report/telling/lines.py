@@ -11,6 +11,7 @@ A chapter's `lines.py` has
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
+| `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall |
 
 and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """
@@ -101,7 +102,7 @@ class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
     `words` tell it from others of its variant; `relieves` is the resource that it saves. One that `begins` something
-    else has no gain over the line above; a peer stands beside the ladder. Not every line is `in_table` and `in_figure`.
+    else has no gain over the line above; a peer stands beside the ladder.
     """
 
     variant: str
@@ -112,8 +113,6 @@ class Line:
     words: tuple[str, ...] = ()
     begins: bool = False
     is_peer: bool = False
-    in_table: bool = True
-    in_figure: bool = True
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""

@@ -57,33 +57,34 @@ SOURCES = {
 MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
 
-def rung(variant, tuning, relieves="", *words, source="ladder", **shown):
-    """A line of the ladder, whose idea the workload has."""
+def rung(variant, tuning, relieves="", *words, source="ladder"):
+    """A line whose idea the workload has."""
     idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
-    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer, **shown)
+    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer)
 
 
-HIDDEN = {"in_table": False, "in_figure": False}
 LINES = {
-    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products", in_table=False),
-    "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}, in_table=False),
+    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products"),
+    "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}),
     "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
     "blas": rung("blas", {"threads": MAX}, "instructions"),
-    "cuda_version1": rung("cuda_version1", {}, "cores, in one block", "n = 32", source="small", in_figure=False),
+    "cuda_version1": rung("cuda_version1", {}, "cores, in one block", "n = 32", source="small"),
     "cuda_version2": rung("cuda_version2", {"block": 128}, "cores"),
-    "cublas/launched": rung("cublas", {"graph": "off"}, "", "one by one", in_table=False),
+    "cublas/launched": rung("cublas", {"graph": "off"}, "", "one by one"),
     "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
-    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one", in_table=False),
+    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one"),
     "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
     "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
     "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
     "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
     "numpy_loop": rung("numpy_loop", {"threads": 1}),
     "cupy_loop": rung("cupy_loop", {}),
-    "scipy_cholesky": Line("scipy_cholesky", {}, "solves", **HIDDEN),
-    "cusolver": Line("cusolver", {}, "solves", **HIDDEN),
-    "kernel": Line("cuda_version2", {}, "kernels", **HIDDEN),
+    "scipy_cholesky": rung("scipy_cholesky", {}, source="solves"),
+    "cusolver": rung("cusolver", {}, source="solves"),
+    "kernel": Line("cuda_version2", {}, "kernels"),
 }
+TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source in ("ladder", "small")]]
+FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
 
 
 def kernel(name, block, n, launch="right"):

@@ -1,15 +1,14 @@
 """How long an iteration should take: launches, round trips and barriers that wait for each other, and A read.
 
-The costs are assumed (`ladder.report.latencies`): the table of the ladder shows how far they predict what was measured.
-Where A stays on the chip it is read faster than memory allows, and the model says so of `cuda_persistent` and
-`cuda_cluster` alone.
+The costs are assumptions: the table of the ladder shows how far they predict what was measured. Where A stays on the
+chip it is read faster than memory allows, and the model says so of `cuda_persistent` and `cuda_cluster` alone.
 """
 
 import numpy as np
 import pandas as pd
 
 from ladder.report import rates
-from ladder.report.latencies import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
+from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
 from ladder.workloads.descent_kernel.passes import lengths
 
 LOAD = 4  # elements that a thread of version 2 sums up
