@@ -6,7 +6,7 @@ from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.descent.paper.lines import LINES
 
 NAMES = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
-# The lines that stand for an algorithm where two are compared, on the host and on a card, fixed beforehand.
+# The lines that stand for an algorithm where two are compared, on the host and on a GPU, fixed beforehand.
 CHOSEN = {
     "host": {"steepest": "blas", "cg": "blas", "direct": "scipy_cholesky"},
     "cuda": {"steepest": "cuda_persistent", "cg": "cuda_persistent", "direct": "cusolver"},

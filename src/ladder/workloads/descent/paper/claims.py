@@ -44,26 +44,26 @@ def of_kernel(key, words, about, cause, **claimed):
 
 INIT = "init", *LEVEL[1:]
 OF_INIT = cause(f"`init`: then {ratios.times(digits(then(*INIT)))}, now", INIT)
-SWAPPED = cause("grid and block swapped there; here so:", BLOCKS, launch="swapped")
-SQUARE = cause("$N$ threads here; with $N^2$:", VECTORS, launch="square")
-WAITING = "small kernels wait for launches"
+SWAPPED = cause("grid and block swapped, as there:", BLOCKS, launch="swapped")
+SQUARE = cause("we launch $N$ threads; with $N^2$:", VECTORS, launch="square")
+WAITING = "launch latency dominates"
 EARLIER = [
     of_kernel("rates-rise", "Rates rise with $N$ (product, block 128, $N = 64$ to 256)", RISING, WAITING),
-    of_kernel("only-init", "At block 512 they don't (product, $N = 256$ to 512)", LEVEL, OF_INIT, min=1, max=1),
+    of_kernel("only-init", "At block 512 they level off (product, $N = 256$ to 512)", LEVEL, OF_INIT, min=1, max=1),
     of_kernel("slower", "Block 512 is slower than 128 (reduction, $N = 256$)", BLOCKS, SWAPPED),
-    of_kernel("vecsum", "Sums of vectors grow like $N^2$ (vecsum, $N = 256$ to 512)", VECTORS, SQUARE),
+    of_kernel("vecsum", "Vector sums scale with $N^2$ (vecsum, $N = 256$ to 512)", VECTORS, SQUARE),
 ]
 TWO_PRODUCTS, GRAPH = ("cuda_version2", "cuda_fused/launched"), ("cuda_fused/launched", "cuda_fused")
 ONE_LAUNCH = "cuda_fused", "cuda_persistent"
-AS_MUCH = f"A new $r$ in {EVERY} steps costs no more than a product in as many"
+AS_MUCH = f"Recomputing $r$ every {EVERY} steps costs at most one product in as many"
 HALF = select("cuda_fused", "large"), select("cuda_symmetric", "large")
 CARRIED = worst(recompute=EVERY), worst(recompute=0)
 CG = solve(algorithm="steepest"), solve(algorithm="cg")
 RUNGS = [
-    Claim("materialised", "Written products cost time", *TWO_PRODUCTS, cause="version 2 over fused"),
-    Claim("launches", "Launches take half of an iteration", *GRAPH, 2, cause="fused without a graph and with one"),
-    Claim("one-launch", "One launch a solve is faster", *ONE_LAUNCH, cause="a barrier, and $A$ on the chip"),
-    Claim("half", "Half of $A$ takes half the time", *HALF, 2, cause="memory is the limit"),
+    Claim("materialised", "Writing products costs time", *TWO_PRODUCTS, cause="version 2 over `cuda_fused`"),
+    Claim("launches", "Launches take half an iteration", *GRAPH, 2, cause="without a graph and with one"),
+    Claim("one-launch", "One launch per solve beats a graph", *ONE_LAUNCH, cause="a barrier per step, $A$ on chip"),
+    Claim("half", "Reading half of $A$ halves the time", *HALF, 2, cause="memory-bound"),
     Claim("recomputed", AS_MUCH, *CARRIED, 1 / ONE_MORE, ONE_MORE, 0.05),
     Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG, cause="fewer iterations"),
 ]

@@ -13,8 +13,8 @@ CATEGORY = "Descent"
 CAPTION = """\
 The residual that a solve reports, over that at its start, by iteration and condition. Wide line: the rate of steepest
 descent in theory; dashed: the bound on the error of CG, which the residual may exceed by the root of the condition.
-A residual that is carried along goes on falling where rounding stops the true one. At a step that recomputes it, it
-jumps up to the true one; then that of steepest descent falls again, and that of CG doesn't.
+An updated residual keeps falling after rounding has stopped the true one. A step that recomputes it makes it jump up to
+the true one; then that of steepest descent falls again, and that of CG does not.
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel

@@ -14,7 +14,7 @@ FAR = 2.0  # times as large, of residuals that differ
 
 
 def curves_of(study):
-    """The curves of one variant, on the card if there is one, with what each is in the column `method`."""
+    """The curves of one variant, on the GPU if there is one, with what each is in the column `method`."""
     rows = study.machine("host").rows("curves", CONVERGENCE)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
@@ -59,5 +59,7 @@ def least_after_jump(study, curve):
 def effect(carried, recomputed):
     """What recomputing does to the true residual, as the predicate of a sentence."""
     if recomputed > FAR * carried:
-        return "raises the true one"
-    return "lowers the true one" if carried > FAR * recomputed else "leaves the true one within a factor of two"
+        return "raises the true residual"
+    if carried > FAR * recomputed:
+        return "lowers the true residual"
+    return "changes the true residual by less than a factor of two"

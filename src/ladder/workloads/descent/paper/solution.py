@@ -12,9 +12,9 @@ from ladder.workloads.descent.paper import algorithms
 TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
-Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions, by size,
-at the condition of A and the tolerance that stand below. Each line is a variant with one algorithm. Medians with 95 %
-intervals, hollow if not converged.
+Time to solution by size: until the relative residual is below the tolerance, or for a Cholesky factorisation with two
+substitutions. The condition of A and the tolerance stand below. Each line is one variant with one algorithm. Medians
+with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
@@ -71,7 +71,7 @@ def fill(axes, device, rows):
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
     name_lines(axes, found)
-    axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "card")
+    axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
     return found["converged"].all()

@@ -58,7 +58,7 @@ def rising(study):
     least = min(n for n, rate in found.items() if rate >= max(found.values()) / LEVEL)
     if least == max(found):
         return f"still rise at $N = {num(least)}$, the largest"
-    return f"rise up to $N = {num(least)}$ and are level from there on"
+    return f"rise up to $N = {num(least)}$ and level off there"
 
 
 def product_share(study):
@@ -84,7 +84,7 @@ def largest(study, device="cuda"):
 
 
 def solve(study, algorithm, line=None, n=None):
-    """A solve on the card by the line of an algorithm, or by another one, at that size or at another one."""
+    """A solve on the GPU by the line of an algorithm, or by another one, at that size or at another one."""
     n = n or algorithms.largest(study.frame("solves"), "cuda")
     return select(line or algorithms.CHOSEN["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
 
@@ -94,12 +94,12 @@ def overtakes(study, device, algorithm):
     points = algorithms.points(study.frame("solves"), device, algorithm, "direct")
     found = crossings.break_even(points)
     if isinstance(found, tuple):
-        return f"takes less time from $n = {ratios.size(*found)}$ on"
-    sizes = f"from $n = {num(points[0][0])}$ to {num(points[-1][0])}" if points else None
+        return f"is faster than Cholesky from $n = {ratios.size(*found)}$ on"
+    sizes = f"at every size from $n = {num(points[0][0])}$ to {num(points[-1][0])}" if points else None
     words = {
-        crossings.EVERYWHERE: f"takes less time at every size {sizes}",
-        crossings.NOWHERE: f"takes more time at every size {sizes}",
-        verdicts.UNDECIDED: f"can't be told to take less time from some size on, {sizes}",
+        crossings.EVERYWHERE: f"is faster than Cholesky {sizes}",
+        crossings.NOWHERE: f"is slower than Cholesky {sizes}",
+        verdicts.UNDECIDED: "does not become significantly faster than Cholesky at the sizes measured",
     }
     return words.get(found)
 

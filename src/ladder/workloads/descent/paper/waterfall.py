@@ -8,10 +8,10 @@ from ladder.workloads.descent.paper.model import bytes_of
 TITLE = "What each rung of steepest descent gains"
 CATEGORY = "Descent"
 CAPTION = """\
-The time of an iteration of steepest descent, rung by rung, peers below: on the card, rungs differ by what an iteration
-waits for, the host, launches or barriers. A dot is the median of a process, a tick the prediction of the model, the
-wide line the time in which A is read once from memory. Beside: the median of the dots, and how many times as fast a
-rung is as the one above, with its 99 % interval.
+The time of an iteration of steepest descent, rung by rung, peers below. On the GPU, rungs differ in latency: of the
+host, of launches or of barriers. A dot is the median of a process, a tick the model's prediction, the wide line the
+time of reading A once from memory. Beside: the median of the dots, and the speed-up over the rung above with its 99 %
+interval.
 """
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
@@ -23,7 +23,7 @@ def draw(study):
 
 
 def reading(machine):
-    """Seconds in which a machine's card, or else its host, reads A once."""
+    """Seconds in which a machine's GPU, or else its host, reads A once."""
     rows = SOURCES["ladder"].rows(machine)
     rate = rates.card_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
     return bytes_of(rows.iloc[0]) / rate if rate and len(rows) else None
