@@ -80,12 +80,13 @@ def cases():
             yield experiment.get(variant, "descent_solution"), case, seconds, {"steps": STEPS[algorithm]}
     for variant, seconds in {"cuda_fused": 1.25, "cuda_symmetric": 0.75}.items():
         sizes = descent(163840, tolerance=1e-4, iterations=2000, algorithm="cg", start="random")
-        yield "descent_largest", Case("descent", variant, sizes, {}), seconds, {"steps": 50}
+        tuning = {"graph": "on"} if variant == "cuda_fused" else {}
+        yield "descent_largest", Case("descent", variant, sizes, tuning), seconds, {"steps": 50}
     starts = {"steepest": "worst", "cg": "random"}
     for kappa, algorithm, recompute in itertools.product((10.0, 100.0, 1000.0), starts, (0, 50)):
         sizes = descent(4096, kappa=kappa, iterations=200, algorithm=algorithm, start=starts[algorithm])
         seconds = 200 * 20e-6 * (1.02 if recompute else 1)
-        for variant, tuning in (("blas", {"threads": 2}), ("cuda_fused", {})):
+        for variant, tuning in (("blas", {"threads": 2}), ("cuda_fused", {"graph": "on"})):
             case = Case("descent", variant, sizes, tuning | {"recompute": recompute})
             yield "descent_convergence", case, seconds, {"steps": 200}
     yield from kernel_cases()

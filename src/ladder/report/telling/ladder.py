@@ -3,14 +3,36 @@
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
-from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.case_tables import ruled
+from ladder.report.telling.chapter_study import module, parts
 from ladder.report.telling.lines import place
 
 
 def table(chapter):
-    """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX."""
-    rows = [row(chapter, key, line) for key, line in chapter.lines.items() if line.in_table]
-    return ladder_table.table(rows, chapter.unit)
+    """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX.
+
+    A chapter whose `lines.py` has TABLE, groups of keys, shows these lines, with a rule between groups.
+    """
+    shown = [key for key, line in chapter.lines.items() if line.in_table]
+    groups = getattr(module(chapter.workload, "lines"), "TABLE", [shown])
+    return ladder_table.table(ruled([rows_of(chapter, keys) for keys in groups]), chapter.unit)
+
+
+def rows_of(chapter, keys):
+    """The rows of the table of some lines, each case once."""
+    return [row(chapter, key, chapter.line(key)) for key, _ in distinct(chapter, keys)]
+
+
+def distinct(chapter, keys):
+    """[(key, its rows)] of some lines, each case once; those without rows are among them."""
+    found, seen = [], set()
+    for key in keys:
+        rows = chapter.find(key)
+        case = tuple(rows[["machine", "variant", "case"]].iloc[0]) if len(rows) else key
+        if case not in seen:
+            seen.add(case)
+            found.append((key, rows))
+    return found
 
 
 def row(chapter, key, line):
@@ -48,16 +70,12 @@ def machines_of(chapter):
 
 
 def rungs_of(chapter, machine, colours):
-    """The rungs that a machine has measured, each case once."""
-    rungs, seen = [], set()
-    for key, line in chapter.lines.items():
-        rows = chapter.find(key)
-        case = (line.variant, rows["case"].iloc[0]) if len(rows) else None
-        is_here = line.in_figure and chapter.machine_of(key).subject == machine.subject
-        if is_here and case and case not in seen:
-            seen.add(case)
-            rungs.append(rung(chapter, key, rows, colours))
-    return rungs
+    """The rungs that a machine has measured, each case once; of all lines, or of FIGURE, keys in `lines.py`."""
+    keys = [key for key, line in chapter.lines.items() if line.in_figure]
+    keys = getattr(module(chapter.workload, "lines"), "FIGURE", keys)
+    shown = [(key, rows) for key, rows in distinct(chapter, keys) if len(rows)]
+    shown = [(key, rows) for key, rows in shown if chapter.machine_of(key).subject == machine.subject]
+    return [rung(chapter, key, rows, colours) for key, rows in shown]
 
 
 def rung(chapter, key, rows, colours):

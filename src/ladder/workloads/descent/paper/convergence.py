@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from ladder.report import collect, study
-from ladder.report.figures import layout, looks, marks, medians, scales, theme
+from ladder.report.figures import layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D
+from ladder.report.study import values, where
 from ladder.workloads.descent.paper import theory
+from ladder.workloads.descent.paper.residuals import curves_of
 
 TITLE = "Error by iteration against the theory"
 CATEGORY = "Descent"
 CAPTION = """\
 The residual that a solve reports, over that at its start, by iteration and condition. Wide line: the rate of steepest
 descent in theory; dashed: the bound on the error of CG, which the residual may exceed by the root of the condition.
-A residual that is carried along goes on falling where rounding stops the true one. At a step that recomputes it, it
-jumps up to the true one; then that of steepest descent falls again, and that of CG doesn't.
+An updated residual keeps falling after rounding has stopped the true one. A step that recomputes it makes it jump up to
+the true one; then that of steepest descent falls again, and that of CG does not.
 """
-EXPERIMENTS = ("descent_convergence",)
+EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
 LEAST = 1e-9  # of the relative residual that is shown
-STARTS = {"steepest": "worst", "cg": "random"}
 KINDS = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], "o"),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "o", (2, 1.5)),
@@ -29,50 +29,31 @@ RATE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
 BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
-def draw(tables):
-    """A panel for each condition, with the largest systems of all machines: rounding alone tells these apart."""
-    tables = tables["descent_convergence"]
-    frame = tables["curves"]
-    frame = study.where(frame, n=frame["n"].max()) if len(frame) else frame
-    found = {name: chosen(study.where(frame, machine=name)) for name in medians.machines(tables)}
-    found = {name: rows for name, rows in found.items() if len(rows)}
-    if not found:
+def draw(study):
+    """A panel for each condition."""
+    curves = curves_of(study)
+    if curves.empty:
         return layout.empty("convergence")
-    kappas = sorted({kappa for rows in found.values() for kappa in study.values(rows, "kappa")})
+    kappas = values(curves, "kappa")
     figure = layout.new(0.5 + HEIGHT * -(-len(kappas) // 3))
-    (panels,) = layout.bands(figure, {", ".join(found): len(kappas)}).values()
+    (panels,) = layout.bands(figure, {study.machine("host").subject: len(kappas)}).values()
     for axes, kappa in zip(panels, kappas, strict=True):
-        fill(axes, kappa, [study.where(rows, kappa=kappa) for rows in found.values()])
+        fill(axes, kappa, where(curves, kappa=kappa))
     panels[0].set_ylabel("relative residual")
-    shown = {method for rows in found.values() for method in rows["method"]}
-    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
-    entries = [layout.entry(look) for method, look in KINDS.items() if method in shown]
+    entries = [layout.entry(look) for method, look in KINDS.items() if method in set(curves["method"])]
     for entry in entries:
         entry.set_marker("")
+    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     layout.legend(figure, [*entries, *lines])
     return figure
 
 
-def chosen(rows):
-    """The curves of one variant, on the card if there is one, with what each is in the column `method`."""
-    rows = study.where(rows, variant="cuda_fused") if len(study.where(rows, variant="cuda_fused")) else rows
-    if rows.empty:
-        return rows
-    rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
-    recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
-    rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + " recomputed"))
-    rows = rows.assign(relative=theory.relative(rows))
-    lines = [study.one_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
-    return collect.concatenated(lines).drop_duplicates(["kappa", "method", "step"])
-
-
-def fill(axes, kappa, machines):
+def fill(axes, kappa, rows):
     """The residuals of a condition on theory's lines."""
-    steps = np.arange(max(rows["step"].max() for rows in machines if len(rows)) + 1)
+    steps = np.arange(rows["step"].max() + 1)
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
-    for rows in machines:
-        marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
+    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
     scales.log_axis(axes.yaxis, (LEAST, 5), power, most=6)
     axes.set_xlim(0, steps[-1])
     axes.set_title(f"κ = {kappa:g}")

@@ -1,15 +1,16 @@
 """How long an iteration should take: launches, round trips and barriers that wait for each other, and A read.
 
-The costs are assumed, of the size that is usual for a card and its host: the table of the ladder shows how far they
-predict what was measured. Where A stays on the chip it is read faster than memory allows, and the model says so of
-`cuda_persistent` and `cuda_cluster` alone.
+The costs are assumptions: the table of the ladder shows how far they predict what was measured. Where A stays on the
+chip it is read faster than memory allows, and the model says so of `cuda_persistent` and `cuda_cluster` alone.
 """
 
+import numpy as np
+import pandas as pd
+
+from ladder.report import rates
+from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
 from ladder.workloads.descent_kernel.passes import lengths
 
-LAUNCH, NODE = 3.9e-6, 0.9e-6  # seconds from one kernel to the next: launched by itself, and as a graph's node
-ROUND_TRIP = 10e-6  # to the host and back
-BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # of the whole card, and between the blocks of one cluster
 LOAD = 4  # elements that a thread of version 2 sums up
 # Seconds of an iteration that aren't spent on launches and on A.
 WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
@@ -23,11 +24,17 @@ def kernels(variant, n):
     return {"cuda_version2": 8 + 4 * len(lengths(n, LOAD)), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
-def seconds(variant, graph, n, size, reading):
-    """Seconds of an iteration with A of `size` bytes, read at so many bytes a second; None where there is no model."""
+def bytes_of(row):
+    """The bytes of A."""
+    return float(row["n"]) ** 2 * np.dtype(row["dtype"]).itemsize
+
+
+def predict(found, row):
+    """Seconds of a case's iteration; None without a model of it, or where the rate of reading isn't known."""
+    variant, recompute = row["variant"], row.get("recompute")
     if variant not in TRAFFIC:
         return WAITS.get(variant)
-    if reading is None:
-        return None
-    launching = kernels(variant, n) * (NODE if graph == "on" else LAUNCH)
-    return launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * size / reading
+    reading = rates.bandwidths(found).get(row["threads"]) if row["device"] == "host" else rates.card_bandwidth(found)
+    products = 2 if pd.notna(recompute) and recompute == 1 else 1
+    launching = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
+    return reading and launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / reading

@@ -2,19 +2,19 @@
 
 import pandas as pd
 
-from ladder.report import study
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
+from ladder.report.study import values, where
 from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms
 
 TITLE = "Time to solution of linear systems by size"
 CATEGORY = "Descent"
 CAPTION = """\
-Time until the relative residual is below the tolerance, or of a Cholesky factorisation with two substitutions, by size,
-at the condition of A and the tolerance that stand below. Each line is a variant with one algorithm. Medians with 95 %
-intervals, hollow if not converged.
+Time to solution by size: until the relative residual is below the tolerance, or for a Cholesky factorisation with two
+substitutions. The condition of A and the tolerance stand below. Each line is one variant with one algorithm. Medians
+with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
@@ -27,35 +27,35 @@ ITERATIVE = ("cg", "steepest")
 CROSSED = {"color": DARK, "linewidth": 0.8}
 
 
-def draw(tables):
+def draw(study):
     """A panel per machine and device."""
-    frame = medians.samples(medians.joined(tables))
-    found = {}
-    for name in medians.machines(*tables.values()):
-        own = algorithms.alike(frame[frame["machine"] == name])
-        panels = {device: study.where(own, device=device) for device in DEVICES}
-        panels = {device: along(rows) for device, rows in panels.items() if len(rows)}
-        if panels:
-            found[name] = panels
-    if not found:
+    machines = {name: study.study.of(name) for name in study.study.machines()}
+    every = {name: panels_of(study.sources["solves"].rows(machine)) for name, machine in machines.items()}
+    counts = {name: len(panels) for name, panels in every.items() if panels}
+    if not counts:
         return layout.empty("times to solution")
-    counts = {name: len(panels) for name, panels in found.items()}
     figure = layout.new(0.45 + HEIGHT * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    shown = [(axes, *one) for name in found for axes, one in zip(bands[name], found[name].items(), strict=True)]
-    every = [fill(*one) for one in shown]
+    shown = [(axes, *panel) for name in counts for axes, panel in zip(bands[name], every[name].items(), strict=True)]
+    converged = [fill(*one) for one in shown]
     for axes in bands.values():
         axes[0].set_ylabel("time of a solve")
     entries = [layout.entry(looks.Look(algorithms.NAMES[name], colour, "o")) for name, colour in COLOURS.items()]
     crossed = [cross(*one) for one in shown]
     if any(crossed):
         entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
-    layout.legend(figure, entries, all(every))
+    layout.legend(figure, entries, all(converged))
     return figure
 
 
+def panels_of(solves):
+    """The solves of each device, {device: rows}, without those of a variant that solves systems of one size alone."""
+    found = {device: where(solves, device=device) for device in DEVICES}
+    return {device: along(rows) for device, rows in found.items() if len(rows)}
+
+
 def along(rows):
-    """The rows without a variant that solves systems of one size alone: it is no line among lines."""
+    """The rows without a variant of one size, unless all are of one: it is no line among lines."""
     sizes = rows.groupby("variant")["n"].transform("nunique")
     return rows[sizes > 1] if sizes.max() > 1 else rows
 
@@ -71,8 +71,7 @@ def fill(axes, device, rows):
     scales.log_axis(axes.xaxis, (found["n"].min() / 1.15, found["n"].max() * 1.15), most=4)
     scales.time_axis(axes.yaxis, scales.extent(found, reach=1.5))
     name_lines(axes, found)
-    threads = formats.threads(int(rows["threads"].max()))
-    axes.set_title(f"host, {threads}" if device == "host" else "card")
+    axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
     return found["converged"].all()
@@ -81,8 +80,8 @@ def fill(axes, device, rows):
 def conditions(rows):
     """The condition and the tolerance of the solves by iteration, behind the name of an axis."""
     rows = rows[rows["algorithm"] != "direct"]
-    kappas = (f"κ = {kappa:g}" for kappa in study.values(rows, "kappa"))
-    tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in study.values(rows, "tolerance"))
+    kappas = (f"κ = {kappa:g}" for kappa in values(rows, "kappa"))
+    tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in values(rows, "tolerance"))
     return "".join(f", {text}" for text in (*kappas, *tolerances))
 
 

@@ -1,0 +1,92 @@
+"""Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
+
+from ladder.report.telling.lines import MAX, Line, Needs, select, source
+from ladder.workloads.descent import RUNGS
+from ladder.workloads.descent.paper.earlier import LOADS
+
+UNIT = "Iteration"
+N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
+CONVERGENCE = "descent_convergence"
+SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
+KERNELS = tuple(f"descent_kernels{name}" for name in ("", "_128", "_512", "_swapped", "_square", "_large"))
+DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, where a case says nothing of them
+
+
+def by_iteration(rows):
+    """Solves with the seconds of one of their iterations."""
+    return rows.assign(seconds=rows["seconds"] / rows["steps"])
+
+
+def alike(rows):
+    """The solves without those of the host on other threads than Cholesky has at most, so that all have as many."""
+    if "threads" not in rows:
+        return rows
+    is_host, is_direct = rows["device"] == "host", rows["algorithm"] == "direct"
+    ours = is_host & is_direct if (is_host & is_direct).any() else is_host
+    return rows[~is_host | (rows["threads"] == rows.loc[ours, "threads"].max()).fillna(False)]
+
+
+def of_one_load(rows):
+    """Calls of elementary kernels, each case once, at one load by kernel, block, n and launch.
+
+    A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
+    """
+    rows = rows.drop_duplicates(["case", "process", "sample"])
+    rows = rows.assign(**{key: rows[key].fillna(one) if key in rows else one for key, one in DEFAULTS.items()})
+    sides = zip(rows["block"], rows["n"], rows["load"], strict=True)
+    order = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in sides], 0)
+    return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
+
+
+def iterations(experiment, **conditions):
+    """The solves of an experiment, by iteration."""
+    return source("host", experiment, prepare=by_iteration, dtype=DTYPE, **conditions)
+
+
+SOURCES = {
+    "ladder": iterations("descent_ladder", n=N),
+    "ladder on a GPU": iterations("descent_ladder", n=N, device="cuda"),
+    "small": iterations("descent_version1", n=32),
+    "large": iterations("descent_large", n=32768),
+    "largest": iterations("descent_largest", n=163840),
+    "largest solves": source("host", "descent_largest", n=163840, dtype=DTYPE),
+    "worst": iterations(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
+    "solves": source("host", *SOLUTIONS, prepare=alike),
+    "kernels": source("host", *KERNELS, variant="cuda_version2", prepare=of_one_load),
+}
+MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
+
+
+def rung(variant, tuning, relieves="", *words, source="ladder"):
+    """A line whose idea the workload has."""
+    idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
+    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer)
+
+
+LINES = {
+    "openmp/two products": rung("openmp", {"threads": 1, "recompute": 1}, "", "two products"),
+    "openmp/one thread": rung("openmp", {"threads": 1, "recompute": 0}),
+    "openmp": rung("openmp", {"threads": MAX, "recompute": 0}, "cores"),
+    "blas": rung("blas", {"threads": MAX}, "instructions"),
+    "cuda_version1": rung("cuda_version1", {}, "cores, in one block", "n = 32", source="small"),
+    "cuda_version2": rung("cuda_version2", {"block": 128}, "cores"),
+    "cublas/launched": rung("cublas", {"graph": "off"}, "", "one by one"),
+    "cublas": rung("cublas", {"graph": "on"}, "traffic, trips to the host", "graph"),
+    "cuda_fused/launched": rung("cuda_fused", {"graph": "off"}, "", "one by one"),
+    "cuda_fused": rung("cuda_fused", {"graph": "on"}, "launches, traffic", "graph"),
+    "cuda_persistent": rung("cuda_persistent", {}, "launches, memory"),
+    "cuda_cluster": rung("cuda_cluster", {}, "barriers"),
+    "cuda_symmetric": rung("cuda_symmetric", {}, "memory"),
+    "numpy_loop": rung("numpy_loop", {"threads": 1}),
+    "cupy_loop": rung("cupy_loop", {}),
+    "scipy_cholesky": rung("scipy_cholesky", {}, source="solves"),
+    "cusolver": rung("cusolver", {}, source="solves"),
+    "kernel": Line("cuda_version2", {}, "kernels"),
+}
+TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source in ("ladder", "small")]]
+FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
+
+
+def kernel(name, block, n, launch="right"):
+    """The calls of an elementary kernel."""
+    return select("kernel", "kernels", kernel=name, block=block, n=n, launch=launch)
