@@ -3,13 +3,35 @@
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code
-from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.case_tables import ruled
+from ladder.report.telling.chapter_study import module, parts
 from ladder.report.telling.lines import place
 
 
 def table(chapter):
-    """Every line with its idea, the resource that it relieves, the predicted and the measured time, as LaTeX."""
-    return ladder_table.table([row(chapter, key, line) for key, line in chapter.lines.items()], chapter.unit)
+    """Every line with its idea, the resource that it relieves, the predicted and the measured time, as LaTeX.
+
+    A chapter whose `lines.py` has TABLE, groups of keys, shows these lines, with a rule between groups.
+    """
+    groups = getattr(module(chapter.workload, "lines"), "TABLE", [chapter.lines])
+    return ladder_table.table(ruled([rows_of(chapter, keys) for keys in groups]), chapter.unit)
+
+
+def rows_of(chapter, keys):
+    """The rows of the table of some lines, each case once."""
+    return [row(chapter, key, chapter.line(key)) for key, _ in distinct(chapter, keys)]
+
+
+def distinct(chapter, keys):
+    """[(key, its rows)] of some lines, each case once; those without rows are among them."""
+    found, seen = [], set()
+    for key in keys:
+        rows = chapter.find(key)
+        case = tuple(rows[["machine", "variant", "case"]].iloc[0]) if len(rows) else key
+        if case not in seen:
+            seen.add(case)
+            found.append((key, rows))
+    return found
 
 
 def row(chapter, key, line):
@@ -48,14 +70,9 @@ def machines_of(chapter):
 
 def rungs_of(chapter, machine, colours):
     """The rungs that a machine has measured, each case once."""
-    rungs, seen = [], set()
-    for key, line in chapter.lines.items():
-        rows = chapter.find(key)
-        case = (line.variant, rows["case"].iloc[0]) if len(rows) else None
-        if case and case not in seen and chapter.machine_of(key).subject == machine.subject:
-            seen.add(case)
-            rungs.append(rung(chapter, key, rows, colours))
-    return rungs
+    shown = [(key, rows) for key, rows in distinct(chapter, chapter.lines) if len(rows)]
+    shown = [(key, rows) for key, rows in shown if chapter.machine_of(key).subject == machine.subject]
+    return [rung(chapter, key, rows, colours) for key, rows in shown]
 
 
 def rung(chapter, key, rows, colours):

@@ -4,7 +4,6 @@ import numpy as np
 
 from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
 from ladder.report.figures.theme import Line2D
-from ladder.workloads.mlp.paper import problem
 
 TITLE = "Loss and accuracy by epoch"
 CATEGORY = "MLP"
@@ -19,13 +18,13 @@ BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
 
-def draw(tables):
+def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
-    frame = tables["mlp_accuracy"]["curves"]
-    frame = methods.with_methods(frame) if len(frame) else frame
+    tables = study.study.tables["mlp_accuracy"]
+    frame = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
     found = [
         (name, row, rows)
-        for name in medians.machines(tables["mlp_accuracy"])
+        for name in medians.machines(tables)
         for row, rows in medians.problems(frame[frame["machine"] == name] if len(frame) else frame, but=("dtype",))
     ]
     if not found:
@@ -33,10 +32,9 @@ def draw(tables):
     figure = layout.new(0.4 + 2.2 * len(found))
     parts = figure.subfigures(len(found), 1, squeeze=False)[:, 0]
     for part, (name, row, rows) in zip(parts, found, strict=True):
-        words = problem.title(row.replace({row["dtype"]: "float64"}))
         layout.headline(part, name)
         loss, accuracy, deviation = part.subplots(1, 3)
-        loss.set_title(words.replace("\n", ", "))
+        loss.set_title(title(row.replace({row["dtype"]: "float64"})))
         fill_loss(loss, rows)
         fill_accuracy(accuracy, rows)
         fill_deviation(deviation, rows)
@@ -48,6 +46,17 @@ def draw(tables):
     lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
     layout.legend(figure, [*(layout.handle(method, line=False) for method in shown), *lines])
     return figure
+
+
+def title(row):
+    """A training by its layers, images and batches."""
+    words = [
+        str(row["layers"]),
+        row["activation"],
+        *medians.unusual(row),
+        f"{row['images']:,} images of {row['source']}",
+    ]
+    return ", ".join([*words, f"batches of {row['batch']:,}"])
 
 
 def fill_loss(axes, rows):

@@ -2,10 +2,13 @@
 
 import pandas as pd
 
-from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, theme
 from ladder.report.figures.theme import Patch
-from ladder.workloads.mlp.paper import query, rungs
+from ladder.report.study import middle
+from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.lines import select
+from ladder.workloads.mlp.paper import text
+from ladder.workloads.mlp.paper.lines import CARD_PRODUCTS, PRODUCTS
 
 TITLE = "Where the time of the training goes"
 CATEGORY = "MLP"
@@ -31,55 +34,51 @@ LINE = 0.17  # inches of a bar
 AROUND = 0.62  # and of a panel above and below its bars
 
 
-def draw(tables):
+def draw(study):
     """Up to three panels: the host's below each other, the card's beside them."""
-    host, card = query.shown(tables)
-    on_host = [(title, found) for title, found in by_threads(host).items() if found]
-    on_card = by_graph(card)
+    on_host = [(title, bars) for title, bars in by_threads(study).items() if bars]
+    on_card = by_graph(study)
     if not on_host and not on_card:
         return layout.empty("the training by operation")
-    inches = [sum(LINE * len(found) + AROUND for _, found in on_host), LINE * len(on_card) + AROUND]
+    inches = [sum(LINE * len(bars) + AROUND for _, bars in on_host), LINE * len(on_card) + AROUND]
     figure = layout.new(max(inches) + 0.35)
     columns = figure.subfigures(1, bool(on_host) + bool(on_card), squeeze=False)[0]
     if on_host:
-        layout.headline(columns[0], host.found.subject)
+        layout.headline(columns[0], study.machine("host").subject)
         panels = columns[0].subplots(len(on_host), 1, squeeze=False)[:, 0]
-        for axes, (title, found) in zip(panels, on_host, strict=True):
-            fill(axes, found, title)
+        for axes, (title, bars) in zip(panels, on_host, strict=True):
+            fill(axes, bars, title)
     if on_card:
-        layout.headline(columns[-1], card.found.subject)
+        layout.headline(columns[-1], study.machine("card").subject)
         fill(columns[-1].subplots(), on_card, "on the card")
-    shown = {part for _, found in [*on_host, ("", on_card)] for *_, parts in found for part in parts}
+    shown = {part for _, bars in [*on_host, ("", on_card)] for *_, times in bars for part in times}
     handles = [Patch(facecolor=colour(part), label=part) for part in sorted(shown, key=rank)]
     layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="a call, not divided")])
     return figure
 
 
-def by_threads(host):
+def by_threads(study):
     """{title: bars} of the host: on one thread and on several, if these are more."""
-    counts = dict.fromkeys([1, host.several])
-    return {formats.threads(count): measured(host, rungs.PRODUCTS, threads=count) for count in counts if count}
+    counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
+    return {
+        formats.threads(count): bars_of(study, {name: select(f"training/{name}", threads=count) for name in PRODUCTS})
+        for count in counts
+    }
 
 
-def by_graph(card):
+def by_graph(study):
     """The bars of the card: launched one by one, and as a graph."""
-    return [
-        (f"{label}, {words}", *rest)
-        for graph, words in (("off", "one by one"), ("on", "graph"))
-        for label, *rest in measured(card, rungs.CARD_PRODUCTS, card.card, graph=graph)
-    ]
+    forms = ("off", "one by one"), ("on", "graph")
+    selections = {
+        f"{name}, {words}": select(f"training/{name}", graph=graph) for graph, words in forms for name in CARD_PRODUCTS
+    }
+    return bars_of(study, selections)
 
 
-def measured(machine, names, frame=None, **tuning):
+def bars_of(study, selections):
     """[(label, seconds of a batch, its operations)] of the trainings that were measured."""
-    frame, found = machine.training if frame is None else frame, []
-    for name in names:
-        rows = rungs.trained(frame, name, **tuning)
-        if len(rows):
-            count = query.batches(rows.iloc[0])
-            parts = {part: time / count for part, time in query.operations(machine, rows).items()}
-            found.append((name, study.middle(rows) / count, parts))
-    return found
+    measured = {label: (one, rows) for label, one in selections.items() if len(rows := study.find(one))}
+    return [(label, middle(rows), parts(rows, study.phases(one))) for label, (one, rows) in measured.items()]
 
 
 def fill(axes, found, title):
