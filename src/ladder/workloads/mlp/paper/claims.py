@@ -26,7 +26,7 @@ def on(product, threads):
 
 
 def epochs(product, graph):
-    """The epochs on the card by a product, as one graph or not."""
+    """The epochs on the GPU by a product, as one graph or not."""
     return select(f"training/{product}", "card", graph=graph)
 
 
@@ -38,7 +38,7 @@ def by_threads(key, words, slower, faster, most):
     """The claim of how the training by plain loops goes with threads."""
     loops, blas = ([on(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
     needs = f"{slower} and {faster} threads"
-    return Claim(key, words, *loops, max=most, needs=needs, cause=Cause("`blas` so", *blas))
+    return Claim(key, words, *loops, max=most, needs=needs, cause=Cause("with `blas`", *blas))
 
 
 def blas_leads(key, threads, words):
@@ -59,12 +59,12 @@ def shared_memory(form):
         naive,
         shared,
         HALVED,
-        cause="both load twice a multiply-add" if is_first else cause,
+        cause="both load two operands per multiply-add" if is_first else cause,
     )
 
 
 def with_copies(study, selection):
-    """The rows of a selection, to each call the copies to the card and back of its process added."""
+    """The rows of a selection, to each call the copies to the GPU and back of its process added."""
     rows, copies = study.rows(selection), study.phases_before(selection)
     if copies.empty:
         raise NotMeasured
@@ -73,7 +73,7 @@ def with_copies(study, selection):
 
 
 def with_transfers(study):
-    """An epoch of OpenBLAS over one on the card with its copies."""
+    """An epoch of OpenBLAS over one on the GPU with its copies."""
     return ratios.of(study.rows(on("blas", BEST)), with_copies(study, FEW_IMAGES))
 
 
@@ -133,12 +133,12 @@ def same(key, words, slower, faster, needs="both rungs", cause=None):
 EARLIER = [
     by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
     by_threads("worse", f"Best on {BEST} threads, worse on {WORSE}", WORSE, BEST, float("inf")),
-    blas_leads("serial", 1, "serial"),
+    blas_leads("serial", 1, "one thread"),
     blas_leads("parallel", BEST, f"{BEST} threads"),
     *map(shared_memory, FORMS),
     Claim(
         "transfers",
-        f"Copies bring cuBLAS and {BEST} threads of OpenBLAS together",
+        f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads",
         max=1,
         margin=CLOSE,
         needs="both trainings",
@@ -155,13 +155,13 @@ EARLIER = [
     ),
 ]
 RUNGS = [
-    over("interchanged", "openmp", "interchanged", VECTORS, "vectors, and rows in order"),
+    over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
     same(
         "tiled",
         "Training by `tiled` as fast as by the BLAS",
         on("tiled", 1),
         BLAS,
-        cause="panels packed for the caches",
+        cause="packed panels for the caches",
     ),
     same(
         "compiled",
@@ -178,7 +178,7 @@ RUNGS = [
     same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", "both"),
     Claim(
         "graph",
-        "A graph halves an epoch by `cublas`",
+        "A CUDA graph halves an epoch by `cublas`",
         epochs("cublas", "off"),
         epochs("cublas", "on"),
         2,
@@ -193,7 +193,9 @@ RUNGS = [
         select("pytorch_cuda", "card"),
         epochs("cuda_mma", "on"),
         needs="both",
-        cause=Cause("over PyTorch without one", select("pytorch_cuda", "card", graph="off"), epochs("cuda_mma", "on")),
+        cause=Cause(
+            "over PyTorch without a graph", select("pytorch_cuda", "card", graph="off"), epochs("cuda_mma", "on")
+        ),
     ),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -8,9 +8,9 @@ from ladder.report.figures.theme import Line2D
 TITLE = "Loss and accuracy by epoch"
 CATEGORY = "MLP"
 CAPTION = """\
-Learning on every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
-the distance of the loss from the float64 reference with the bound that the arithmetic allows it (largest of the
-processes). Markers inside each other are backends that coincide; every dtype has its bound.
+Learning with every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
+the distance of the loss from the float64 reference, the largest of the processes, with the bound that the arithmetic
+allows. Nested markers are backends that coincide; each dtype has its bound.
 """
 EXPERIMENTS = ("mlp_accuracy",)
 LEAST = 2e-17  # where a deviation of nothing stands on the logarithmic axis

@@ -11,10 +11,10 @@ DTYPE = "float64"
 UNIT = "Time"  # of a product, or of a batch of the training
 BEST = 12  # threads, on which the earlier study was best
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
-CARD_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
+GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
 KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
 COPIES = ("to device", "to host")  # phases that are no part of an epoch
-# Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a card.
+# Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a GPU.
 NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
 BATCHES = NETWORK | {"batch": 100}
 PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
@@ -93,9 +93,7 @@ LINES = {
     "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
     "training/blas/all": on_host("blas", EVERY, idea="the same"),
     **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
-    **{
-        f"training/{name}": training("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in CARD_PRODUCTS
-    },
+    **{f"training/{name}": training("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": training("numpy_loop", EVERY, "peers", is_peer=True),
     "peers/pytorch": training("pytorch", EVERY, "peers", is_peer=True),
@@ -119,7 +117,7 @@ TABLE = (
 
 
 def is_before(phases):
-    """Which phases are no part of an epoch: the copies to the card, and back."""
+    """Which phases are no part of an epoch: the copies to the GPU, and back."""
     return phases["phase"].isin(COPIES)
 
 

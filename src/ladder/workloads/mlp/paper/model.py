@@ -47,14 +47,14 @@ def work(row):
 
 
 def best_products(found, row):
-    """FLOP/s of the best product on a case's threads, or on its card."""
+    """FLOP/s of the best product on a case's threads, or on its GPU."""
     if row["device"] == "host":
         return rates.products(found, row["dtype"], int(row["threads_found"]))
     return rates.products(found, row["precision"], None, row["device"])
 
 
 def kernels(row):
-    """The kernels of a batch on the card: the products of each layer, the loss, and by hidden layer three more."""
+    """The kernels of a batch on the GPU: the products of each layer, the loss, and by hidden layer three more."""
     layers = len(reference.layer_sizes(row)) - 1
     return 2 * layers + 1 + 3 * (layers - 1)
 

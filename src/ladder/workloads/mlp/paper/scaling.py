@@ -10,12 +10,13 @@ from ladder.workloads.mlp.paper.lines import DTYPE
 TITLE = "Products and training by threads"
 CATEGORY = "MLP"
 CAPTION = """\
-Rates by threads. Left: the forward product of the network's larger layer. Middle and right: the training by whose
-products it takes, on the chapter's host and on the machine with most threads. Medians with 95 % intervals, hollow if
-not converged.
+Rates by the number of threads. Left: the forward product of the network's larger layer. Middle and right: the training
+with different products, on the chapter's host and on the machine with most threads. Medians with 95 % intervals, hollow
+if not converged.
 """
 EXPERIMENTS = ("gemm_threads", "mlp_threads", "mlp_gpu")
 USES_CEILINGS = True
+HEIGHT = 1.6  # inches of a panel
 LOOKS = {
     name: Look(name, COLOURS[colour], "o")
     for name, colour in {"openmp": "red", "interchanged": "orange", "tiled": "green", "blas": "blue"}.items()
@@ -27,7 +28,8 @@ def draw(study):
     panels = [panel("host", "{}", "products", "product"), panel("host", "training/{}", "training", "training")]
     if study.machine("widest").subject != study.machine("host").subject:
         panels.append(panel("widest", "training/{}", "widest", "training"))
-    return scaling.figure(study, panels, "flops", "best product on as many threads", "products and the training")
+    ceiling, empty = "best product on as many threads", "products and the training by threads"
+    return scaling.figure(study, panels, "flops", ceiling, empty, HEIGHT)
 
 
 def panel(role, key, source, words):

@@ -1,10 +1,10 @@
-"""The tables of the supplement: peers, the card's epochs, and all machines side by side."""
+"""The tables of the supplement: peers, the GPU's epochs, and all machines side by side."""
 
 from ladder.report import latex, rates, study
 from ladder.report.cells import NONE, median, rate
 from ladder.report.latex import code, percent
 from ladder.report.telling.case_tables import ruled
-from ladder.workloads.mlp.paper.lines import CARD_PRODUCTS, DTYPE, PRODUCTS
+from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
 
 GIGA = 1e9
 PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
@@ -40,15 +40,15 @@ def share(host, rows, threads):
 
 
 def gpu(chapter):
-    """The epoch on the card by product, with and without a graph, and PyTorch's; the precision by name."""
+    """The epoch on the GPU by product, with and without a graph, and PyTorch's; the precision by name."""
     frame = chapter.machine("card").samples("mlp_gpu")
     groups = [list(of_type(study.where(frame, dtype=dtype))) for dtype in study.values(frame, "dtype")[::-1]]
-    return latex.table("llrr", ["Product", "Type", "launched one by one", "as a graph"], ruled(groups))
+    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], ruled(groups))
 
 
 def of_type(rows):
     """The lines of one type."""
-    forms = [{"variant": "cuda", "product": name} for name in CARD_PRODUCTS]
+    forms = [{"variant": "cuda", "product": name} for name in GPU_PRODUCTS]
     for form in [*forms, {"variant": "pytorch_cuda"}]:
         own = study.where(rows, **form)
         if len(own):

@@ -56,6 +56,11 @@ def assumed(study, name):
     return nearest("assumption", name, every)
 
 
+def on(study, product, threads):
+    """The epochs on the host by a product on so many threads."""
+    return claims.on(product, threads)
+
+
 def best_threads(study):
     """As many threads as the earlier study was best on or, where that wasn't measured, the most."""
     counts = values(study.frame("training"), "threads")
@@ -86,7 +91,7 @@ def operations(study, selection):
 
 
 def copies(study):
-    """What the copies to the card and back take."""
+    """What the copies to the GPU and back take."""
     longer = claims.with_copies(study, claims.FEW_IMAGES)
     return seconds(middle(longer) - middle(study.rows(claims.FEW_IMAGES)), 2)
 

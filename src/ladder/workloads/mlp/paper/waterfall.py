@@ -1,30 +1,30 @@
-"""What each rung gains: a product of the network on the host, a large one on the card, and a batch of the training."""
+"""What each rung gains: a product of the network on the host, a large one on the GPU, and a batch of the training."""
 
 from dataclasses import replace
 
 from ladder.report.figures import layout, waterfall
 from ladder.report.telling import ladder
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import CARD_PRODUCTS, PRODUCTS, TABLE
+from ladder.workloads.mlp.paper.lines import GPU_PRODUCTS, PRODUCTS, TABLE
 
 TITLE = "What each rung of products and training gains"
 CATEGORY = "MLP"
 CAPTION = """\
-A product of the network on the host, a large one on the card, and a batch of the training by whose products it takes,
-rung by rung, peers below; on the card a batch is part of a graph of the epoch. A dot is the median of a process, a tick
-the prediction of the model, the wide line the products at the best rate of the device. Beside: the median of the dots,
-and how many times as fast a rung is as the one above, with its 99 % interval.
+A product of the network on the host, a large product on the GPU, and a batch of the training with different products,
+rung by rung, peers below. On the GPU, a batch is part of one CUDA graph of the epoch. Dots are medians of processes,
+ticks the predictions of the model; the wide line is the device's best rate of products. Beside: the median of the dots,
+and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_threads", "mlp_gpu", "mlp_peers")
 USES_CEILINGS = True
 PANELS = {
     "A product on the host": (*PRODUCTS, "blas, all threads", "c_openmp"),
-    "A product on the card": TABLE[1],
+    "A product on the GPU": TABLE[1],
     "A batch of the training": (
         *(f"training/{name}" for name in PRODUCTS),
         "training/blas/best",
         "training/blas/all",
-        *(f"training/{name}" for name in CARD_PRODUCTS),
+        *(f"training/{name}" for name in GPU_PRODUCTS),
         "peers/numpy_loop",
         "peers/pytorch",
         "pytorch_cuda",
