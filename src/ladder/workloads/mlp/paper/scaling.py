@@ -35,7 +35,7 @@ def draw(study):
 def panel(role, key, source, words):
     """The lines of a source on all numbers of threads."""
     lines = [(select(key.format(name), source, threads=MAX), look) for name, look in LOOKS.items()]
-    return scaling.Panel(role, lines, f"threads, {words}", products)
+    return scaling.Panel(role, lines, f"threads ({words})", products)
 
 
 def products(study, machine):

@@ -13,12 +13,12 @@ PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
 
 def tables(chapter):
     """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
-    return {"peers": peers(chapter), "gpu": gpu(chapter), "compared": compared(chapter.study)}
+    host, card = chapter.machine("host"), chapter.machine("card")
+    return {"peers": peers(host), "gpu": gpu(card), "compared": compared(chapter.study)}
 
 
-def peers(chapter):
+def peers(host):
     """The training against its peers, by batch and threads."""
-    host = chapter.machine("host")
     frame = host.samples("mlp_peers", dtype=DTYPE)
     groups = [of_batch(host, study.one_size(study.where(frame, batch=batch))) for batch in study.values(frame, "batch")]
     return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], ruled(groups))
@@ -39,9 +39,9 @@ def share(host, rows, threads):
     return percent(rows["flops"].iloc[0] / study.middle(rows) / ceiling, 2) if ceiling else NONE
 
 
-def gpu(chapter):
+def gpu(card):
     """The epoch on the GPU by product, with and without a graph, and PyTorch's; the precision by name."""
-    frame = chapter.machine("card").samples("mlp_gpu")
+    frame = card.samples("mlp_gpu")
     groups = [list(of_type(study.where(frame, dtype=dtype))) for dtype in study.values(frame, "dtype")[::-1]]
     return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], ruled(groups))
 
