@@ -25,13 +25,19 @@ def on(product, threads):
     return select(f"training/{product}", "training", threads=threads)
 
 
-def epochs(product, graph):
-    """The epochs on the GPU by a product, as one graph or not."""
-    return select(f"training/{product}", "card", graph=graph)
+def epochs(line, graph):
+    """The epochs of a line on the GPU, as one graph or not."""
+    return select(line, "card", graph=graph)
 
 
 LOOPS, BLAS = on("openmp", 1), on("blas", 1)
 FEW_IMAGES = select("training/cublas", "few images", graph="off")
+COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
+CUBLAS, SHARED, (EAGER, PYTORCH) = (
+    [epochs(line, graph) for graph in ("off", "on")]
+    for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
+)
+BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 
 def by_threads(key, words, slower, faster, most):
@@ -109,14 +115,13 @@ def over_peer(study, peer, source="peers"):
     return ratios.of(rows, ours)
 
 
-def in_larger_batches(study, ratio, peer):
-    """The same in larger batches, as a cause."""
-    return f"in batches of {num(LARGER_BATCH)}: {short(over_peer(study, peer, 'peers, larger'))}"
-
-
 def peer(name):
-    """The claim of ours over a peer on the host."""
-    words, cause = f"Training by `tiled` over `{name}`", partial(in_larger_batches, peer=name)
+    """The claim of ours over a peer on the host, with larger batches as the cause."""
+
+    def cause(study, ratio):
+        return f"in batches of {num(LARGER_BATCH)}: {short(over_peer(study, name, 'peers, larger'))}"
+
+    words = f"Training by `tiled` over `{name}`"
     return Claim(f"peer/{name}", words, needs="both", cause=cause, ratio=partial(over_peer, peer=name))
 
 
@@ -156,46 +161,23 @@ EARLIER = [
 ]
 RUNGS = [
     over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
-    same(
-        "tiled",
-        "Training by `tiled` as fast as by the BLAS",
-        on("tiled", 1),
-        BLAS,
-        cause="packed panels for the caches",
-    ),
-    same(
-        "compiled",
-        "`openmp` as fast as in C ($512^3$)",
-        select("c_openmp", "loops"),
-        select("openmp", "loops"),
-        "both",
-        "the same loops",
-    ),
+    same("tiled", "Training by `tiled` as fast as by the BLAS", on("tiled", 1), BLAS, cause="packed panels"),
+    same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, "both", "the same loops"),
     over("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
     over("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
     over("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
     same("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
     same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", "both"),
-    Claim(
-        "graph",
-        "A CUDA graph halves an epoch by `cublas`",
-        epochs("cublas", "off"),
-        epochs("cublas", "on"),
-        2,
-        needs="both forms",
-        cause=Cause("by `cuda_shared`", epochs("cuda_shared", "off"), epochs("cuda_shared", "on")),
-    ),
+    Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
     peer("numpy_loop"),
     peer("pytorch"),
     Claim(
         "peer/pytorch_cuda",
         "Training by `cuda_mma` over PyTorch's graph",
-        select("pytorch_cuda", "card"),
-        epochs("cuda_mma", "on"),
+        PYTORCH,
+        epochs("training/cuda_mma", "on"),
         needs="both",
-        cause=Cause(
-            "over PyTorch without a graph", select("pytorch_cuda", "card", graph="off"), epochs("cuda_mma", "on")
-        ),
+        cause=Cause("over PyTorch without a graph", EAGER, epochs("training/cuda_mma", "on")),
     ),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -4,6 +4,8 @@ The tilings of the GPU's products are those that are best on another machine tha
 `cuda_shared` has the blocks of the earlier study.
 """
 
+from functools import partial
+
 from ladder.report.telling.lines import MAX, Line, Needs, Widest, source
 from ladder.workloads import gemm, mlp
 
@@ -52,30 +54,29 @@ RELIEVES = {
     "host": "cores",
     "cuda": "cores, launches",
 }
+PEERS = ("peers/numpy_loop", "peers/pytorch", "pytorch_cuda")
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
-def product(variant, tuning, place, *words, **options):
-    """A line of a product."""
-    idea = gemm.RUNGS[variant].removeprefix("peer: ")
-    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, **options)
+def line(rungs, variant, tuning, place, *words, idea=None):
+    """A line with the idea of its variant's rung, where nothing else is said."""
+    text = rungs[variant]
+    idea, is_peer = idea or text.removeprefix("peer: "), text.startswith("peer: ")
+    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, is_peer=is_peer)
 
 
-def training(variant, tuning, place, *words, idea=None, **options):
-    """A line of a training."""
-    idea = idea or mlp.RUNGS[variant].removeprefix("peer: ")
-    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, **options)
+product, training = partial(line, gemm.RUNGS), partial(line, mlp.RUNGS)
 
 
-def on_host(name, tuning, place="training", **options):
+def on_host(name, tuning, place="training", idea=None):
     """A line of the training by a product of the host."""
-    return training("host", {"product": name} | tuning, place, name, **options)
+    return training("host", {"product": name} | tuning, place, name, idea=idea)
 
 
 LINES = {
     **{name: product(name, ONE, "products") for name in PRODUCTS},
     "blas, all threads": product("blas", EVERY, "products"),
-    "c_openmp": product("c_openmp", ONE, "products", is_peer=True),
+    "c_openmp": product("c_openmp", ONE, "products"),
     "cuda_naive": product("cuda_naive", {"block": 16}, "nn"),
     "cuda_shared": product("cuda_shared", {"block": 16}, "nn"),
     "cuda_columns": product("cuda_columns", {"bm": 32, "bn": 128, "bk": 16}, "nn"),
@@ -95,24 +96,16 @@ LINES = {
     **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
     **{f"training/{name}": training("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
-    "peers/numpy_loop": training("numpy_loop", EVERY, "peers", is_peer=True),
-    "peers/pytorch": training("pytorch", EVERY, "peers", is_peer=True),
+    "peers/numpy_loop": training("numpy_loop", EVERY, "peers"),
+    "peers/pytorch": training("pytorch", EVERY, "peers"),
     # Not its strongest form: the step isn't compiled.
-    "pytorch_cuda": training("pytorch_cuda", GRAPH, "card", "graph", is_peer=True),
+    "pytorch_cuda": training("pytorch_cuda", GRAPH, "card", "graph"),
 }
 # The table of the ladder: products on each device, and trainings in their best forms.
 TABLE = (
     PRODUCTS,
     ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas"),
-    (
-        "peers/tiled",
-        "training/blas/best",
-        "training/blas/all",
-        "training/cuda_mma",
-        "peers/numpy_loop",
-        "peers/pytorch",
-        "pytorch_cuda",
-    ),
+    ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
 )
 
 

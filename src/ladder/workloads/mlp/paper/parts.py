@@ -36,23 +36,19 @@ AROUND = 0.62  # and of a panel above and below its bars
 
 def draw(study):
     """Up to three panels: the host's below each other, the GPU's beside them."""
-    on_host = [(title, calls) for title, calls in by_threads(study).items() if calls]
-    on_gpu = by_graph(study)
-    if not on_host and not on_gpu:
+    columns = {"host": by_threads(study), "card": {"on the GPU": by_graph(study)}}
+    columns = {role: [(title, calls) for title, calls in panels.items() if calls] for role, panels in columns.items()}
+    columns = {role: panels for role, panels in columns.items() if panels}
+    if not columns:
         return layout.empty("the training by operation")
-    inches = [sum(LINE * len(calls) + AROUND for _, calls in on_host), LINE * len(on_gpu) + AROUND]
-    figure = layout.new(max(inches) + 0.35)
-    columns = figure.subfigures(1, bool(on_host) + bool(on_gpu), squeeze=False)[0]
-    if on_host:
-        layout.headline(columns[0], study.machine("host").subject)
-        panels = columns[0].subplots(len(on_host), 1, squeeze=False)[:, 0]
-        for axes, (title, calls) in zip(panels, on_host, strict=True):
+    every = [calls for panels in columns.values() for _, calls in panels]
+    figure = layout.new(0.35 + max(sum(LINE * len(calls) + AROUND for _, calls in one) for one in columns.values()))
+    for part, (role, panels) in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns.items(), strict=True):
+        layout.headline(part, study.machine(role).subject)
+        for axes, (title, calls) in zip(part.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             fill(axes, calls, title)
-    if on_gpu:
-        layout.headline(columns[-1], study.machine("card").subject)
-        fill(columns[-1].subplots(), on_gpu, "on the GPU")
-    shown = {part for _, calls in [*on_host, ("", on_gpu)] for *_, times in calls for part in times}
-    handles = [Patch(facecolor=colour(part), label=part) for part in sorted(shown, key=rank)]
+    shown = sorted({part for calls in every for *_, times in calls for part in times}, key=rank)
+    handles = [Patch(facecolor=colour(part), label=part) for part in shown]
     layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="call, not divided")])
     return figure
 
@@ -60,19 +56,15 @@ def draw(study):
 def by_threads(study):
     """{title: bars} of the host: on one thread and on several, if these are more."""
     counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
-    return {
-        formats.threads(count): bars_of(study, {name: select(f"training/{name}", threads=count) for name in PRODUCTS})
-        for count in counts
-    }
+    every = {count: {name: select(f"training/{name}", threads=count) for name in PRODUCTS} for count in counts}
+    return {formats.threads(count): bars_of(study, selections) for count, selections in every.items()}
 
 
 def by_graph(study):
     """The bars of the GPU: launched one by one, and as a graph."""
-    forms = ("off", "one by one"), ("on", "graph")
-    selections = {
-        f"{name}, {words}": select(f"training/{name}", graph=graph) for graph, words in forms for name in GPU_PRODUCTS
-    }
-    return bars_of(study, selections)
+    forms = [("off", "one by one"), ("on", "graph")]
+    every = [(name, *form) for form in forms for name in GPU_PRODUCTS]
+    return bars_of(study, {f"{name}, {words}": select(f"training/{name}", graph=graph) for name, graph, words in every})
 
 
 def bars_of(study, selections):

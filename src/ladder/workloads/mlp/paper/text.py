@@ -1,12 +1,10 @@
 """What this chapter's text asks for beside what every chapter's may."""
 
 from ladder.report.latex import listed, num, percent, seconds
-from ladder.report.phrases import span
 from ladder.report.study import middle, values, where
 from ladder.report.telling.chapter_study import NotMeasured, nearest, phase_times
 from ladder.workloads import gemm, mlp
-from ladder.workloads.mlp.paper import claims, model
-from ladder.workloads.mlp.paper.lines import BEST, NETWORK
+from ladder.workloads.mlp.paper import claims, lines, model
 
 
 def size(study, source, *columns):
@@ -20,23 +18,15 @@ def size(study, source, *columns):
 
 def layers(study):
     """The layers of the network."""
-    return NETWORK["layers"].replace("-", "--")
+    return lines.NETWORK["layers"].replace("-", "--")
 
 
-def batch_flops(study):
-    """FLOPs of a batch's products."""
-    sizes = study.sources["card"].conditions
-    return megaflops(study, mlp.cost({"rate": 1.0} | sizes).flops * sizes["batch"] / sizes["images"])
-
-
-def product_flops(study):
-    """FLOPs of the network's product."""
-    return megaflops(study, gemm.cost(study.sources["products"].conditions).flops)
-
-
-def megaflops(study, flops):
-    """A number of FLOPs."""
-    return f"\\qty{{{flops / 1e6:.0f}}}{{MFLOP}}"
+def flops(study, source):
+    """FLOPs of a source's product, or of the products of a batch of its training."""
+    sizes = nearest("source", source, study.sources).conditions
+    training = "batch" in sizes
+    one = mlp.cost({"rate": 1.0} | sizes).flops / lines.batches(sizes) if training else gemm.cost(sizes).flops
+    return f"\\qty{{{one / 1e6:.0f}}}{{MFLOP}}"
 
 
 def product_bytes(study):
@@ -50,7 +40,7 @@ def assumed(study, name):
         "chained": num(model.CHAINED),
         "second cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
         "loads": num(model.LOADS),
-        "kernels": num(model.kernels(NETWORK)),
+        "kernels": num(model.kernels(lines.NETWORK)),
         "node": seconds(model.NODE, 2),
     }
     return nearest("assumption", name, every)
@@ -66,7 +56,7 @@ def best_threads(study):
     counts = values(study.frame("training"), "threads")
     if not counts:
         raise NotMeasured
-    return BEST if BEST in counts else counts[-1]
+    return lines.BEST if lines.BEST in counts else counts[-1]
 
 
 def fewer_threads(study):
@@ -104,14 +94,9 @@ def last_epochs(study):
     return curves[curves["epoch"] == curves["epochs"]]
 
 
-def epochs(study):
-    """How many epochs the trainings to the end have."""
-    return span(values(last_epochs(study), "epochs"))
-
-
-def images(study):
-    """How many images they learn from."""
-    return listed(num(count) for count in values(last_epochs(study), "images"))
+def learned(study, column):
+    """The number of epochs, or of images, that they learn from."""
+    return listed(num(count) for count in values(last_epochs(study), column))
 
 
 def accuracies(study, dtype):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ladder.report.figures import layout, waterfall
 from ladder.report.telling import ladder
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import GPU_PRODUCTS, PRODUCTS, TABLE
+from ladder.workloads.mlp.paper.lines import LINES
 
 TITLE = "What each rung of products and training gains"
 CATEGORY = "MLP"
@@ -17,32 +17,28 @@ and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_threads", "mlp_gpu", "mlp_peers")
 USES_CEILINGS = True
+# By the sources of the lines.
 PANELS = {
-    "A product on the host": (*PRODUCTS, "blas, all threads", "c_openmp"),
-    "A product on the GPU": TABLE[1],
-    "A batch of the training": (
-        *(f"training/{name}" for name in PRODUCTS),
-        "training/blas/best",
-        "training/blas/all",
-        *(f"training/{name}" for name in GPU_PRODUCTS),
-        "peers/numpy_loop",
-        "peers/pytorch",
-        "pytorch_cuda",
-    ),
+    "A product on the host": ("products",),
+    "A product on the GPU": ("nn",),
+    "A batch of the training": ("training", "card", "peers"),
 }
 
 
 def draw(study):
     """A panel per ladder, of the machine or the two of the chapter."""
-    panels = dict(panel(study, words, keys) for words, keys in PANELS.items() if any(len(study.find(k)) for k in keys))
+    panels = dict(filter(None, (panel(study, words, sources) for words, sources in PANELS.items())))
     if not panels:
         return layout.empty("products and the training")
     return waterfall.figure(panels, "time", "products at the best rate")
 
 
-def panel(study, words, keys):
-    """A ladder's headline, and its problem, rungs and ceiling."""
+def panel(study, words, sources):
+    """A ladder's headline, and its problem, rungs and ceiling; None where nothing was measured."""
+    keys = [key for key, line in LINES.items() if line.source in sources and key != "peers/tiled"]
     shown = [(key, rows) for key, rows in ladder.distinct(study, keys) if len(rows)]
+    if not shown:
+        return None
     machines = {key: study.machine_of(key) for key, _ in shown}
     floors = [model.floor(machines[key], rows.iloc[0]) for key, rows in shown]
     headline = f"{words}, {' and '.join(dict.fromkeys(one.subject for one in machines.values()))}"
