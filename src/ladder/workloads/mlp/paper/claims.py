@@ -25,18 +25,14 @@ def on(product, threads):
     return select(f"training/{product}", "training", threads=threads)
 
 
-def epochs(line, graph):
-    """The epochs of a line on the GPU, as one graph or not."""
-    return select(line, "card", graph=graph)
-
-
 LOOPS, BLAS = on("openmp", 1), on("blas", 1)
 FEW_IMAGES = select("training/cublas", "few images", graph="off")
 COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
 CUBLAS, SHARED, (EAGER, PYTORCH) = (
-    [epochs(line, graph) for graph in ("off", "on")]
+    [select(line, "card", graph=graph) for graph in ("off", "on")]
     for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
 )
+MMA = select("training/cuda_mma", "card")
 BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 
@@ -175,9 +171,9 @@ RUNGS = [
         "peer/pytorch_cuda",
         "Training by `cuda_mma` over PyTorch's graph",
         PYTORCH,
-        epochs("training/cuda_mma", "on"),
+        MMA,
         needs="both",
-        cause=Cause("over PyTorch without a graph", EAGER, epochs("training/cuda_mma", "on")),
+        cause=Cause("over PyTorch without a graph", EAGER, MMA),
     ),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -54,6 +54,15 @@ RELIEVES = {
     "host": "cores",
     "cuda": "cores, launches",
 }
+TILES = {
+    "cuda_naive": {"block": 16},
+    "cuda_shared": {"block": 16},
+    "cuda_columns": {"bm": 32, "bn": 128, "bk": 16},
+    "cuda_tiled": {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1},
+    "cuda_mma": {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},
+    "cublas": {"math": "default"},
+}
+WIDE = {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}  # of `cuda_mma` in TF32
 PEERS = ("peers/numpy_loop", "peers/pytorch", "pytorch_cuda")
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
@@ -77,18 +86,9 @@ LINES = {
     **{name: product(name, ONE, "products") for name in PRODUCTS},
     "blas, all threads": product("blas", EVERY, "products"),
     "c_openmp": product("c_openmp", ONE, "products"),
-    "cuda_naive": product("cuda_naive", {"block": 16}, "nn"),
-    "cuda_shared": product("cuda_shared", {"block": 16}, "nn"),
-    "cuda_columns": product("cuda_columns", {"bm": 32, "bn": 128, "bk": 16}, "nn"),
-    "cuda_tiled": product("cuda_tiled", {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1}, "nn"),
-    "cuda_mma": product(
-        "cuda_mma", {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1}, "nn"
-    ),
-    "cublas": product("cublas", {"math": "default"}, "nn"),
+    **{name: product(name, tuning, "nn") for name, tuning in TILES.items()},
     # The tensor cores take float32's operands rounded to TF32.
-    "tf32/cuda_mma": product(
-        "cuda_mma", {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}, "single", "TF32"
-    ),
+    "tf32/cuda_mma": product("cuda_mma", WIDE, "single", "TF32"),
     "tf32/cublas": product("cublas", {"math": "tf32"}, "single", "TF32"),
     **{f"training/{name}": on_host(name, ONE) for name in PRODUCTS},
     "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
@@ -104,7 +104,7 @@ LINES = {
 # The table of the ladder: products on each device, and trainings in their best forms.
 TABLE = (
     PRODUCTS,
-    ("cuda_naive", "cuda_shared", "cuda_columns", "cuda_tiled", "cuda_mma", "cublas"),
+    tuple(TILES),
     ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
 )
 

@@ -12,33 +12,30 @@ from ladder.workloads.mlp.paper.lines import batches
 # Times as slow as a library's: a sum waits four cycles for the one before, where two units have eight lanes each.
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
-LOOPS, KERNELS = ("openmp", "c_openmp"), ("cuda_naive", "cuda_shared")
-IN_REGISTERS, LIBRARIES = ("cuda_columns", "cuda_tiled"), ("tiled", "blas", "cuda_mma", "cublas")
+# Times as slow as the best product, and as multiply-adds in registers.
+BY_PRODUCTS = {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1}
+BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1}
 
 
-def predict(found, row):
+def predict(machine, row):
     """Seconds of a product, or of a batch, of a case; None where there is no model, or no rate for it."""
     if row["workload"] == "gemm":
-        return of_products(found, row, row["variant"])
+        return of_products(machine, row, row["variant"])
     if row["variant"] not in ("host", "cuda"):
         return None
-    seconds = of_products(found, row, row["product"])
+    seconds = of_products(machine, row, row["product"])
     return seconds and seconds + (kernels(row) * NODE if row["variant"] == "cuda" else 0.0)
 
 
-def of_products(found, row, name):
+def of_products(machine, row, name):
     """Seconds of a row's products by a rung; None where there is no model, or no rate."""
-    flops = work(row)
     if name == "interchanged":
-        return flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
-    if name in LOOPS + LIBRARIES:
-        amount, rate = (CHAINED if name in LOOPS else 1) * flops, best_products(found, row)
-    elif name in KERNELS + IN_REGISTERS:
-        rate = rates.multiply_adds(found, row["dtype"], "cuda")
-        amount = (LOADS if name in KERNELS else 1) * flops
+        return work(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
+    if name in BY_PRODUCTS:
+        factor, rate = BY_PRODUCTS[name], best_products(machine, row)
     else:
-        return None
-    return amount / rate if rate else None
+        factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
+    return factor * work(row) / rate if factor and rate else None
 
 
 def work(row):
@@ -46,11 +43,11 @@ def work(row):
     return row["flops"] if row["workload"] == "gemm" else row["flops"] / batches(row)
 
 
-def best_products(found, row):
+def best_products(machine, row):
     """FLOP/s of the best product on a case's threads, or on its GPU."""
     if row["device"] == "host":
-        return rates.products(found, row["dtype"], int(row["threads_found"]))
-    return rates.products(found, row["precision"], None, row["device"])
+        return rates.products(machine, row["dtype"], int(row["threads_found"]))
+    return rates.products(machine, row["precision"], None, row["device"])
 
 
 def kernels(row):
@@ -59,7 +56,7 @@ def kernels(row):
     return 2 * layers + 1 + 3 * (layers - 1)
 
 
-def floor(found, row):
+def floor(machine, row):
     """Seconds of a product, or of a batch's products, at the best rate of the device; None without one."""
-    rate = rates.products(found, row["dtype"], None, row["device"])
+    rate = rates.products(machine, row["dtype"], None, row["device"])
     return work(row) / rate if rate else None

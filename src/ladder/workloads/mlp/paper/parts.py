@@ -75,15 +75,12 @@ def bars_of(study, selections):
 
 def fill(axes, calls, title):
     """Stacked bars from the top down, with the time of the call beside each."""
-    parts = [
-        {"at": at, "value": 1e3 * time, "colour": colour(part)}
-        for at, (_, whole, known) in enumerate(calls)
-        for part, time in sorted(known.items(), key=lambda one: rank(one[0]))
+    every = [
+        {"at": at, "value": 1e3 * time, "colour": colour(part) if part else UNDIVIDED}
+        for at, (_, whole, times) in enumerate(calls)
+        for part, time in sorted((times or {"": whole}).items(), key=lambda one: rank(one[0]))
     ]
-    parts += [
-        {"at": at, "value": 1e3 * whole, "colour": UNDIVIDED} for at, (_, whole, known) in enumerate(calls) if not known
-    ]
-    bars.stacked(axes, pd.DataFrame(parts).sort_values("at", kind="stable"))
+    bars.stacked(axes, pd.DataFrame(every))
     for at, (_, whole, _) in enumerate(calls):
         axes.annotate(formats.time(whole), (1, at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
     axes.set_yticks(range(len(calls)), [label for label, *_ in calls])
