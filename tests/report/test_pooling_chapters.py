@@ -9,7 +9,7 @@ import made_up_dcgan
 import made_up_descent
 import made_up_gemv
 import made_up_products
-from ladder.report import chapters
+from ladder.report import chapters, texts
 from ladder.report.study import Study
 
 SLOWER = 1000.0  # times, so that the second case is never the best, and would move every median that it is part of
@@ -31,6 +31,17 @@ def twice(frame):
     return pd.concat([frame, second], ignore_index=True)
 
 
+def said(chapter, found):
+    """The texts of a chapter, or in the older form its numbers."""
+    return texts.rendered_chapter(chapter, found) if chapter.has_lines else chapter.module("numbers").numbers(found)
+
+
+def tables(chapter, found):
+    """The tables of a chapter, {name: LaTeX}."""
+    module = chapter.module("tables")
+    return chapters.made(chapter, found) | (module.tables(chapter.study(found)) if module else {})
+
+
 @pytest.mark.slow
 @pytest.mark.surroundings
 @pytest.mark.parametrize(
@@ -45,14 +56,14 @@ def twice(frame):
     ],
 )
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload, made):
-    """Its numbers are the same, and every line of its tables stands in them."""
+    """What it says is the same, and every line of its tables stands in them."""
     found = made.study()
     (chapter,) = (one for one in chapters.chapters() if one.workload == workload)
-    numbers, tables = chapter.module("numbers").numbers, chapter.module("tables").tables
-    before, after = numbers(found), numbers(doubled(found))
+    before, after = said(chapter, found), said(chapter, doubled(found))
     assert {key: after[key] for key in before if after[key] != before[key]} == {}
-    again = tables(doubled(found))
+    again = tables(chapter, doubled(found))
     lost = {
-        name: [line for line in text.splitlines() if line not in again[name]] for name, text in tables(found).items()
+        name: [line for line in text.splitlines() if line not in again[name]]
+        for name, text in tables(chapter, found).items()
     }
     assert {name: some for name, some in lost.items() if some} == {}
