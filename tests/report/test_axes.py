@@ -31,7 +31,7 @@ AXES = {
     "gemv_waterfall": {("time of a gigabyte, float64", "")},
     "mlp_learning": {("epoch", "mean loss"), ("epoch", "test accuracy (%)"), ("epoch", "|loss − reference|")},
     "mlp_parts": {("time of a batch (ms)", "")},
-    "mlp_scaling": {("threads", "GFLOP/s"), ("threads", "")},
+    "mlp_scaling": {("threads (product)", ""), ("threads (training)", "")},
     "mlp_waterfall": {
         ("time, 100 images, 784-300-10, float64", ""),
         ("time, nn: 1000 × 300 × 784, float64", ""),

@@ -13,7 +13,6 @@ from drawings import planned
 from ladder.records.case import Case
 from ladder.report import PUBLISHED, about, collect, stored, verdict_table, verdicts
 from ladder.report import chapters as chapters_of_the_paper
-from ladder.report.latex import Missing
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import select
@@ -118,18 +117,16 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published, rows):
         assert re.search(r"a change shows from|too few processes", verdict_table.cells(one)[-1]), one.key
 
 
-REMARKS = {
-    "mlp": ("mlp/scaling/wide/machine", "mlp/training/cublas/alone/time"),  # more threads take longer; `cublas` alone
-}
-
-
-@pytest.mark.parametrize("workload", REMARKS)
-def test_what_jumps_to_the_eye_is_remarked_and_a_chapter_names_its_machine(published, workload):
-    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == workload)
-    values, text = chapter.module("numbers").numbers(published), (chapter.folder / "text.tex").read_text()
-    for key in (*REMARKS[workload], f"{workload}/machine/host"):
-        assert f"{{{key}}}" in text
-        assert not isinstance(values[key], Missing | None), key
+def test_what_jumps_to_the_eye_is_remarked_of_the_training(published):
+    """More threads take longer, and `cublas` is slower launched one by one."""
+    ask = functions.of_chapter(chapter_study.of_chapter("mlp", published))
+    assert ask["machine"]("host").endswith(r"\published{}")
+    assert ask["fewer_threads"]()
+    assert ask["time"](select("training/cublas", graph="off"))
+    (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == "mlp")
+    text = (chapter.folder / "text.tex").read_text()
+    asked = ('machine("host")', 'machine("widest")', "fewer_threads()", 'time(select("training/cublas", graph="off"))')
+    assert all(one in text for one in asked)
 
 
 def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published):

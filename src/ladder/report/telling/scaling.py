@@ -11,7 +11,7 @@ from ladder.report.telling.chapter_study import counted, selection_of
 from ladder.report.telling.lines import MAX
 
 HEIGHT = 2.3  # inches of a panel
-PANEL = 1.6  # and of what is drawn in it
+AROUND = 0.7  # and of what stands around its axes
 UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
 
 
@@ -28,16 +28,16 @@ class Panel:
     ceiling: Callable
 
 
-def figure(study, panels, work, ceiling, empty):
+def figure(study, panels, work, ceiling, empty, height=HEIGHT):
     """The panels whose lines were measured; `work` is bytes or flops, `ceiling` what the wide line is."""
     panels = [(panel, summaries) for panel in panels if len(summaries := summaries_of(study, panel, work))]
     if not panels:
         return layout.empty(empty)
-    drawn = layout.new(HEIGHT + 0.55)
+    drawn = layout.new(height + 0.55)
     for part, (panel, summaries) in zip(drawn.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
         machine = study.machine(panel.role)
         layout.headline(part, machine.subject)
-        fill(part.subplots(), panel, summaries, panel.ceiling(study, machine), UNITS[work])
+        fill(part.subplots(), panel, summaries, panel.ceiling(study, machine), UNITS[work], height - AROUND)
     converged = all(summaries["converged"].all() for _, summaries in panels)
     layout.legend(drawn, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
     return drawn
@@ -71,11 +71,11 @@ def width(row):
     return counted(row, "ranks") * (1 if row["device"] == "mpi_cuda" else counted(row, "threads"))
 
 
-def fill(axes, panel, summaries, ceiling, unit):
+def fill(axes, panel, summaries, ceiling, unit, inches):
     """The lines of a panel, named where they end."""
     kinds = {look.label: look for _, look in panel.lines}
     counts = set(summaries["at"])
     shown = {count: rate / 1e9 for count, rate in ceiling.items() if count in counts}
-    by_threads.fill_rates(axes, summaries, "at", kinds, shown, PANEL)
+    by_threads.fill_rates(axes, summaries, "at", kinds, shown, inches)
     axes.set_title(unit)
     axes.set_xlabel(panel.words)

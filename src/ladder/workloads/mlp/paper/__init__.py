@@ -2,7 +2,7 @@
 
 ORDER = 20
 TITLE = "Matrix products and training"
-TABLES = ("ladder", "verdicts", "peers", "gpu", "compared")
+TABLES = ("peers", "gpu", "compared")
 # A training is compared by whose products it takes.
 METHOD = ("product",)
 LOOKS = {

@@ -4,14 +4,13 @@ import numpy as np
 
 from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
 from ladder.report.figures.theme import Line2D
-from ladder.workloads.mlp.paper import problem
 
 TITLE = "Loss and accuracy by epoch"
 CATEGORY = "MLP"
 CAPTION = """\
-Learning on every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
-the distance of the loss from the float64 reference with the bound that the arithmetic allows it (largest of the
-processes). Markers inside each other are backends that coincide; every dtype has its bound.
+Learning with every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
+the distance of the loss from the float64 reference, the largest of the processes, with the bound that the arithmetic
+allows. Nested markers are backends that coincide; each dtype has its bound.
 """
 EXPERIMENTS = ("mlp_accuracy",)
 LEAST = 2e-17  # where a deviation of nothing stands on the logarithmic axis
@@ -19,50 +18,51 @@ BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
 
-def draw(tables):
+def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
-    frame = tables["mlp_accuracy"]["curves"]
-    frame = methods.with_methods(frame) if len(frame) else frame
-    found = [
-        (name, row, rows)
-        for name in medians.machines(tables["mlp_accuracy"])
-        for row, rows in medians.problems(frame[frame["machine"] == name] if len(frame) else frame, but=("dtype",))
+    tables = study.study.tables["mlp_accuracy"]
+    frame = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
+    of_machines = {name: frame[frame["machine"] == name] if len(frame) else frame for name in medians.machines(tables)}
+    trainings = [
+        (name, *one) for name, curves in of_machines.items() for one in medians.problems(curves, but=("dtype",))
     ]
-    if not found:
+    if not trainings:
         return layout.empty("learning curves")
-    figure = layout.new(0.4 + 2.2 * len(found))
-    parts = figure.subfigures(len(found), 1, squeeze=False)[:, 0]
-    for part, (name, row, rows) in zip(parts, found, strict=True):
-        words = problem.title(row.replace({row["dtype"]: "float64"}))
+    figure = layout.new(0.4 + 2.2 * len(trainings))
+    parts = figure.subfigures(len(trainings), 1, squeeze=False)[:, 0]
+    for part, (name, row, rows) in zip(parts, trainings, strict=True):
         layout.headline(part, name)
         loss, accuracy, deviation = part.subplots(1, 3)
-        loss.set_title(words.replace("\n", ", "))
+        loss.set_title(title(row.replace({row["dtype"]: "float64"})))
         fill_loss(loss, rows)
-        fill_accuracy(accuracy, rows)
+        nested(accuracy, rows, "accuracy", 100)
+        accuracy.set_ylabel("test accuracy (%)")
         fill_deviation(deviation, rows)
         for axes in (loss, accuracy, deviation):
             axes.set_xlabel("epoch")
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
-    shown = methods.ordered(method for *_, rows in found for method in rows["method"])
+    shown = methods.ordered(method for *_, rows in trainings for method in rows["method"])
     lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
     layout.legend(figure, [*(layout.handle(method, line=False) for method in shown), *lines])
     return figure
 
 
+def title(row):
+    """A training by its layers, images and batches."""
+    data = f"{row['images']:,} images of {row['source']}", f"batches of {row['batch']:,}"
+    return ", ".join([str(row["layers"]), row["activation"], *medians.unusual(row), *data])
+
+
 def fill_loss(axes, rows):
     """Every backend's mean loss of an epoch over the reference's."""
-    due = rows.groupby("epoch")["reference_loss"].first()
-    axes.plot(due.index, due, **REFERENCE)
+    reference = rows.groupby("epoch")["reference_loss"].first()
+    axes.plot(reference.index, reference, **REFERENCE)
     nested(axes, rows, "loss", 1)
-    scales.log_axis(axes.yaxis, (0.7 * min(due.min(), rows["loss"].min()), 1.3 * max(due.max(), rows["loss"].max())))
+    scales.log_axis(
+        axes.yaxis, (0.7 * min(reference.min(), rows["loss"].min()), 1.3 * max(reference.max(), rows["loss"].max()))
+    )
     axes.set_ylabel("mean loss")
-
-
-def fill_accuracy(axes, rows):
-    """Every backend's accuracy on the test images."""
-    nested(axes, rows, "accuracy", 100)
-    axes.set_ylabel("test accuracy (%)")
 
 
 def nested(axes, rows, column, scale):
@@ -78,8 +78,7 @@ def fill_deviation(axes, rows):
     for dtype, some in rows.groupby("dtype"):
         bound = some.groupby("epoch")["loss_bound"].first()
         axes.plot(bound.index, bound, **BOUND)
-        corner = {"textcoords": "offset points", "fontsize": theme.SMALL}
-        axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), **corner)
+        axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), textcoords="offset points", fontsize=theme.SMALL)
     order = methods.ordered(rows["method"])
     worst = rows.groupby(["dtype", "method", "variant", "case", "epoch"], as_index=False)["deviation"].max()
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2

@@ -4,55 +4,59 @@ Loops are counted in what a core does in a cycle or its second cache in a second
 rates that the machine has reached. Peers have no model.
 """
 
-from ladder.workloads.backprop.paper.model import LOADS
-from ladder.workloads.descent.paper.model import NODE
+from ladder.report import rates
+from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
 from ladder.workloads.mlp import reference
+from ladder.workloads.mlp.paper.lines import batches
 
 # Times as slow as a library's: a sum waits four cycles for the one before, where two units have eight lanes each.
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
+# Times as slow as the best product, and as multiply-adds in registers.
+BY_PRODUCTS = {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1}
+BY_MULTIPLY_ADDS = {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1}
 
 
-def seconds(row, rates, threads=1):
+def predict(machine, row):
     """Seconds of a product, or of a batch, of a case; None where there is no model, or no rate for it."""
     if row["workload"] == "gemm":
-        return of_products(row["variant"], row["flops"], rates, threads)
+        return of_products(machine, row, row["variant"])
     if row["variant"] not in ("host", "cuda"):
         return None
-    found = of_products(row["product"], of_a_batch(row), rates, threads)
-    return found and found + (kernels(row) * NODE if row["variant"] == "cuda" else 0.0)
+    seconds = of_products(machine, row, row["product"])
+    return seconds and seconds + (kernels(row) * NODE if row["variant"] == "cuda" else 0.0)
 
 
-def of_a_batch(row):
-    """FLOPs of a batch's products."""
-    return row["flops"] * row["batch"] / row["images"]
+def of_products(machine, row, name):
+    """Seconds of a row's products by a rung; None where there is no model, or no rate."""
+    if name == "interchanged":
+        return work(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
+    if name in BY_PRODUCTS:
+        factor, rate = BY_PRODUCTS[name], best_products(machine, row)
+    else:
+        factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
+    return factor * work(row) / rate if factor and rate else None
 
 
-def of_products(name, flops, rates, threads):
-    """Seconds of that many FLOPs in products by a rung; None where there is no model, or no rate."""
-    amount, rate = {
-        "openmp": (CHAINED * flops, rates.products),
-        "c_openmp": (CHAINED * flops, rates.products),
-        "interchanged": (flops / 2 * BYTES / threads, rates.second_cache),
-        "tiled": (flops, rates.products),
-        "blas": (flops, rates.products),
-        "cuda_naive": (LOADS * flops, rates.multiply_adds),
-        "cuda_shared": (LOADS * flops, rates.multiply_adds),
-        "cuda_columns": (flops, rates.multiply_adds),
-        "cuda_tiled": (flops, rates.multiply_adds),
-        "cuda_mma": (flops, rates.products),
-        "cublas": (flops, rates.products),
-    }.get(name, (None, None))
-    return amount / rate if amount and rate else None
+def work(row):
+    """FLOPs of a product, or of a batch's products."""
+    return row["flops"] if row["workload"] == "gemm" else row["flops"] / batches(row)
+
+
+def best_products(machine, row):
+    """FLOP/s of the best product on a case's threads, or on its GPU."""
+    if row["device"] == "host":
+        return rates.products(machine, row["dtype"], int(row["threads_found"]))
+    return rates.products(machine, row["precision"], None, row["device"])
 
 
 def kernels(row):
-    """The kernels of a batch on the card: the products of each layer, the loss, and by hidden layer three more."""
+    """The kernels of a batch on the GPU: the products of each layer, the loss, and by hidden layer three more."""
     layers = len(reference.layer_sizes(row)) - 1
     return 2 * layers + 1 + 3 * (layers - 1)
 
 
-def floor(row, best):
+def floor(machine, row):
     """Seconds of a product, or of a batch's products, at the best rate of the device; None without one."""
-    flops = row["flops"] if row["workload"] == "gemm" else of_a_batch(row)
-    return flops / best if best else None
+    rate = rates.products(machine, row["dtype"], None, row["device"])
+    return work(row) / rate if rate else None

@@ -1,18 +1,21 @@
-"""Where the time of the training goes: a batch by operation, on one thread, on several, and on the card."""
+"""Where the time of the training goes: a batch by operation, on one thread, on several, and on the GPU."""
 
 import pandas as pd
 
-from ladder.report import study
 from ladder.report.figures import bars, formats, layout, looks, theme
 from ladder.report.figures.theme import Patch
-from ladder.workloads.mlp.paper import query, rungs
+from ladder.report.study import middle
+from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.lines import select
+from ladder.workloads.mlp.paper import text
+from ladder.workloads.mlp.paper.lines import GPU_PRODUCTS, PRODUCTS
 
 TITLE = "Where the time of the training goes"
 CATEGORY = "MLP"
 CAPTION = """\
-The time of a batch by operation, by whose products the training takes; `forward`, `gradient` and `delta` are products,
-the larger layer's darker. A grey bar is a call that isn't divided: a graph has no parts, and launched one by one the
-operations timed apart may add up to less than the call, which waits for launches. Beside: the time of the call.
+The time of a batch by operation, for trainings with different products. `forward`, `gradient` and `delta` are products,
+those of the larger layer darker. Grey bars are not divided: a graph has no parts, and operations timed one by one may
+add up to less than a call that waits for launches. Beside: the time of the call.
 """
 EXPERIMENTS = ("mlp_threads", "mlp_gpu")
 # Products have a colour each, lighter from layer to layer; what isn't listed is grey.
@@ -31,73 +34,58 @@ LINE = 0.17  # inches of a bar
 AROUND = 0.62  # and of a panel above and below its bars
 
 
-def draw(tables):
-    """Up to three panels: the host's below each other, the card's beside them."""
-    host, card = query.shown(tables)
-    on_host = [(title, found) for title, found in by_threads(host).items() if found]
-    on_card = by_graph(card)
-    if not on_host and not on_card:
+def draw(study):
+    """Up to three panels: the host's below each other, the GPU's beside them."""
+    columns = {"host": by_threads(study), "card": {"on the GPU": by_graph(study)}}
+    columns = {role: [(title, calls) for title, calls in panels.items() if calls] for role, panels in columns.items()}
+    columns = {role: panels for role, panels in columns.items() if panels}
+    if not columns:
         return layout.empty("the training by operation")
-    inches = [sum(LINE * len(found) + AROUND for _, found in on_host), LINE * len(on_card) + AROUND]
-    figure = layout.new(max(inches) + 0.35)
-    columns = figure.subfigures(1, bool(on_host) + bool(on_card), squeeze=False)[0]
-    if on_host:
-        layout.headline(columns[0], host.found.subject)
-        panels = columns[0].subplots(len(on_host), 1, squeeze=False)[:, 0]
-        for axes, (title, found) in zip(panels, on_host, strict=True):
-            fill(axes, found, title)
-    if on_card:
-        layout.headline(columns[-1], card.found.subject)
-        fill(columns[-1].subplots(), on_card, "on the card")
-    shown = {part for _, found in [*on_host, ("", on_card)] for *_, parts in found for part in parts}
-    handles = [Patch(facecolor=colour(part), label=part) for part in sorted(shown, key=rank)]
-    layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="a call, not divided")])
+    every = [calls for panels in columns.values() for _, calls in panels]
+    figure = layout.new(0.35 + max(sum(LINE * len(calls) + AROUND for _, calls in one) for one in columns.values()))
+    for part, (role, panels) in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns.items(), strict=True):
+        layout.headline(part, study.machine(role).subject)
+        for axes, (title, calls) in zip(part.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
+            fill(axes, calls, title)
+    shown = sorted({part for calls in every for *_, times in calls for part in times}, key=rank)
+    handles = [Patch(facecolor=colour(part), label=part) for part in shown]
+    layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="call, not divided")])
     return figure
 
 
-def by_threads(host):
+def by_threads(study):
     """{title: bars} of the host: on one thread and on several, if these are more."""
-    counts = dict.fromkeys([1, host.several])
-    return {formats.threads(count): measured(host, rungs.PRODUCTS, threads=count) for count in counts if count}
+    counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
+    every = {count: {name: select(f"training/{name}", threads=count) for name in PRODUCTS} for count in counts}
+    return {formats.threads(count): bars_of(study, selections) for count, selections in every.items()}
 
 
-def by_graph(card):
-    """The bars of the card: launched one by one, and as a graph."""
-    return [
-        (f"{label}, {words}", *rest)
-        for graph, words in (("off", "one by one"), ("on", "graph"))
-        for label, *rest in measured(card, rungs.CARD_PRODUCTS, card.card, graph=graph)
-    ]
+def by_graph(study):
+    """The bars of the GPU: launched one by one, and as a graph."""
+    forms = [("off", "one by one"), ("on", "graph")]
+    every = [(name, *form) for form in forms for name in GPU_PRODUCTS]
+    return bars_of(study, {f"{name}, {words}": select(f"training/{name}", graph=graph) for name, graph, words in every})
 
 
-def measured(machine, names, frame=None, **tuning):
+def bars_of(study, selections):
     """[(label, seconds of a batch, its operations)] of the trainings that were measured."""
-    frame, found = machine.training if frame is None else frame, []
-    for name in names:
-        rows = rungs.trained(frame, name, **tuning)
-        if len(rows):
-            count = query.batches(rows.iloc[0])
-            parts = {part: time / count for part, time in query.operations(machine, rows).items()}
-            found.append((name, study.middle(rows) / count, parts))
-    return found
+    measured = {label: (one, rows) for label, one in selections.items() if len(rows := study.find(one))}
+    return [(label, middle(rows), parts(rows, study.phases(one))) for label, (one, rows) in measured.items()]
 
 
-def fill(axes, found, title):
+def fill(axes, calls, title):
     """Stacked bars from the top down, with the time of the call beside each."""
-    parts = [
-        {"at": at, "value": 1e3 * time, "colour": colour(part)}
-        for at, (_, whole, known) in enumerate(found)
-        for part, time in sorted(known.items(), key=lambda one: rank(one[0]))
+    every = [
+        {"at": at, "value": 1e3 * time, "colour": colour(part) if part else UNDIVIDED}
+        for at, (_, whole, times) in enumerate(calls)
+        for part, time in sorted((times or {"": whole}).items(), key=lambda one: rank(one[0]))
     ]
-    parts += [
-        {"at": at, "value": 1e3 * whole, "colour": UNDIVIDED} for at, (_, whole, known) in enumerate(found) if not known
-    ]
-    bars.stacked(axes, pd.DataFrame(parts).sort_values("at", kind="stable"))
-    for at, (_, whole, _) in enumerate(found):
+    bars.stacked(axes, pd.DataFrame(every))
+    for at, (_, whole, _) in enumerate(calls):
         axes.annotate(formats.time(whole), (1, at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    axes.set_yticks(range(len(found)), [label for label, *_ in found])
+    axes.set_yticks(range(len(calls)), [label for label, *_ in calls])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_ylim(len(calls) - 0.4, -0.6)
     axes.set_title(title)
     axes.set_xlabel("time of a batch (ms)")
     axes.grid(axis="x")

@@ -1,54 +1,56 @@
-"""What each rung gains: a product of the network on the host, a large one on the card, and a batch of the training."""
+"""What each rung gains: a product of the network on the host, a large one on the GPU, and a batch of the training."""
 
-from ladder.report import study
-from ladder.report.figures import layout, peaks, waterfall
-from ladder.workloads.backprop.paper import rates
-from ladder.workloads.gemm.paper.ceilings import products
-from ladder.workloads.mlp.paper import model, query, rungs
+from dataclasses import replace
+
+from ladder.report.figures import layout, waterfall
+from ladder.report.telling import ladder
+from ladder.workloads.mlp.paper import model
+from ladder.workloads.mlp.paper.lines import LINES
 
 TITLE = "What each rung of products and training gains"
 CATEGORY = "MLP"
 CAPTION = """\
-A product of the network on the host, a large one on the card, and a batch of the training by whose products it takes,
-rung by rung, peers below; on the card a batch is part of a graph of the epoch. A dot is the median of a process, a tick
-the prediction of the model, the wide line the products at the best rate of the device. Beside: the median of the dots,
-and how many times as fast a rung is as the one above, with its 99 % interval.
+A product of the network on the host, a large product on the GPU, and a batch of the training with different products,
+rung by rung, peers below. On the GPU, a batch is part of one CUDA graph of the epoch. Dots are medians of processes,
+ticks the predictions of the model; the wide line is the device's best rate of products. Beside: the median of the dots,
+and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_threads", "mlp_gpu", "mlp_peers")
 USES_CEILINGS = True
-WORDS = {"host": "a product on the host", "card": "a product on the card", "training": "a batch of the training"}
+# By the sources of the lines.
+PANELS = {
+    "A product on the host": ("products",),
+    "A product on the GPU": ("nn",),
+    "A batch of the training": ("training", "card", "peers"),
+}
 
 
-def draw(tables, ceilings):
+def draw(study):
     """A panel per ladder, of the machine or the two of the chapter."""
-    host, card = query.shown(tables)
-    found = {
-        ladder: panel(ladder, lines, ceilings) for ladder, lines in rungs.measured(host, card).items() if len(lines)
-    }
-    if not found:
+    panels = dict(filter(None, (panel(study, words, sources) for words, sources in PANELS.items())))
+    if not panels:
         return layout.empty("products and the training")
-    return waterfall.figure(dict(found.values()), "time", "products at the best rate")
+    return waterfall.figure(panels, "time", "products at the best rate")
 
 
-def panel(ladder, lines, ceilings):
-    """A ladder's headline, and its problem, rungs and ceiling."""
-    shown, floors = [], []
-    for line, rows, machine in lines:
-        first, known = rows.iloc[0], ceilings.get(machine.found.subject, peaks.NONE)
-        floors.append(model.floor(first, products(known, first["dtype"], None, first["device"])))
-        shown.append(
-            waterfall.Rung(
-                rungs.label(line, rows),
-                rungs.name(line),
-                study.processes(rows),
-                model.seconds(first, rates.of_ceilings(known, first), rates.threads_of(first)),
-                bool(rows["converged"].all()),
-                line.is_peer,
-            )
-        )
-    machines = " and ".join(dict.fromkeys(machine.found.subject for *_, machine in lines))
-    title = f"{WORDS[ladder][0].upper()}{WORDS[ladder][1:]}, {machines}"
-    return title, (problem(lines[0][1].iloc[0]), shown, min(filter(None, floors), default=None))
+def panel(study, words, sources):
+    """A ladder's headline, and its problem, rungs and ceiling; None where nothing was measured."""
+    keys = [key for key, line in LINES.items() if line.source in sources and key != "peers/tiled"]
+    shown = [(key, rows) for key, rows in ladder.distinct(study, keys) if len(rows)]
+    if not shown:
+        return None
+    machines = {key: study.machine_of(key) for key, _ in shown}
+    floors = [model.floor(machines[key], rows.iloc[0]) for key, rows in shown]
+    headline = f"{words}, {' and '.join(dict.fromkeys(one.subject for one in machines.values()))}"
+    rungs = [rung(study, key, rows) for key, rows in shown]
+    return headline, (problem(shown[0][1].iloc[0]), rungs, min(filter(None, floors), default=None))
+
+
+def rung(study, key, rows):
+    """A line of the waterfall, a training by the name of its product."""
+    found = ladder.rung(study, key, rows, None)
+    name = study.line(key).tuning.get("product", found.method)
+    return replace(found, label=found.label[found.label.index(name) :], method=name)
 
 
 def problem(row):

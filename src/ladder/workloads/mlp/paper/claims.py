@@ -1,0 +1,179 @@
+"""What is claimed of products and of the training, by the earlier study and behind our rungs."""
+
+from functools import partial
+
+from ladder.report import ratios
+from ladder.report.latex import num, percent
+from ladder.report.study import values
+from ladder.report.telling.chapter_study import NotMeasured, parts
+from ladder.report.telling.claims import short
+from ladder.report.telling.lines import Cause, Claim, select
+from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
+
+LEVEL, WORSE = 4, 24  # threads from which on time levels off, and too many, on the earlier study's twelve cores
+HALVED = 2  # times as fast, at least, shared memory made the naive kernel
+SHARE = 0.99  # of a training, at least, are products
+FAR = 2  # times as fast, at least, is "far ahead"
+CLOSE = 0.5  # what times may differ by and be "close to each other"
+SAME = 0.1  # what two forms may differ by and be the same
+VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
+LARGER_BATCH = SOURCES["peers, larger"].conditions["batch"]
+
+
+def on(product, threads):
+    """The epochs by a product on so many threads."""
+    return select(f"training/{product}", "training", threads=threads)
+
+
+LOOPS, BLAS = on("openmp", 1), on("blas", 1)
+FEW_IMAGES = select("training/cublas", "few images", graph="off")
+COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
+CUBLAS, SHARED, (EAGER, PYTORCH) = (
+    [select(line, "card", graph=graph) for graph in ("off", "on")]
+    for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
+)
+MMA = select("training/cuda_mma", "card")
+BY_SHARED = Cause("by `cuda_shared`", *SHARED)
+
+
+def by_threads(key, words, slower, faster, most):
+    """The claim of how the training by plain loops goes with threads."""
+    loops, blas = ([on(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
+    needs = f"{slower} and {faster} threads"
+    return Claim(key, words, *loops, max=most, needs=needs, cause=Cause("with `blas`", *blas))
+
+
+def blas_leads(key, threads, words):
+    """The claim of how far the BLAS is ahead of the plain loops."""
+    loops, order, blas = (on(name, threads) for name in ("openmp", "interchanged", "blas"))
+    cause = Cause("`interchanged` alone", loops, order)
+    return Claim(key, f"BLAS far ahead of plain loops, {words}", loops, blas, FAR, needs="both products", cause=cause)
+
+
+def shared_memory(form):
+    """The claim of what shared memory gains over the naive kernel in a form of the product."""
+    naive, shared = (select(name, form) for name in ("cuda_naive", "cuda_shared"))
+    is_first = form == FORMS[0]
+    cause = Cause(f"naive time over that of `{FORMS[0]}`", naive, select("cuda_naive", FORMS[0]))
+    return Claim(
+        "shared" if is_first else f"shared/{form}",
+        f"Shared memory halves naive time, `{form}`",
+        naive,
+        shared,
+        HALVED,
+        cause="both load two operands per multiply-add" if is_first else cause,
+    )
+
+
+def with_copies(study, selection):
+    """The rows of a selection, to each call the copies to the GPU and back of its process added."""
+    rows, copies = study.rows(selection), study.phases_before(selection)
+    if copies.empty:
+        raise NotMeasured
+    times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
+    return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
+
+
+def with_transfers(study):
+    """An epoch of OpenBLAS over one on the GPU with its copies."""
+    return ratios.of(study.rows(on("blas", BEST)), with_copies(study, FEW_IMAGES))
+
+
+def products_over_the_rest(study, selection=LOOPS):
+    """The time of an epoch's products over that of its other operations, where these add up to it."""
+    phases = study.phases(selection)
+    if not parts(study.rows(selection), phases):
+        raise NotMeasured
+    return study.over_the_rest(selection, [name for name in values(phases, "phase") if name.split(" ")[0] in KINDS])
+
+
+def share_of_products(study, ratio):
+    """Both shares of products in an epoch, as a cause."""
+    if ratio is None:
+        raise NotMeasured
+    share = percent(part(ratio))
+    try:
+        return f"{share}; with `blas` {percent(part(products_over_the_rest(study, BLAS)), 2)}"
+    except NotMeasured:
+        return share
+
+
+def part(ratio):
+    """The share of the whole of what is this ratio to the rest."""
+    return ratio.value / (1 + ratio.value)
+
+
+def over_peer(study, peer, source="peers"):
+    """The time of a peer's training over ours, both on the most threads; NotMeasured where these aren't as many."""
+    rows, ours = (study.rows(select(f"peers/{name}", source)) for name in (peer, "tiled"))
+    if values(ours, "threads") != values(rows, "threads"):
+        raise NotMeasured
+    return ratios.of(rows, ours)
+
+
+def peer(name):
+    """The claim of ours over a peer on the host, with larger batches as the cause."""
+
+    def cause(study, ratio):
+        return f"in batches of {num(LARGER_BATCH)}: {short(over_peer(study, name, 'peers, larger'))}"
+
+    words = f"Training by `tiled` over `{name}`"
+    return Claim(f"peer/{name}", words, needs="both", cause=cause, ratio=partial(over_peer, peer=name))
+
+
+def over(key, slower, faster, claimed, cause):
+    """The claim that a product is so many times as fast as another."""
+    return Claim(key, f"`{faster}` over `{slower}`", slower, faster, claimed, cause=cause)
+
+
+def same(key, words, slower, faster, needs="both rungs", cause=None):
+    """The claim that two are as fast as each other."""
+    return Claim(key, words, slower, faster, 1, 1, SAME, needs, cause)
+
+
+EARLIER = [
+    by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
+    by_threads("worse", f"Best on {BEST} threads, worse on {WORSE}", WORSE, BEST, float("inf")),
+    blas_leads("serial", 1, "one thread"),
+    blas_leads("parallel", BEST, f"{BEST} threads"),
+    *map(shared_memory, FORMS),
+    Claim(
+        "transfers",
+        f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads",
+        max=1,
+        margin=CLOSE,
+        needs="both trainings",
+        cause=Cause("without copies", on("blas", BEST), FEW_IMAGES),
+        ratio=with_transfers,
+    ),
+    Claim(
+        "share",
+        f"Products are over {percent(SHARE, 2)} (over the rest)",
+        min=SHARE / (1 - SHARE),
+        needs="an epoch by operation",
+        cause=share_of_products,
+        ratio=products_over_the_rest,
+    ),
+]
+RUNGS = [
+    over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
+    same("tiled", "Training by `tiled` as fast as by the BLAS", on("tiled", 1), BLAS, cause="packed panels"),
+    same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, "both", "the same loops"),
+    over("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
+    over("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
+    over("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
+    same("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
+    same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", "both"),
+    Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
+    peer("numpy_loop"),
+    peer("pytorch"),
+    Claim(
+        "peer/pytorch_cuda",
+        "Training by `cuda_mma` over PyTorch's graph",
+        PYTORCH,
+        MMA,
+        needs="both",
+        cause=Cause("over PyTorch without a graph", EAGER, MMA),
+    ),
+]
+CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -1,0 +1,124 @@
+"""Where the chapter's measurements come from, and the lines of its ladders, at tunings that are fixed beforehand.
+
+The tilings of the GPU's products are those that are best on another machine than the chapter's, `nvidia-h200-x4`;
+`cuda_shared` has the blocks of the earlier study.
+"""
+
+from functools import partial
+
+from ladder.report.telling.lines import MAX, Line, Needs, Widest, source
+from ladder.workloads import gemm, mlp
+
+DTYPE = "float64"
+UNIT = "Time"  # of a product, or of a batch of the training
+BEST = 12  # threads, on which the earlier study was best
+PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
+GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
+KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
+COPIES = ("to device", "to host")  # phases that are no part of an epoch
+# Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a GPU.
+NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
+BATCHES = NETWORK | {"batch": 100}
+PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
+LARGE = {"m": 4096, "n": 4096, "k": 4096}
+FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
+SOURCES = {
+    "products": source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
+    "loops": source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
+    **{form: source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
+    "single": source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
+    "rows": source("card", "gemm_gpu_training_float64", **PRODUCT),
+    "training": source("host", "mlp_threads", images=2000, device="host", **BATCHES),
+    "widest": source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
+    "few images": source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
+    "card": source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
+    "peers": source("host", "mlp_peers", images=6000, **BATCHES),
+    "peers, larger": source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
+    "learning": source("learner", "mlp_accuracy"),
+}
+MACHINES = {
+    "host": Needs(("training",)),
+    "card": Needs(("card",)),
+    "widest": Widest("widest", "threads"),
+    "learner": Needs(("learning",), apart=True),
+}
+RELIEVES = {
+    "interchanged": "instructions",
+    "tiled": "caches, instructions",
+    "blas": "caches, instructions",
+    "cuda_shared": "caches",
+    "cuda_columns": "loads",
+    "cuda_tiled": "loads",
+    "cuda_mma": "instructions",
+    "cublas": "instructions",
+    "host": "cores",
+    "cuda": "cores, launches",
+}
+TILES = {
+    "cuda_naive": {"block": 16},
+    "cuda_shared": {"block": 16},
+    "cuda_columns": {"bm": 32, "bn": 128, "bk": 16},
+    "cuda_tiled": {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1},
+    "cuda_mma": {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},
+    "cublas": {"math": "default"},
+}
+WIDE = {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}  # of `cuda_mma` in TF32
+PEERS = ("peers/numpy_loop", "peers/pytorch", "pytorch_cuda")
+ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
+
+
+def line(rungs, variant, tuning, place, *words, idea=None):
+    """A line with the idea of its variant's rung, where nothing else is said."""
+    text = rungs[variant]
+    idea, is_peer = idea or text.removeprefix("peer: "), text.startswith("peer: ")
+    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, is_peer=is_peer)
+
+
+product, training = partial(line, gemm.RUNGS), partial(line, mlp.RUNGS)
+
+
+def on_host(name, tuning, place="training", idea=None):
+    """A line of the training by a product of the host."""
+    return training("host", {"product": name} | tuning, place, name, idea=idea)
+
+
+LINES = {
+    **{name: product(name, ONE, "products") for name in PRODUCTS},
+    "blas, all threads": product("blas", EVERY, "products"),
+    "c_openmp": product("c_openmp", ONE, "products"),
+    **{name: product(name, tuning, "nn") for name, tuning in TILES.items()},
+    # The tensor cores take float32's operands rounded to TF32.
+    "tf32/cuda_mma": product("cuda_mma", WIDE, "single", "TF32"),
+    "tf32/cublas": product("cublas", {"math": "tf32"}, "single", "TF32"),
+    **{f"training/{name}": on_host(name, ONE) for name in PRODUCTS},
+    "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
+    "training/blas/all": on_host("blas", EVERY, idea="the same"),
+    **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
+    **{f"training/{name}": training("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
+    "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
+    "peers/numpy_loop": training("numpy_loop", EVERY, "peers"),
+    "peers/pytorch": training("pytorch", EVERY, "peers"),
+    # Not its strongest form: the step isn't compiled.
+    "pytorch_cuda": training("pytorch_cuda", GRAPH, "card", "graph"),
+}
+# The table of the ladder: products on each device, and trainings in their best forms.
+TABLE = (
+    PRODUCTS,
+    tuple(TILES),
+    ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
+)
+
+
+def is_before(phases):
+    """Which phases are no part of an epoch: the copies to the GPU, and back."""
+    return phases["phase"].isin(COPIES)
+
+
+def batches(rows):
+    """How many batches an epoch of one case or another has."""
+    return -(-rows["images"] // rows["batch"])
+
+
+def per_unit(rows):
+    """Seconds of a product, or of a batch of a training."""
+    return rows["seconds"] / batches(rows) if "batch" in rows else rows["seconds"]
