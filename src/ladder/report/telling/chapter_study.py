@@ -6,13 +6,14 @@ Text, tables, figures and claims of a chapter ask the same one. What is missing 
 import difflib
 import importlib
 import importlib.util
+from dataclasses import replace
 
 import pandas as pd
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.report import PUBLISHED, ratios, study
-from ladder.report.telling.lines import FLOOR, Selection
+from ladder.report.telling.lines import COMMON, FLOOR, Selection
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
 
@@ -76,7 +77,7 @@ class ChapterStudy:
     def __init__(self, workload, found):
         data = module(workload, "lines")
         self.workload, self.study = workload, found
-        self.lines, self.sources = data.LINES, data.SOURCES
+        self.lines, self.beside, self.sources = data.LINES, getattr(data, "BESIDE", {}), data.SOURCES
         self.unit, self.per_unit = data.UNIT, getattr(data, "per_unit", None)
         self.is_before, self.part_of = getattr(data, "is_before", None), getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted
@@ -93,13 +94,17 @@ class ChapterStudy:
 
     def source_of(self, selection):
         """The Source of a selection: its own, or that of its line."""
+        return nearest("source", self.source_name(selection), self.sources)
+
+    def source_name(self, selection):
+        """The name of that source."""
         selection = selection_of(selection)
-        return nearest("source", selection.source or self.line(selection).source, self.sources)
+        return selection.source or self.line(selection).source
 
     def line(self, selection):
         """The line of a selection, with what the selection changes of its tuning."""
         selection = selection_of(selection)
-        return selection.changed(nearest("line", selection.line, self.lines))
+        return selection.changed(nearest("line", selection.line, self.lines | self.beside))
 
     def frame(self, name):
         """All rows of a source, its timed calls."""
@@ -130,7 +135,22 @@ class ChapterStudy:
         """The time of one selection over that of another, or over what the model says of it, as a Ratio."""
         if faster == FLOOR:
             return ratios.over(self.rows(slower), self.predicted(slower))
-        return ratios.of(self.rows(slower), self.rows(faster))
+        return ratios.of(*map(self.rows, self.paired(slower, faster)))
+
+    def paired(self, *selections):
+        """Selections with COMMON as the largest number on which all were measured; NotMeasured where there is none."""
+        pair = [selection_of(one) for one in selections]
+        common = [{name for name, value in self.line(one).tuning.items() if value == COMMON} for one in pair]
+        for name in set.intersection(*common):
+            counts = [set(study.values(self.frame(self.source_name(one)), name)) for one in pair]
+            for count in sorted(set.intersection(*counts), reverse=True):
+                at_count = [replace(one, tuning=one.tuning | {name: count}) for one in pair]
+                if all(len(self.find(one)) for one in at_count):
+                    pair = at_count
+                    break
+            else:
+                raise NotMeasured
+        return pair
 
     def ratio_to_best(self, slower, candidates):
         """The time of a selection over that of the best of several, which other processes choose than test it."""

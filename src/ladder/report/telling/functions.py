@@ -74,7 +74,7 @@ def detectable(ratio):
 
 def ratio(chapter, slower, faster):
     """The ratio of two selections; NotMeasured where one is missing."""
-    return ratios.of(chapter.rows(slower), chapter.rows(faster))
+    return chapter.ratio(slower, faster)
 
 
 def scaling(chapter, selection, column):

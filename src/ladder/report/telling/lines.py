@@ -7,6 +7,7 @@ A chapter's `lines.py` has
 | `MACHINES` | {role: Needs or Widest}: of which machines the chapter speaks, for the first two roles of one if any |
 | `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order |
+| `BESIDE` | optional: {key: Line} of further lines that claims and text select, which are no part of the ladder |
 | `UNIT` | whose time the ladder compares, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
@@ -27,6 +28,7 @@ from ladder.report.figures import formats
 from ladder.statistics.verdicts import MARGIN
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
+COMMON = "common"  # the most on which both sides of a ratio were measured; of one side alone the same as MAX
 FLOOR = "floor"  # the side of a claim that the model gives: the least time
 OFF, UNSTATED = None, "unstated"  # of a tuning that a case switches off or doesn't state, or that it doesn't state
 
@@ -120,10 +122,10 @@ class Line:
     def rows(self, frame):
         """The rows of its first case among those of a source."""
         rows = study.where(frame, variant=self.variant)
-        others = (MAX, SEVERAL, OFF, UNSTATED)
+        others = (MAX, SEVERAL, COMMON, OFF, UNSTATED)
         rows = study.where(rows, **{name: value for name, value in self.tuning.items() if value not in others})
         for name, value in self.tuning.items():
-            if value in (MAX, SEVERAL):
+            if value in (MAX, SEVERAL, COMMON):
                 rows = study.where(rows, **{name: count_of(rows, name, value)})
             elif value in (OFF, UNSTATED) and name in rows.columns:
                 rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]

@@ -2,7 +2,7 @@
 
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"
-TABLES = ("ladder", "verdicts", "flags", "kernels")
+TABLES = ("flags", "kernels")
 LOOKS = {
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),

@@ -1,12 +1,15 @@
 """What flags and techniques are worth on one thread, and how epochs scale with threads."""
 
-import pandas as pd
+from dataclasses import replace
 
-from ladder.report import study
-from ladder.report.figures import by_threads, layout, looks, marks, medians, peaks, scales
+from ladder.report import roofs
+from ladder.report.figures import by_threads, layout, marks, medians, peaks, scales
+from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
-from ladder.workloads.backprop.paper import query, rungs
-from ladder.workloads.gemm.paper.ceilings import products
+from ladder.report.study import NO_ROWS
+from ladder.report.telling import scaling
+from ladder.report.telling.lines import select
+from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CATEGORY = "Backprop"
@@ -15,116 +18,101 @@ Left: an epoch of the loops on one thread, over fewer images. Flags move a mark 
 row. Right: rates by threads; the lines of `openmp` differ in how changes of the weights are added up. Medians with 95 %
 intervals, hollow if not converged.
 """
-EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_ladder", "backprop_openmp")
+EXPERIMENTS = (
+    "backprop_flags",
+    "backprop_flags_before",
+    "backprop_before",
+    "backprop_ladder",
+    "backprop_openmp",
+    "backprop_gpu",
+)
 USES_CEILINGS = True
 HEIGHT = 1.5  # inches of a panel
 SPREAD = 0.5  # of a row's height, over which its marks are spread
 PANEL = 0.85  # and of what is drawn in it
-LOOPS = ("before", "loop_order", "temporaries", "fusion", "associativity")
 FLAGS = {
-    "bounds": looks.Look("O2, bounds checks", looks.COLOURS["grey"], "X"),
-    "O2": looks.Look("O2", looks.COLOURS["red"], "o"),
-    "O3": looks.Look("O3", looks.COLOURS["orange"], "s"),
-    "unroll": looks.Look("O3, unrolled", looks.COLOURS["yellow"], "^"),
-    "fast": looks.Look("O3, fast math", looks.COLOURS["pink"], "v"),
-    "native": looks.Look("O3, native", looks.COLOURS["sky"], "D"),
-    "all": looks.Look("all of them", looks.COLOURS["blue"], "P"),
+    "bounds": Look("O2, bounds checks", COLOURS["grey"], "X"),
+    "O2": Look("O2", COLOURS["red"], "o"),
+    "O3": Look("O3", COLOURS["orange"], "s"),
+    "unroll": Look("O3, unrolled", COLOURS["yellow"], "^"),
+    "fast": Look("O3, fast math", COLOURS["pink"], "v"),
+    "native": Look("O3, native", COLOURS["sky"], "D"),
+    "all": Look("all of them", COLOURS["blue"], "P"),
 }
-LINES = {
-    "openmp accumulators": looks.Look("openmp, sums", looks.COLOURS["orange"], "o"),
-    "openmp owner": looks.Look("openmp, owners", looks.COLOURS["brown"], "o", (4, 1.5)),
-    "openmp atomic": looks.Look("openmp, atomic", looks.COLOURS["red"], "o", (1, 1)),
-    "blas": looks.Look("blas", looks.COLOURS["blue"], "o"),
-    "tuned": looks.Look("tuned", looks.COLOURS["green"], "o"),
-    "numpy_loop": looks.Look("numpy_loop", looks.COLOURS["pink"], "o", (4, 1.5)),
-    "pytorch": looks.Look("pytorch", looks.COLOURS["sky"], "o", (4, 1.5)),
-    "pytorch by_hand": looks.Look("pytorch, by hand", looks.COLOURS["sky"], "o", (1, 1)),
-}
+THREADS = (
+    (select("openmp", "loops"), Look("openmp, sums", COLOURS["orange"], "o")),
+    (select("openmp", "loops", update="owner"), Look("openmp, owners", COLOURS["brown"], "o", (4, 1.5))),
+    (select("openmp", "threads", update="atomic"), Look("openmp, atomic", COLOURS["red"], "o", (1, 1))),
+    (select("blas", "loops"), Look("blas", COLOURS["blue"], "o")),
+    (select("tuned", "loops"), Look("tuned", COLOURS["green"], "o")),
+    (select("numpy_loop", "loops"), Look("numpy_loop", COLOURS["pink"], "o", (4, 1.5))),
+    (select("pytorch", "loops"), Look("pytorch", COLOURS["sky"], "o", (4, 1.5))),
+    (select("by hand", "loops"), Look("pytorch, by hand", COLOURS["sky"], "o", (1, 1))),
+)
+ON_CORES = {"loops": "cores", "threads": "threads on cores"}  # the sources of the machine with most threads
 
 
-def draw(tables, ceilings):
-    """Two panels per machine."""
-    loops = medians.samples(medians.joined({name: tables[name] for name in query.FLAGS}))
-    others = medians.samples(medians.joined({name: tables[name] for name in (query.LADDER, "backprop_openmp")}))
-    machines = medians.machines(*tables.values())
-    found = {name: (summaries(of(loops, name)), rates(of(others, name))) for name in machines}
-    found = {name: pair for name, pair in found.items() if any(len(rows) for rows in pair)}
-    if not found:
+def draw(study):
+    """Two panels for the chapter's host, and for the machine with most threads if that is another."""
+    on_cores = [(replace(one, source=ON_CORES[one.source]), look) for one, look in THREADS]
+    panels = [
+        scaling.Panel(role, lines, "threads", products) for role, lines in (("widest", on_cores), ("host", THREADS))
+    ]
+    # Of one machine in both roles the panel of the host.
+    panels = list({study.machine(one.role).subject: one for one in panels}.values())[::-1]
+    rows = [(one, by_flags(study, one.role), scaling.summaries_of(study, one, "flops")) for one in panels]
+    rows = [row for row in rows if any(map(len, row[1:]))]
+    if not rows:
         return layout.empty("loops and threads")
-    figure = layout.new(0.45 + HEIGHT * len(found))
-    bands = layout.bands(figure, dict.fromkeys(found, 2))
-    for name, (flags, threads) in found.items():
-        left, right = bands[name]
+    figure = layout.new(0.45 + HEIGHT * len(rows))
+    bands = layout.bands(figure, {study.machine(one.role).subject: 2 for one, *_ in rows})
+    for (left, right), (one, flags, threads) in zip(bands.values(), rows, strict=True):
         fill_flags(left, flags)
-        fill_threads(right, threads, ceilings.get(name, peaks.NONE))
+        fill_threads(right, threads, one, study.machine(one.role))
     entries = [layout.entry(look, line=False) for look in FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
-    layout.legend(figure, entries, all(rows["converged"].all() for pair in found.values() for rows in pair))
+    summaries = [frame for row in rows for frame in row[1:] if len(frame)]
+    layout.legend(figure, entries, all(frame["converged"].all() for frame in summaries))
     return figure
 
 
-def of(frame, machine):
-    """A machine's rows."""
-    return study.where(frame, machine=machine, device="host")
+def products(study, machine):
+    """FLOP/s of the best product by number of threads."""
+    return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=SIZE["dtype"])
 
 
-def summaries(rows):
-    """A summary for each loop and set of flags, at the size with most images."""
-    rows = study.where(rows, images=max(study.values(rows, "images"), default=None))
-    return summarised(rows.assign(method=rows["flags"]) if len(rows) else rows, ("method", "variant", "images"))
-
-
-def rates(rows):
-    """A summary of the rates for each line of LINES and number of threads."""
+def by_flags(study, role):
+    """A summary for each loop and set of flags, which only the chapter's host has."""
+    rows = study.frame("flags") if role == "host" else NO_ROWS
     if rows.empty:
-        return summarised(rows, ("method", "threads", "flops"))
-    rows = rows.assign(method=[line_of(row) for row in rows.to_dict("records")])
-    rows = rows[rows["method"].isin(LINES)]
-    found = summarised(rows, ("method", "threads", "flops")).sort_values("flops")
-    found = found.drop_duplicates(["method", "threads"], keep="last")  # a line has its largest size
-    return medians.rates(found, found["flops"] / 1e9)
+        return rows
+    by = ("method", "variant", "images")
+    return medians.one_each(medians.summaries(rows.assign(method=rows["flags"]), by), by)
 
 
-def summarised(rows, by):
-    """A summary for each place, also of none."""
-    return (
-        medians.one_each(medians.summaries(rows, by), by)
-        if len(rows)
-        else pd.DataFrame(columns=[*by, *medians.SUMMARY])
-    )
-
-
-def line_of(row):
-    """The line in which a case stands; of `openmp` those that differ from its base in the update alone."""
-    if row["variant"] == "openmp":
-        is_base = (row["schedule"], row["error"], row["simd"]) == ("static", "reduction", 1)
-        return f"openmp {row['update']}" if is_base else None
-    is_by_hand = row.get("gradients") == rungs.PYTORCH_BY_HAND["gradients"]
-    return "pytorch by_hand" if is_by_hand else row["variant"]
-
-
-def fill_flags(axes, found):
+def fill_flags(axes, rows):
     """Times by loop, a mark for each set of flags."""
-    if found.empty:
+    if rows.empty:
         return layout.blank(axes, "No measurement of flags is there.")
-    shown = [name for name in LOOPS if name in set(found["variant"])]
+    shown = [name for name in LOOPS if name in set(rows["variant"])]
     shift = {name: SPREAD * (at / (len(FLAGS) - 1) - 0.5) for at, name in enumerate(FLAGS)}
-    found = found.assign(at=found["variant"].map(shown.index) + found["method"].map(shift))
-    marks.points(axes, found, "median", "at", along="x", kinds=FLAGS, size=14)
+    rows = rows.assign(at=rows["variant"].map(shown.index) + rows["method"].map(shift))
+    marks.points(axes, rows, "median", "at", along="x", kinds=FLAGS, size=14)
     axes.set_yticks(range(len(shown)), shown)
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    scales.time_axis(axes.xaxis, scales.extent(found, reach=1.3), most=5)
-    axes.set_title(f"1 thread, {int(found['images'].max()):,} images")
+    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), most=5)
+    axes.set_title(f"1 thread, {int(rows['images'].max()):,} images")
     axes.set_xlabel("time of an epoch")
     return axes.grid(axis="both")
 
 
-def fill_threads(axes, found, ceilings):
+def fill_threads(axes, rows, panel, machine):
     """Rates by threads, lines named where they end, and the best product."""
-    if found.empty:
+    if rows.empty:
         return layout.blank(axes, "No measurement of threads is there.")
-    counts = study.values(found, "threads")
-    best = {count: rate / 1e9 for count in counts if (rate := products(ceilings, "float32", count))}
-    by_threads.fill_rates(axes, found, "threads", LINES, best, PANEL)
+    kinds = {look.label: look for _, look in panel.lines}
+    counts = set(rows["at"])
+    best = {count: rate / 1e9 for count, rate in panel.ceiling(None, machine).items() if count in counts}
+    by_threads.fill_rates(axes, rows, "at", kinds, best, PANEL)
     axes.set_title("GFLOP/s")
-    return axes.set_xlabel("threads")
+    return axes.set_xlabel(panel.words)

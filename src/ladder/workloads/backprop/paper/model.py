@@ -4,84 +4,96 @@ The loops in C are counted in what a core does in a cycle or the second cache in
 the rates that this machine has reached. Peers have no model.
 """
 
-from dataclasses import dataclass
-
+from ladder.report import rates
+from ladder.report.assumptions import LOADS, SECOND_CACHE
 from ladder.workloads.backprop import reference
 
+BYTES = {"float32": 4, "float64": 8}
 LINE = 64  # bytes of a cache line
 LINES = 2  # that the untuned program fetches for a multiply-add
 SCALAR = 16  # times as slow as the products of a library: a lane of eight, and a store a cycle beside two multiply-adds
-SECOND_CACHE = 100e9  # B/s of a core
 PASSES = 3  # of the weights and their changes through the second cache, for every pattern
-LOADS = 8  # times as slow as multiply-adds in registers: a warp's needs two loads, and a quarter of a multiprocessor's
 UNITS = 6  # passes of the card's memory over the activations and deltas between kernels
 IMAGES = 2  # over the images: forward, and for the change of the weights
 
 
-@dataclass(frozen=True)
-class Rates:
-    """What a machine reaches: FLOP/s of products, B/s of reading, FLOP/s of multiply-adds in registers; or None."""
-
-    products: float | None = None
-    reading: float | None = None
-    multiply_adds: float | None = None
-    second_cache: float = SECOND_CACHE
-
-
-@dataclass(frozen=True)
-class Work:
-    """An epoch: FLOPs, bytes of the images, of the weights times the patterns, and of the activations."""
-
-    flops: float
-    images: float
-    weights: float
-    units: float
-
-
-def work(row):
-    """That of a case's row."""
-    widths, size = reference.widths(row), {"float32": 4, "float64": 8}[row["dtype"]]
-    images, weights = float(row["images"]), sum(rows * columns for rows, columns in reference.shapes(row))
-    return Work(
-        float(row["flops"]), images * widths[0] * size, images * weights * size, images * sum(widths[1:]) * size
-    )
-
-
-def seconds(row, rates, threads=1):
+def predict(found, row):
     """Seconds of the epoch of a case; None where there is no model, or no rate for it."""
-    found = needed(row["variant"], row.get("flags"), work(row), threads)
-    if found is None or any(getattr(rates, name) is None for name in found):
+    return seconds(needed(row), reached(found, row))
+
+
+def floor(found, row):
+    """Seconds in which the products are done at the best rate, and the images read twice; None without the rates."""
+    return seconds(products_and_images(row), reached(found, row))
+
+
+def seconds(amounts, rates_of):
+    """The time of amounts, {resource: amount}, at rates, {resource: rate}; None without amounts, or a rate of one."""
+    if not amounts or any(rates_of[name] is None for name in amounts):
         return None
-    return sum(amount / getattr(rates, name) for name, amount in found.items())
+    return sum(amount / rates_of[name] for name, amount in amounts.items())
 
 
-def needed(variant, flags, epoch, threads):
-    """What a rung takes of each rate, {name of the rate: amount}; None without a model."""
-    cached = {"second_cache": PASSES * epoch.weights / threads}
-    scalar = {"products": SCALAR * epoch.flops}
-    loads = {"multiply_adds": LOADS * epoch.flops}
-    read_once = {"products": epoch.flops, "reading": epoch.images}
-    read_twice = {"products": epoch.flops, "reading": IMAGES * epoch.images}
-    by_pattern = scalar if flags == "O2" else cached
+def reached(found, row):
+    """What the machine of a case reaches: FLOP/s of products, B/s of reading, FLOP/s of multiply-adds in registers."""
+    if row["device"] == "host":
+        threads = threads_of(row)
+        reading, multiply_adds = rates.bandwidths(found).get(threads), None
+        products = rates.products(found, row["dtype"], threads)
+    else:
+        reading, multiply_adds = rates.card_bandwidth(found), rates.multiply_adds(found, row["dtype"], "cuda")
+        products = rates.products(found, row["precision"], device="cuda")
     return {
-        "before": {"reading": LINES * LINE * epoch.flops / 2},
+        "products": products,
+        "reading": reading,
+        "multiply_adds": multiply_adds,
+        "second_cache": SECOND_CACHE,
+    }
+
+
+def threads_of(row):
+    """The threads of a case, of which one without any counts as one."""
+    return int(row["threads_found"]) if row["device"] == "host" else 1
+
+
+def needed(row):
+    """What the epoch of a rung takes of each resource, {resource: amount}; None without a model."""
+    flops, name = float(row["flops"]), row["variant"]
+    cached = {"second_cache": PASSES * float(row["images"]) * weights(row) * BYTES[row["dtype"]] / threads_of(row)}
+    scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
+    by_pattern = scalar if row.get("flags") == "O2" else cached
+    read_twice = products_and_images(row)
+    return {
+        "before": {"reading": LINES * LINE * flops / 2},
         "loop_order": scalar,
         "temporaries": by_pattern,
         "fusion": by_pattern,
         "associativity": by_pattern,
         "openmp": cached,
-        "blas": read_once,
-        "tuned": read_once,
+        "blas": products_and_images(row, 1),
+        "tuned": products_and_images(row, 1),
         "cuda_flat": loads,
         "cuda_kernels": loads,
-        "cuda": read_twice | {"reading": IMAGES * epoch.images + UNITS * epoch.units},
+        "cuda": read_twice | {"reading": read_twice["reading"] + UNITS * units(row)},
         "cuda_fused": read_twice,
-    }.get(variant)
+    }.get(name)
 
 
-def floor(row, rates):
-    """Seconds in which the products are done at the best rate, and the images read twice; None without the rates."""
-    epoch = work(row)
-    if rates.products is None or rates.reading is None:
-        return None
-    return epoch.flops / rates.products + IMAGES * epoch.images / rates.reading
+def products_and_images(row, passes=IMAGES):
+    """The products, and so many passes over the images."""
+    return {"products": float(row["flops"]), "reading": passes * of_images(row, reference.widths(row)[:1])}
+
+
+def units(row):
+    """Bytes of the activations of an epoch."""
+    return of_images(row, reference.widths(row)[1:])
+
+
+def of_images(row, widths):
+    """Bytes of layers for all images."""
+    return float(row["images"]) * sum(widths) * BYTES[row["dtype"]]
+
+
+def weights(row):
+    """The number of weights."""
+    return sum(rows * columns for rows, columns in reference.shapes(row))

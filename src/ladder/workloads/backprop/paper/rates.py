@@ -1,11 +1,22 @@
-"""What a machine has reached, for the model: as the tables of a study have it, and as figures are given it."""
+"""What a machine has reached, for the older form of the chapter `mlp` alone: to be deleted with that form."""
+
+from dataclasses import dataclass
 
 from ladder.report import roofs
 from ladder.report.study import best_rate
-from ladder.workloads.backprop.paper.model import Rates
 from ladder.workloads.fma.paper.ceilings import multiply_adds
 from ladder.workloads.gemm.paper.ceilings import products
 from ladder.workloads.stream.paper.ceilings import bandwidths
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a machine reaches: FLOP/s of products, B/s of reading, FLOP/s of multiply-adds in registers; or None."""
+
+    products: float | None = None
+    reading: float | None = None
+    multiply_adds: float | None = None
+    second_cache: float = 100e9
 
 
 def threads_of(row):

@@ -1,77 +1,53 @@
-"""The tables of the chapter: the ladder and the verdicts; behind it the loops by flags, and the eleven kernels."""
+"""The tables of the supplement: the loops by flags, and the eleven kernels."""
 
-from ladder.report import ladder_table, latex, study, verdict_table
-from ladder.report.cells import NONE
+from ladder.report import latex
+from ladder.report.cells import NONE, median
 from ladder.report.latex import code
-from ladder.workloads.backprop import RUNGS
-from ladder.workloads.backprop.paper import model, query, rates, rungs, varied, verdicts
+from ladder.report.study import values, where
+from ladder.workloads.backprop.paper import varied
+from ladder.workloads.backprop.paper.lines import LOOPS, OUTSIDE
 
 
-def tables(found):
-    """Every table's LaTeX by its name."""
-    host, card = query.chosen(found)
-    return {
-        "ladder": ladder(host, card),
-        "verdicts": verdict_table.table(*verdicts.verdicts(found).values()),
-        "flags": flags(host),
-        "kernels": kernels(card),
-    }
+def tables(study):
+    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    return {"flags": flags(study), "kernels": kernels(study)}
 
 
-def ladder(host, card):
-    """Every line of the ladder with its idea, and an epoch at the ladder's size; rungs also without one."""
-    shown = []
-    for one in rungs.LINES:
-        found = card if "cu" in one.variant else host
-        rows = one.rows(found.ladder)
-        if len(rows) or not (one.words or one.is_peer):
-            shown.append(rung(found.found, one, rows))
-    return ladder_table.table(shown, "Epoch")
-
-
-def rung(found, line, rows):
-    """A line of the ladder's table."""
-    idea = rungs.IDEAS.get(line.words) or RUNGS[line.variant].removeprefix("peer: ")
-    predicted = None
-    if len(rows):
-        first = rows.iloc[0]
-        predicted = model.seconds(first, rates.of_study(found, first), rates.threads_of(first))
-    return ladder_table.Rung(code(line.variant), idea, rungs.RELIEVES.get(line.variant, ""), predicted, rows)
-
-
-def flags(found):
+def flags(study):
     """The time of an epoch of every loop with every set of flags."""
-    frame = found.flags
-    names = study.values(frame, "flags")
+    frame = study.frame("flags")
+    names = values(frame, "flags")
     rows = [
-        [code(name), *(timed(study.where(frame, variant=name, flags=one)) for one in names)]
-        for name in ("before", *verdicts.STEPS)
-        if len(study.where(frame, variant=name))
+        [code(name), *(median(where(loop, flags=one)) for one in names)]
+        for name in LOOPS
+        if len(loop := where(frame, variant=name))
     ]
     return latex.table("l" + "r" * len(names), ["Loops", *map(code, names)], rows)
 
 
-def timed(rows):
-    """The median time of a case."""
-    return latex.seconds(study.middle(rows)) if len(rows) else NONE
-
-
-def kernels(found):
+def kernels(study):
     """The median time of each of the eleven kernels, in the base form and with one tuning changed."""
-    form, frame = varied.KERNELS, found.varied
-    phases = query.parts(found.found.rows("samples", query.VARIED[1]))
-    pairs = form.pairs(frame)
-    cases = [("base", pairs[0][3])] if pairs else []
-    cases += [(f"{name}: {value}", rows) for name, value, rows, _ in pairs]
-    times = {name: study.own_phases(rows, phases) for name, rows in cases}
-    times = {name: own.groupby("phase")["seconds"].median() for name, own in times.items() if len(own)}
-    numbers = sorted({phase for own in times.values() for phase in own.index}, key=numbered)
+    changes = varied.measured(study, "cuda_kernels")
+    cases = [("base", base) for *_, base in changes[:1]] + [
+        (f"{name}: {value}", rows) for name, value, rows, _ in changes
+    ]
+    times = {name: of_kernels(study, rows) for name, rows in cases}
+    times = {name: own for name, own in times.items() if len(own)}
+    phases = sorted({phase for own in times.values() for phase in own.index}, key=numbered)
     rows = [
         [latex.prose(phase), *(latex.digits(1e6 * own[phase]) if phase in own else NONE for own in times.values())]
-        for phase in numbers
+        for phase in phases
     ]
     head = ["Kernel", *(rf"\rotatebox{{60}}{{{latex.prose(name)}}}" for name in times)]
     return latex.table("l" + "r" * len(times), head, rows)
+
+
+def of_kernels(study, rows):
+    """The median seconds of every kernel of a case."""
+    first = rows.iloc[0]
+    phases = study.machine("card").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+    phases = phases[~phases["phase"].isin(("total", *OUTSIDE))]
+    return phases.groupby("phase")["seconds"].median()
 
 
 def numbered(phase):

@@ -2,9 +2,10 @@
 
 import pandas as pd
 
-from ladder.report import ratios, study
-from ladder.report.figures import bars, formats, layout, looks, marks, medians, scales, theme
+from ladder.report import ratios
+from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.workloads.backprop.paper import varied
+from ladder.workloads.backprop.paper.lines import CHANGES
 
 TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
@@ -14,67 +15,45 @@ of the error, sums of each thread and vectors asked for; of `cuda_kernels` opera
 constants, tables in textures, a block's sum of the error and 256 threads a block; of `cuda_flat` offsets. Ratios with
 99 % intervals, hollow if not converged.
 """
-EXPERIMENTS = ("backprop_openmp", "backprop_kernels")
+EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_before", "backprop_ladder", "backprop_gpu")
 INCHES = 0.13  # height of a change
 AROUND = 0.72  # inches of a panel above and below its changes
-PLACES = {"host": "", "cuda": ", card"}
-METHODS = [form.variant for forms in varied.FORMS.values() for form in forms]
 LINE = {"color": theme.DARK, "linewidth": 0.9}
 REACH = 3.0  # how far an interval is followed, as a factor
 LEAST = 2.0  # and an axis reaches at least to either side of 1
 
 
-def draw(tables):
-    """A panel for the host and one for the card of every machine."""
-    frame = medians.samples(medians.joined(tables))
-    found = {}
-    for name in medians.machines(*tables.values()):
-        rows = study.where(frame, machine=name)
-        panels = {device: changes(forms, rows) for device, forms in varied.FORMS.items()}
-        found |= {f"{name}{PLACES[device]}": one for device, one in panels.items() if len(one)}
-    if not found:
+def draw(study):
+    """A panel for each host of the chapter, and one for its card."""
+    host, widest, card = (study.machine(role).subject for role in ("host", "widest", "card"))
+    panels = {host: changes(study, "openmp"), f"{card}, card": changes(study, "cuda_kernels", "cuda_flat")}
+    if widest != host:
+        panels = {host: panels.pop(host), widest: changes(study, "openmp", source="threads on cores")} | panels
+    panels = {name: one for name, one in panels.items() if len(one)}
+    if not panels:
         return layout.empty("changes of one tuning")
-    counts = dict.fromkeys(found, 1)
-    tall = INCHES * max(map(len, found.values())) + AROUND
+    counts = dict.fromkeys(panels, 1)
+    tall = INCHES * max(map(len, panels.values())) + AROUND
     figure = layout.new(0.2 + tall * layout.rows_of_bands(counts))
-    for (axes,), one in zip(layout.bands(figure, counts).values(), found.values(), strict=True):
+    for (axes,), one in zip(layout.bands(figure, counts).values(), panels.values(), strict=True):
         fill(axes, one)
-    layout.legend(figure, [], all(one["converged"].all() for one in found.values()))
+    layout.legend(figure, [], all(one["converged"].all() for one in panels.values()))
     return figure
 
 
-def changes(forms, rows):
-    """What is drawn of some forms, a row per change; the panel has the name of the first, others theirs in a row."""
-    found = [changed(form, *pair) for form in forms for pair in form.pairs(rows)]
-    first = found[0]["form"] if found else None
-    return pd.DataFrame([one if one["form"] == first else one | {"tuning": one["form"]} for one in found])
+def changes(study, *lines, source=None):
+    """What is drawn of some bases, a row per change; the panel has the name of the first, others theirs in a row."""
+    rows = [change(*one) for line in lines for one in varied.measured(study, line, source)]
+    return pd.DataFrame([one if one["base"] == rows[0]["base"] else one | {"tuning": one["base"]} for one in rows])
 
 
-def fill(axes, found):
-    """The changes of a panel's forms, downwards."""
-    found = found.assign(at=range(len(found)))
-    axes.axvline(1, **LINE, zorder=1)
-    marks.points(axes, found, "median", "at", along="x", kinds={name: looks.look(name) for name in METHODS}, size=12)
-    axes.set_yticks(found["at"], found["tuning"] + ": " + found["value"])
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(found) - 0.4, -0.6)
-    low, high = scales.extent(found, reach=REACH)
-    scales.log_axis(axes.xaxis, (min(low, 1 / LEAST), max(high, LEAST)), most=3)
-    for row in found.itertuples():
-        text = f"{formats.three(row.median)} ×"
-        axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    axes.set_title(found["form"].iloc[0])
-    axes.set_xlabel("times as long")
-    axes.grid(axis="x")
-
-
-def changed(form, name, value, rows, base):
+def change(name, value, rows, base):
     """A change as what is drawn."""
     ratio, first = ratios.of(rows, base), rows.iloc[0]
     threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
     return {
-        "form": form.variant + threads,
-        "method": form.variant,
+        "base": first["variant"] + threads,
+        "method": first["variant"],
         "tuning": name,
         "value": str(value),
         "median": ratio.value,
@@ -82,3 +61,21 @@ def changed(form, name, value, rows, base):
         "high": ratio.high,
         "converged": bool(rows["converged"].all() and base["converged"].all()),
     }
+
+
+def fill(axes, rows):
+    """The changes of a panel, downwards."""
+    rows = rows.assign(at=range(len(rows)))
+    axes.axvline(1, **LINE, zorder=1)
+    marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
+    axes.set_yticks(rows["at"], rows["tuning"] + ": " + rows["value"])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    low, high = scales.extent(rows, reach=REACH)
+    scales.log_axis(axes.xaxis, (min(low, 1 / LEAST), max(high, LEAST)), most=3)
+    for row in rows.itertuples():
+        text = f"{formats.three(row.median)} ×"
+        axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
+    axes.set_title(rows["base"].iloc[0])
+    axes.set_xlabel("times as long")
+    axes.grid(axis="x")
