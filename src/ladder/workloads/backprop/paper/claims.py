@@ -1,5 +1,6 @@
 """What is claimed of back-propagation, by the earlier study and by our rungs."""
 
+from functools import partial
 from itertools import pairwise
 
 from ladder.report.latex import percent
@@ -12,7 +13,8 @@ from ladder.workloads.backprop.paper.lines import LOOPS, STEPS, changed
 BEFORE, AFTER = 250.0, 10.0
 WEIGHT_CHANGE, LOOP_ORDER_SAVED = 220.0, 150.0
 NEAR = 2  # times the floor, for "near"
-TUNED, ONE_THREAD = select("tuned", threads=COMMON), select("tuned", threads=1)
+ONE_THREAD = select("tuned", threads=1)
+TUNED, NUMPY, BY_HAND, AUTOGRAD = (select(key, threads=COMMON) for key in ("tuned", "numpy_loop", "by hand", "pytorch"))
 
 
 def flagged(line, flags="O2"):
@@ -20,14 +22,14 @@ def flagged(line, flags="O2"):
     return select(line, "flags", flags=flags)
 
 
-def over_the_rest(block):
-    """A function: the time of a macro block of the untuned program over that of all others."""
-    return lambda study: study.over_the_rest("before", [block])
+def weight_change(study, block="weight change"):
+    """The time of a macro block of the untuned program over that of all others."""
+    return study.over_the_rest("before", [block])
 
 
 def products(study, ratio):
     """The same of the products, as a cause."""
-    return f"the products: {short(over_the_rest('products')(study))}"
+    return f"the products: {short(weight_change(study, 'products'))}"
 
 
 def loops_and_tiles(study, ratio):
@@ -36,7 +38,24 @@ def loops_and_tiles(study, ratio):
     return f"loops, flags: {short(loops)}, tiles: {short(tiles)}"
 
 
-def tuning(key, words, line, name, slower, faster, cause=None):
+def share_of_floor(study, ratio):
+    """How near a time is to its floor, as a cause."""
+    return ratio and f"{percent(1 / ratio.value, 2)} of the floor"
+
+
+def technique(above, name):
+    """The claim that a technique gains where both have the best of flags."""
+    cause, sides = Cause("at `O2`", flagged(above), flagged(name)), (flagged(one, "all") for one in (above, name))
+    return Claim(f"technique/{name}", f"`{name}` adds to all flags", *sides, needs="both rungs by flags", cause=cause)
+
+
+def bounds(name):
+    """The claim that checks cost time, which can't be: the compiler knows no pointer's bounds."""
+    words, cause = f"Checks asked for slow `{name}`", "none is made: other code"
+    return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
+
+
+def tuning(line, key, words, name, slower, faster, cause):
     """The claim that one value of a tuning is faster than another; the cause may be (words, slower, faster)."""
     if isinstance(cause, tuple):
         cause = Cause(cause[0], *(changed(line, **{name: value}) for value in cause[1:]))
@@ -44,14 +63,23 @@ def tuning(key, words, line, name, slower, faster, cause=None):
     return Claim(key, words, *sides, needs="both tunings", cause=cause)
 
 
+shared, kernels, flat = (partial(tuning, line) for line in ("openmp", "cuda_kernels", "cuda_flat"))
+WITH_FLAGS = Cause("with all flags", flagged("before", "all"), flagged("loop_order", "all"))
+WITHOUT_FLAGS = Cause("without flags", "before", "associativity")
+ALONE = Cause("techniques alone", flagged("before"), flagged(LOOPS[-1]))
+SIDES = flagged("before"), flagged("before", "all")
+ON_ONE = Cause("on one thread", "serial", select("tasks", threads=1))
+OWNERS, GUIDED = ("rows of owners", "owner", "accumulators"), ("`guided`", "static", "guided")
+READ_ONLY, NATIVE = ("read-only loads", "global", "readonly"), ("native atomics", "atomic", "block")
+HEAVY = WEIGHT_CHANGE / (BEFORE - WEIGHT_CHANGE)
 EARLIER = [
     Claim(
         "weight-change",
         "The weight change outweighs the rest",
-        min=WEIGHT_CHANGE / (BEFORE - WEIGHT_CHANGE),
+        min=HEAVY,
         needs="`before` by block",
         cause=products,
-        ratio=over_the_rest("weight change"),
+        ratio=weight_change,
     ),
     Claim(
         "loop-order",
@@ -59,153 +87,37 @@ EARLIER = [
         "before",
         "loop_order",
         BEFORE / (BEFORE - LOOP_ORDER_SAVED),
-        cause=Cause("with all flags", flagged("before", "all"), flagged("loop_order", "all")),
+        cause=WITH_FLAGS,
     ),
-    Claim(
-        "whole",
-        "All steps and flags, one thread",
-        "before",
-        "all flags",
-        BEFORE / AFTER,
-        cause=Cause("without flags", "before", "associativity"),
-    ),
-    *(
-        Claim(
-            f"technique/{name}",
-            f"`{name}` adds to all flags",
-            flagged(above, "all"),
-            flagged(name, "all"),
-            needs="both rungs by flags",
-            cause=Cause("at `O2`", flagged(above), flagged(name)),
-        )
-        for above, name in pairwise(STEPS)
-    ),
-    Claim(
-        "flags-alone",
-        "Flags alone help `before`",
-        flagged("before"),
-        flagged("before", "all"),
-        needs="`before` by flags",
-        cause=Cause("techniques alone", flagged("before"), flagged(LOOPS[-1])),
-    ),
-    # The compiler knows no pointer's bounds, so that it makes no check.
-    *(
-        Claim(
-            f"bounds/{name}",
-            f"Checks asked for slow `{name}`",
-            flagged(name, "bounds"),
-            flagged(name),
-            needs="a rung by flags",
-            cause="none is made: other code",
-        )
-        for name in STEPS
-    ),
-    tuning(
-        "atomic-update",
-        "Threads' sums beat atomic updates",
-        "openmp",
-        "update",
-        "atomic",
-        "accumulators",
-        ("rows of owners", "owner", "accumulators"),
-    ),
-    tuning(
-        "atomic-error",
-        "A reduction beats atomic errors",
-        "openmp",
-        "error",
-        "atomic",
-        "reduction",
-        "one addition a pattern",
-    ),
-    tuning(
-        "schedule",
-        "Dynamic schedules beat static ones",
-        "openmp",
-        "schedule",
-        "static",
-        "dynamic",
-        ("`guided`", "static", "guided"),
-    ),
-    tuning("simd", "Asking for vectors helps", "openmp", "simd", 0, 1, "at `native` flags"),
-    Claim(
-        "tasks",
-        "Tasks speed up the input",
-        "serial",
-        "tasks",
-        needs="both forms",
-        cause=Cause("on one thread", "serial", select("tasks", threads=1)),
-    ),
-    tuning("index", "Offsets beat a walk of the layers", "cuda_flat", "index", "walk", "offsets", "few layers to walk"),
-    tuning(
-        "shared", "Shared memory helps", "cuda_kernels", "operands", "global", "shared", "a tile is read once a block"
-    ),
-    tuning(
-        "constant",
-        "Constant memory helps",
-        "cuda_kernels",
-        "scalars",
-        "argument",
-        "constant",
-        "so do arguments lie there",
-    ),
-    tuning(
-        "texture",
-        "Textures help",
-        "cuda_kernels",
-        "tables",
-        "global",
-        "texture",
-        ("read-only loads", "global", "readonly"),
-    ),
-    tuning(
-        "emulated",
-        "Blocks' sums beat emulated atomics",
-        "cuda_kernels",
-        "error",
-        "emulated",
-        "block",
-        ("native atomics", "atomic", "block"),
-    ),
+    Claim("whole", "All steps and flags, one thread", "before", "all flags", BEFORE / AFTER, cause=WITHOUT_FLAGS),
+    *(technique(above, name) for above, name in pairwise(STEPS)),
+    Claim("flags-alone", "Flags alone help `before`", *SIDES, needs="`before` by flags", cause=ALONE),
+    *map(bounds, STEPS),
+    shared("atomic-update", "Threads' sums beat atomic updates", "update", "atomic", "accumulators", OWNERS),
+    shared("atomic-error", "A reduction beats atomic errors", "error", "atomic", "reduction", "one addition a pattern"),
+    shared("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", GUIDED),
+    shared("simd", "Asking for vectors helps", "simd", 0, 1, "at `native` flags"),
+    Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", cause=ON_ONE),
+    flat("index", "Offsets beat a walk of the layers", "index", "walk", "offsets", "few layers to walk"),
+    kernels("shared", "Shared memory helps", "operands", "global", "shared", "a tile is read once a block"),
+    kernels("constant", "Constant memory helps", "scalars", "argument", "constant", "so do arguments lie there"),
+    kernels("texture", "Textures help", "tables", "global", "texture", READ_ONLY),
+    kernels("emulated", "Blocks' sums beat emulated atomics", "error", "emulated", "block", NATIVE),
 ]
+peer = partial(Claim, needs="both")
+LOCAL, FEWER_PASSES, BY_AUTOGRAD = (
+    "a block stays in the cache",
+    "fewer passes over memory",
+    Cause("by autograd", AUTOGRAD, TUNED),
+)
+FLOOR_NEEDS = "the rung and ceilings"
 RUNGS = [
     Claim("hundredfold", "`tuned` over `before`, one thread", "before", ONE_THREAD, 100, cause=loops_and_tiles),
+    peer("peer/numpy_loop", "`tuned` over `numpy_loop`", NUMPY, TUNED, 1.5, cause=LOCAL),
+    peer("peer/pytorch", "`tuned` over `pytorch` by hand", BY_HAND, TUNED, 1.3, cause=BY_AUTOGRAD),
+    peer("fused", "`cuda_fused` over PyTorch", "pytorch_cuda", "cuda_fused", 1.3, cause=FEWER_PASSES),
     Claim(
-        "peer/numpy_loop",
-        "`tuned` over `numpy_loop`",
-        select("numpy_loop", threads=COMMON),
-        TUNED,
-        1.5,
-        needs="both",
-        cause="a block stays in the cache",
-    ),
-    Claim(
-        "peer/pytorch",
-        "`tuned` over `pytorch` by hand",
-        select("by hand", threads=COMMON),
-        TUNED,
-        1.3,
-        needs="both",
-        cause=Cause("by autograd", select("pytorch", threads=COMMON), TUNED),
-    ),
-    Claim(
-        "fused",
-        "`cuda_fused` over PyTorch",
-        "pytorch_cuda",
-        "cuda_fused",
-        1.3,
-        needs="both",
-        cause="fewer passes over memory",
-    ),
-    Claim(
-        "floor",
-        "`cuda_fused` near its floor",
-        "cuda_fused",
-        FLOOR,
-        0,
-        NEAR,
-        needs="the rung and ceilings",
-        cause=lambda study, ratio: ratio and f"{percent(1 / ratio.value, 2)} of the floor",
+        "floor", "`cuda_fused` near its floor", "cuda_fused", FLOOR, 0, NEAR, needs=FLOOR_NEEDS, cause=share_of_floor
     ),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -43,12 +43,7 @@ def reached(found, row):
     else:
         reading, multiply_adds = rates.card_bandwidth(found), rates.multiply_adds(found, row["dtype"], "cuda")
         products = rates.products(found, row["precision"], device="cuda")
-    return {
-        "products": products,
-        "reading": reading,
-        "multiply_adds": multiply_adds,
-        "second_cache": SECOND_CACHE,
-    }
+    return {"products": products, "reading": reading, "multiply_adds": multiply_adds, "second_cache": SECOND_CACHE}
 
 
 def threads_of(row):
@@ -58,11 +53,15 @@ def threads_of(row):
 
 def needed(row):
     """What the epoch of a rung takes of each resource, {resource: amount}; None without a model."""
-    flops, name = float(row["flops"]), row["variant"]
-    cached = {"second_cache": PASSES * float(row["images"]) * weights(row) * BYTES[row["dtype"]] / threads_of(row)}
-    scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
-    by_pattern = scalar if row.get("flags") == "O2" else cached
-    read_twice = products_and_images(row)
+    flops, widths = float(row["flops"]), reference.widths(row)
+    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / threads_of(row)}
+    scalar, loads, read_once = (
+        {"products": SCALAR * flops},
+        {"multiply_adds": LOADS * flops},
+        products_and_images(row, 1),
+    )
+    by_pattern, read_twice = scalar if row.get("flags") == "O2" else cached, products_and_images(row)
+    between_kernels = {"reading": read_twice["reading"] + UNITS * bytes_of(row, sum(widths[1:]))}
     return {
         "before": {"reading": LINES * LINE * flops / 2},
         "loop_order": scalar,
@@ -70,28 +69,23 @@ def needed(row):
         "fusion": by_pattern,
         "associativity": by_pattern,
         "openmp": cached,
-        "blas": products_and_images(row, 1),
-        "tuned": products_and_images(row, 1),
+        "blas": read_once,
+        "tuned": read_once,
         "cuda_flat": loads,
         "cuda_kernels": loads,
-        "cuda": read_twice | {"reading": read_twice["reading"] + UNITS * units(row)},
+        "cuda": read_twice | between_kernels,
         "cuda_fused": read_twice,
-    }.get(name)
+    }.get(row["variant"])
 
 
 def products_and_images(row, passes=IMAGES):
     """The products, and so many passes over the images."""
-    return {"products": float(row["flops"]), "reading": passes * of_images(row, reference.widths(row)[:1])}
+    return {"products": float(row["flops"]), "reading": passes * bytes_of(row, reference.widths(row)[0])}
 
 
-def units(row):
-    """Bytes of the activations of an epoch."""
-    return of_images(row, reference.widths(row)[1:])
-
-
-def of_images(row, widths):
-    """Bytes of layers for all images."""
-    return float(row["images"]) * sum(widths) * BYTES[row["dtype"]]
+def bytes_of(row, count):
+    """Bytes of so many elements for every image."""
+    return float(row["images"]) * count * BYTES[row["dtype"]]
 
 
 def weights(row):

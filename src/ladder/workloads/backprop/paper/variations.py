@@ -51,16 +51,9 @@ def change(name, value, rows, base):
     """A change as what is drawn."""
     ratio, first = ratios.of(rows, base), rows.iloc[0]
     threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
-    return {
-        "base": first["variant"] + threads,
-        "method": first["variant"],
-        "tuning": name,
-        "value": str(value),
-        "median": ratio.value,
-        "low": ratio.low,
-        "high": ratio.high,
-        "converged": bool(rows["converged"].all() and base["converged"].all()),
-    }
+    drawn = {"base": first["variant"] + threads, "method": first["variant"], "tuning": name, "value": str(value)}
+    drawn |= {"median": ratio.value, "low": ratio.low, "high": ratio.high}
+    return drawn | {"converged": bool(rows["converged"].all() and base["converged"].all())}
 
 
 def fill(axes, rows):
