@@ -1,4 +1,4 @@
-"""The paper's chapter on back-propagation: what loops, flags, threads and the kernels of a card are worth."""
+"""The paper's chapter on back-propagation: the gains of loops, flags, threads and GPU kernels."""
 
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"

@@ -8,8 +8,8 @@ from ladder.report.telling.claims import short
 from ladder.report.telling.lines import COMMON, FLOOR, Cause, Claim, select
 from ladder.workloads.backprop.paper.lines import LOOPS, STEPS, changed
 
-# Seconds of the earlier study's single thread: the program before it was tuned and in the end, the change of the
-# weights before, and what the order of loops saved.
+# The earlier study on one thread, in seconds: the program before and after tuning, its weight change before, and what
+# the order of the loops saved.
 BEFORE, AFTER = 250.0, 10.0
 WEIGHT_CHANGE, LOOP_ORDER_SAVED = 220.0, 150.0
 NEAR = 2  # times the floor, for "near"
@@ -28,30 +28,32 @@ def weight_change(study, block="weight change"):
 
 
 def products(study, ratio):
-    """The same of the products, as a cause."""
+    """The same ratio for the products, as a cause."""
     return f"the products: {short(weight_change(study, 'products'))}"
 
 
 def loops_and_tiles(study, ratio):
-    """What a gain consists of, as a cause."""
+    """The two factors of a gain, as a cause."""
     loops, tiles = (study.ratio(*pair) for pair in pairwise(("before", "all flags", ONE_THREAD)))
     return f"loops, flags: {short(loops)}, tiles: {short(tiles)}"
 
 
 def share_of_floor(study, ratio):
-    """How near a time is to its floor, as a cause."""
-    return ratio and f"{percent(1 / ratio.value, 2)} of the floor"
+    """The share of the floor in a time, as a cause."""
+    return ratio and f"the floor is {percent(1 / ratio.value, 2)} of it"
 
 
 def technique(above, name):
-    """The claim that a technique gains where both have the best of flags."""
+    """The claim that a technique gains when both sides are compiled with all flags."""
     cause, sides = Cause("at `O2`", flagged(above), flagged(name)), (flagged(one, "all") for one in (above, name))
-    return Claim(f"technique/{name}", f"`{name}` adds to all flags", *sides, needs="both rungs by flags", cause=cause)
+    return Claim(
+        f"technique/{name}", f"`{name}` gains beyond all flags", *sides, needs="both rungs by flags", cause=cause
+    )
 
 
 def bounds(name):
-    """The claim that checks cost time, which can't be: the compiler knows no pointer's bounds."""
-    words, cause = f"Checks asked for slow `{name}`", "none is made: other code"
+    """The claim that bounds checks cost time, although the compiler knows the bounds of no pointer and makes none."""
+    words, cause = f"Bounds checks slow down `{name}`", "no check, only other code"
     return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
 
 
@@ -69,7 +71,7 @@ WITHOUT_FLAGS = Cause("without flags", "before", "associativity")
 ALONE = Cause("techniques alone", flagged("before"), flagged(LOOPS[-1]))
 SIDES = flagged("before"), flagged("before", "all")
 ON_ONE = Cause("on one thread", "serial", select("tasks", threads=1))
-OWNERS, GUIDED = ("rows of owners", "owner", "accumulators"), ("`guided`", "static", "guided")
+OWNERS, GUIDED = ("rows owned by threads", "owner", "accumulators"), ("`guided`", "static", "guided")
 READ_ONLY, NATIVE = ("read-only loads", "global", "readonly"), ("native atomics", "atomic", "block")
 HEAVY = WEIGHT_CHANGE / (BEFORE - WEIGHT_CHANGE)
 EARLIER = [
@@ -83,7 +85,7 @@ EARLIER = [
     ),
     Claim(
         "loop-order",
-        "The order of loops gains most",
+        "Loop order gains most",
         "before",
         "loop_order",
         BEFORE / (BEFORE - LOOP_ORDER_SAVED),
@@ -91,22 +93,29 @@ EARLIER = [
     ),
     Claim("whole", "All steps and flags, one thread", "before", "all flags", BEFORE / AFTER, cause=WITHOUT_FLAGS),
     *(technique(above, name) for above, name in pairwise(STEPS)),
-    Claim("flags-alone", "Flags alone help `before`", *SIDES, needs="`before` by flags", cause=ALONE),
+    Claim("flags-alone", "Flags alone speed up `before`", *SIDES, needs="`before` by flags", cause=ALONE),
     *map(bounds, STEPS),
-    shared("atomic-update", "Threads' sums beat atomic updates", "update", "atomic", "accumulators", OWNERS),
-    shared("atomic-error", "A reduction beats atomic errors", "error", "atomic", "reduction", "one addition a pattern"),
+    shared("atomic-update", "Per-thread sums beat atomic updates", "update", "atomic", "accumulators", OWNERS),
+    shared(
+        "atomic-error",
+        "A reduction beats an atomic error sum",
+        "error",
+        "atomic",
+        "reduction",
+        "one addition per pattern",
+    ),
     shared("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", GUIDED),
-    shared("simd", "Asking for vectors helps", "simd", 0, 1, "at `native` flags"),
+    shared("simd", "SIMD directives help", "simd", 0, 1, "at `native` flags"),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", cause=ON_ONE),
-    flat("index", "Offsets beat a walk of the layers", "index", "walk", "offsets", "few layers to walk"),
-    kernels("shared", "Shared memory helps", "operands", "global", "shared", "a tile is read once a block"),
-    kernels("constant", "Constant memory helps", "scalars", "argument", "constant", "so do arguments lie there"),
+    flat("index", "Offsets beat walking the layers", "index", "walk", "offsets", "few layers to walk"),
+    kernels("shared", "Shared memory helps", "operands", "global", "shared", "a tile is loaded once per block"),
+    kernels("constant", "Constant memory helps", "scalars", "argument", "constant", "arguments lie there, too"),
     kernels("texture", "Textures help", "tables", "global", "texture", READ_ONLY),
-    kernels("emulated", "Blocks' sums beat emulated atomics", "error", "emulated", "block", NATIVE),
+    kernels("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", NATIVE),
 ]
 peer = partial(Claim, needs="both")
 LOCAL, FEWER_PASSES, BY_AUTOGRAD = (
-    "a block stays in the cache",
+    "a block of patterns stays in the cache",
     "fewer passes over memory",
     Cause("by autograd", AUTOGRAD, TUNED),
 )

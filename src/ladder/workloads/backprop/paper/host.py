@@ -1,4 +1,4 @@
-"""What flags and techniques are worth on one thread, and how epochs scale with threads."""
+"""The gains of flags and techniques on one thread, and the scaling with threads."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 TITLE = "Flags against techniques, and threads"
 CATEGORY = "Backprop"
 CAPTION = """\
-Left: an epoch of the loops on one thread, over fewer images. Flags move a mark within its row, a technique from row to
-row. Right: rates by threads; the lines of `openmp` differ in how changes of the weights are added up. Medians with 95 %
+Left: time of an epoch of the loops on one thread, over fewer images. Flags move a mark within its row; techniques are
+rows. Right: rates by threads; the lines of `openmp` differ in how they sum up the weight changes. Medians with 95 %
 intervals, hollow if not converged.
 """
 EXPERIMENTS = (
@@ -53,12 +53,12 @@ ON_CORES = {"loops": "cores", "threads": "threads on cores"}  # the sources of t
 
 
 def draw(study):
-    """Two panels for the chapter's host, and for the machine with most threads if that is another."""
+    """Two panels for the chapter's host, and two for the machine with most threads if that is another."""
     on_cores = [(replace(one, source=ON_CORES[one.source]), look) for one, look in THREADS]
     panels = [
         scaling.Panel(role, lines, "threads", products) for role, lines in (("widest", on_cores), ("host", THREADS))
     ]
-    # Of one machine in both roles the panel of the host.
+    # A machine in both roles has the panel of the host.
     panels = list({study.machine(one.role).subject: one for one in panels}.values())[::-1]
     rows = [(one, by_flags(study, one.role), scaling.summaries_of(study, one, "flops")) for one in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]
@@ -93,7 +93,7 @@ def by_flags(study, role):
 def fill_flags(axes, rows):
     """Times by loop, a mark for each set of flags."""
     if rows.empty:
-        return layout.blank(axes, "No measurement of flags is there.")
+        return layout.blank(axes, "Flags were not measured.")
     shown = [name for name in LOOPS if name in set(rows["variant"])]
     shift = {name: SPREAD * (at / (len(FLAGS) - 1) - 0.5) for at, name in enumerate(FLAGS)}
     rows = rows.assign(at=rows["variant"].map(shown.index) + rows["method"].map(shift))
@@ -109,7 +109,7 @@ def fill_flags(axes, rows):
 def fill_threads(axes, rows, panel, machine):
     """Rates by threads, lines named where they end, and the best product."""
     if rows.empty:
-        return layout.blank(axes, "No measurement of threads is there.")
+        return layout.blank(axes, "Threads were not measured.")
     kinds = {look.label: look for _, look in panel.lines}
     counts = set(rows["at"])
     best = {count: rate / 1e9 for count, rate in panel.ceiling(None, machine).items() if count in counts}

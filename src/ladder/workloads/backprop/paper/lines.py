@@ -4,14 +4,13 @@ from dataclasses import replace
 
 from ladder.report.study import values, where
 from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Widest, select, source
-from ladder.workloads.backprop import RUNGS
 
 UNIT = "Epoch"
-# Of the claims: the network of the earlier study with all images of MNIST.
+# The claims are about the earlier study's network and all images of MNIST.
 SIZE = {"layers": "784-56-28-10", "images": 60000, "dtype": "float32"}
 STEPS = ("loop_order", "temporaries", "fusion", "associativity")
 LOOPS = ("before", *STEPS)
-# The macro blocks by the word that is in the name of a phase.
+# Macro blocks by the word that the names of their phases contain.
 BLOCKS = {
     "gather": "gather",
     "products": "products",
@@ -23,7 +22,7 @@ BLOCKS = {
     "update": "update",
 }
 OTHER = "other"
-OUTSIDE = ("to device", "to host", "flatten", "constants")  # phases that are no part of an epoch
+OUTSIDE = ("to device", "to host", "flatten", "constants")  # phases outside of an epoch
 
 
 def with_most_images(rows):
@@ -46,52 +45,43 @@ SOURCES = {
     "learning on a card": source("card", "backprop_learning", device="cuda"),
 }
 MACHINES = {"host": Needs(("before", "loops")), "card": Needs(("card",)), "widest": Widest("tuned", "threads")}
-# What the tunings of the loops on threads and of the earlier study's kernels are where nothing is changed.
+# The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
 THREADS, O2, ALL, OFFSETS = {"threads": MAX}, {"flags": "O2"}, {"flags": "all"}, {"index": "offsets"}
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
-COMPILED = {"graph": "on", "compiled": "on"}
+COMPILED, AUTOGRAD, BY_HAND = {"graph": "on", "compiled": "on"}, {"gradients": "autograd"}, {"gradients": "by_hand"}
 
 
-def rung(variant, tuning, place, relieves="", idea=None, word=None):
-    """A line with the idea of its variant, or another one that a word tells."""
-    is_peer, words = RUNGS[variant].startswith("peer: "), (word,) if word else ()
-    return Line(variant, tuning, place, idea or RUNGS[variant].removeprefix("peer: "), relieves, words, is_peer=is_peer)
+def peer(variant, tuning, place, idea, *words):
+    """A line beside the ladder."""
+    return Line(variant, tuning, place, idea, words=words, is_peer=True)
 
 
 LINES = {
-    "before": rung("before", O2, "loops"),
-    "loop_order": rung("loop_order", O2, "loops", "caches"),
-    "temporaries": rung("temporaries", O2, "loops", "loads and stores"),
-    "fusion": rung("fusion", O2, "loops", "caches"),
-    "associativity": rung("associativity", O2, "loops", "instructions"),
-    "all flags": rung("associativity", ALL, "loops", "instructions", "the same with all flags", "flags=all"),
-    "openmp": rung("openmp", SHARED | THREADS, "loops", "cores"),
-    "blas": rung("blas", THREADS, "loops", "instructions"),
-    "tuned": rung("tuned", THREADS, "loops", "instructions, caches"),
-    "cuda_flat": rung("cuda_flat", OFFSETS, "card", "cores"),
-    "cuda_kernels": rung("cuda_kernels", MEMORIES, "card", "index arithmetic, loads"),
-    "cuda": rung("cuda", CUBLAS, "card", "instructions, launches"),
-    "cuda_fused": rung("cuda_fused", DEFAULT, "card", "memory, launches"),
-    "tf32": rung("cuda_fused", TF32, "card", "memory, launches", "the same in TF32 on tensor cores", "tf32"),
-    "numpy_loop": rung("numpy_loop", THREADS, "loops"),
-    "pytorch": rung("pytorch", {"gradients": "autograd"} | THREADS, "loops"),
-    "by hand": rung(
-        "pytorch",
-        {"gradients": "by_hand"} | THREADS,
-        "loops",
-        idea="the same, gradients by hand: its strongest form",
-        word="by_hand",
-    ),
-    "pytorch_cuda": rung("pytorch_cuda", COMPILED | DEFAULT, "card"),
-    "pytorch_cuda/tf32": rung(
-        "pytorch_cuda", COMPILED | TF32, "card", idea="the same in TF32 on tensor cores", word="tf32"
-    ),
+    "before": Line("before", O2, "loops", "the loop over patterns innermost"),
+    "loop_order": Line("loop_order", O2, "loops", "the loop over patterns outermost, contiguous inner loops", "caches"),
+    "temporaries": Line("temporaries", O2, "loops", "loop invariants in local variables", "loads and stores"),
+    "fusion": Line("fusion", O2, "loops", "one loop over patterns up to the deltas", "caches"),
+    "associativity": Line("associativity", O2, "loops", "factors out of sums, derivatives from values", "instructions"),
+    "all flags": Line("associativity", ALL, "loops", "the same with all flags", "instructions", ("flags=all",)),
+    "openmp": Line("openmp", SHARED | THREADS, "loops", "patterns shared among threads", "cores"),
+    "blas": Line("blas", THREADS, "loops", "products by SciPy's BLAS", "instructions"),
+    "tuned": Line("tuned", THREADS, "loops", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
+    "cuda_flat": Line("cuda_flat", OFFSETS, "card", "a thread per unit and pattern, layers in one flat array", "cores"),
+    "cuda_kernels": Line("cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic"),
+    "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
+    "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
+    "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
+    "numpy_loop": peer("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
+    "pytorch": peer("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
+    "by hand": peer("pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", "by_hand"),
+    "pytorch_cuda": peer("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
+    "pytorch_cuda/tf32": peer("pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", "tf32"),
 }
-# Reading all images, from a file that the system keeps in memory.
+# Reading all images from a file in the page cache.
 BESIDE = {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
-# One tuning changed at a time: the bases, and the other values of each tuning.
+# Variations change one tuning at a time: their bases, and the other values of each tuning.
 BASES = {
     "openmp": select("openmp", "threads", threads=COMMON),
     "cuda_kernels": select("cuda_kernels", "kernels"),
@@ -111,13 +101,13 @@ CHANGES = {
 
 
 def changed(line, source=None, **tuning):
-    """The Selection of a base with some tunings changed; of openmp on the machine of another source, too."""
+    """The Selection of a base with some tunings changed, of another source if one is given."""
     base = BASES[line]
     return replace(base, source=source or base.source, tuning=base.tuning | tuning)
 
 
 def is_before(phases):
-    """Which phases are no part of an epoch."""
+    """Which phases lie outside of an epoch."""
     return phases["phase"].isin(OUTSIDE)
 
 

@@ -1,7 +1,7 @@
-"""How long an epoch should take, by the resource that limits a rung.
+"""The least time of an epoch, by the resource that limits a rung.
 
-The loops in C are counted in what a core does in a cycle or the second cache in a second, which is assumed; the rest by
-the rates that this machine has reached. Peers have no model.
+The model charges C loops by what a core does per cycle or by the assumed rate of its second cache, and all other rungs
+by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report import rates
@@ -10,32 +10,32 @@ from ladder.workloads.backprop import reference
 
 BYTES = {"float32": 4, "float64": 8}
 LINE = 64  # bytes of a cache line
-LINES = 2  # that the untuned program fetches for a multiply-add
-SCALAR = 16  # times as slow as the products of a library: a lane of eight, and a store a cycle beside two multiply-adds
-PASSES = 3  # of the weights and their changes through the second cache, for every pattern
-UNITS = 6  # passes of the card's memory over the activations and deltas between kernels
-IMAGES = 2  # over the images: forward, and for the change of the weights
+LINES = 2  # cache lines that the untuned program fetches per multiply-add
+SCALAR = 16  # times as slow as a library's products: one lane of eight, and one store per cycle, not two multiply-adds
+PASSES = 3  # over the weights and their changes in the second cache, per pattern
+UNITS = 6  # passes over the activations and deltas in GPU memory, between kernels
+IMAGES = 2  # passes over the images: forward, and for the change of the weights
 
 
 def predict(found, row):
-    """Seconds of the epoch of a case; None where there is no model, or no rate for it."""
+    """Seconds of an epoch of a case; None without a model or without a rate for it."""
     return seconds(needed(row), reached(found, row))
 
 
 def floor(found, row):
-    """Seconds in which the products are done at the best rate, and the images read twice; None without the rates."""
+    """Seconds of the products at the best rate and of two readings of the images; None without these rates."""
     return seconds(products_and_images(row), reached(found, row))
 
 
-def seconds(amounts, rates_of):
-    """The time of amounts, {resource: amount}, at rates, {resource: rate}; None without amounts, or a rate of one."""
-    if not amounts or any(rates_of[name] is None for name in amounts):
+def seconds(amounts, rates_by_name):
+    """The time of amounts, {resource: amount}, at rates, {resource: rate}; None if an amount has no rate."""
+    if not amounts or any(rates_by_name[name] is None for name in amounts):
         return None
-    return sum(amount / rates_of[name] for name, amount in amounts.items())
+    return sum(amount / rates_by_name[name] for name, amount in amounts.items())
 
 
 def reached(found, row):
-    """What the machine of a case reaches: FLOP/s of products, B/s of reading, FLOP/s of multiply-adds in registers."""
+    """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
     if row["device"] == "host":
         threads = threads_of(row)
         reading, multiply_adds = rates.bandwidths(found).get(threads), None
@@ -47,12 +47,12 @@ def reached(found, row):
 
 
 def threads_of(row):
-    """The threads of a case, of which one without any counts as one."""
+    """The threads of a case; 1 on a GPU."""
     return int(row["threads_found"]) if row["device"] == "host" else 1
 
 
 def needed(row):
-    """What the epoch of a rung takes of each resource, {resource: amount}; None without a model."""
+    """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
     cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / threads_of(row)}
     scalar, loads, read_once = (
@@ -79,12 +79,12 @@ def needed(row):
 
 
 def products_and_images(row, passes=IMAGES):
-    """The products, and so many passes over the images."""
+    """The amounts of the products and of some passes over the images."""
     return {"products": float(row["flops"]), "reading": passes * bytes_of(row, reference.widths(row)[0])}
 
 
 def bytes_of(row, count):
-    """Bytes of so many elements for every image."""
+    """Bytes of a number of elements per image."""
     return float(row["images"]) * count * BYTES[row["dtype"]]
 
 

@@ -1,4 +1,4 @@
-"""What this chapter's text asks for beside what every chapter's may."""
+"""Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, rates
 from ladder.report.study import middle
@@ -8,7 +8,7 @@ from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper import claims, lines, model
 from ladder.workloads.backprop.paper.lines import SIZE
 
-# Of an image: what a network has that answers each digit with its share of the images, 0.5 (0.9^2 + 9 0.1^2).
+# The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
 TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a card"))
 FACTS = {
@@ -30,7 +30,7 @@ FACTS = {
 
 
 def fact(study, name):
-    """What is known without a measurement: of the problem, of the earlier study, and what the model assumes."""
+    """A value that no measurement gives: of the problem, of the earlier study, or assumed by the model."""
     return nearest("fact", name, FACTS)
 
 
@@ -40,7 +40,7 @@ def changed(study, line, source=None, **tuning):
 
 
 def floor(study, selection):
-    """The least time of an epoch, as the model has it."""
+    """The least time of an epoch, by the model."""
     return latex.seconds(study.predicted(selection), 2)
 
 
@@ -51,7 +51,7 @@ def share_of_block(study, selection, block):
 
 
 def on_half(study, line):
-    """A line on half of the most cores."""
+    """A line on half of the most threads."""
     return select(line, "cores", threads=most_cores(study) // 2)
 
 
@@ -61,26 +61,26 @@ def most_cores(study):
 
 
 def efficiency_of_products(study):
-    """The parallel efficiency of the best products on the most cores: what clock and neighbours leave of these."""
+    """The parallel efficiency of the best products on the most threads, which clock rates and neighbours limit."""
     count = most_cores(study)
     one, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
     return latex.percent(several / one / count, 2) if one and several else None
 
 
 def epochs_to_error(study):
-    """The epochs until the error is as small, by the first of the trainings that get there."""
+    """The epochs until the error is at most ERROR, in the first training that gets there."""
     counts = [epochs_of(study, one) for one in TRAINED]
     return next((latex.num(count) for count in counts if count), None)
 
 
 def time_to_error(study, selection):
-    """The time that they take."""
+    """The time of these epochs."""
     count = epochs_of(study, selection)
     return latex.seconds(count * middle(study.rows(selection)), 2) if count else None
 
 
 def epochs_of(study, selection):
-    """The first epoch of a training whose error is at most ERROR an image; None without one."""
+    """The first epoch of a training with an error of at most ERROR per image; None without one."""
     rows = study.find(selection)
     if rows.empty:
         return None

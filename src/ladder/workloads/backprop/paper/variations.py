@@ -1,4 +1,4 @@
-"""What one tuning costs or gains: the loops on threads and the kernels of the earlier study, changed in one place."""
+"""The cost or gain of one changed tuning: of the loops on threads, and of the earlier study's kernels."""
 
 import pandas as pd
 
@@ -10,10 +10,10 @@ from ladder.workloads.backprop.paper.lines import CHANGES
 TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
 CAPTION = """\
-How many times as long an epoch takes with one tuning changed. The base of `openmp` has a static schedule, a reduction
-of the error, sums of each thread and vectors asked for; of `cuda_kernels` operands in shared memory, scalars in
-constants, tables in textures, a block's sum of the error and 256 threads a block; of `cuda_flat` offsets. Ratios with
-99 % intervals, hollow if not converged.
+Time of an epoch with one tuning changed, over the time of the base. The base of `openmp` has a static schedule, a
+reduction of the error, sums per thread and SIMD directives; that of `cuda_kernels` has operands in shared memory,
+scalars in constant and tables in texture memory, a block's sum of the error and 256 threads per block; that of
+`cuda_flat` has offsets. Ratios with 99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_before", "backprop_ladder", "backprop_gpu")
 INCHES = 0.13  # height of a change
@@ -24,9 +24,9 @@ LEAST = 2.0  # and an axis reaches at least to either side of 1
 
 
 def draw(study):
-    """A panel for each host of the chapter, and one for its card."""
+    """A panel for each host of the chapter, and one for its GPU."""
     host, widest, card = (study.machine(role).subject for role in ("host", "widest", "card"))
-    panels = {host: changes(study, "openmp"), f"{card}, card": changes(study, "cuda_kernels", "cuda_flat")}
+    panels = {host: changes(study, "openmp"), f"{card}, GPU": changes(study, "cuda_kernels", "cuda_flat")}
     if widest != host:
         panels = {host: panels.pop(host), widest: changes(study, "openmp", source="threads on cores")} | panels
     panels = {name: one for name, one in panels.items() if len(one)}
@@ -42,13 +42,13 @@ def draw(study):
 
 
 def changes(study, *lines, source=None):
-    """What is drawn of some bases, a row per change; the panel has the name of the first, others theirs in a row."""
+    """A row for each change of some bases; rows of all bases but the first have their name in place of the tuning's."""
     rows = [change(*one) for line in lines for one in varied.measured(study, line, source)]
     return pd.DataFrame([one if one["base"] == rows[0]["base"] else one | {"tuning": one["base"]} for one in rows])
 
 
 def change(name, value, rows, base):
-    """A change as what is drawn."""
+    """A change as a row: its labels, and its ratio to the base."""
     ratio, first = ratios.of(rows, base), rows.iloc[0]
     threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
     drawn = {"base": first["variant"] + threads, "method": first["variant"], "tuning": name, "value": str(value)}
@@ -57,7 +57,7 @@ def change(name, value, rows, base):
 
 
 def fill(axes, rows):
-    """The changes of a panel, downwards."""
+    """The changes of a panel, top to bottom."""
     rows = rows.assign(at=range(len(rows)))
     axes.axvline(1, **LINE, zorder=1)
     marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)

@@ -1,11 +1,11 @@
-"""One tuning changed at a time: of the loops on threads, and of the kernels of the earlier study on a card."""
+"""The variations of a base: one tuning changed at a time."""
 
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.backprop.paper.lines import CHANGES, changed
 
 
 def measured(study, line, source=None):
-    """[(tuning, value, rows, rows of the base)] of what was measured, on as many threads as the base."""
+    """[(tuning, value, rows, rows of the base)] of the measured changes, on as many threads as the base."""
     every = [(name, value) for name, values in CHANGES[line].items() for value in values]
     found = [(name, value, *sides(study, line, source, {name: value})) for name, value in every]
     return [one for one in found if len(one[2]) and len(one[3])]

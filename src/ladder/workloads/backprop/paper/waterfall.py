@@ -1,4 +1,4 @@
-"""What each rung gains: the time of an epoch from the untuned program to the card, with the shares of macro blocks."""
+"""The time of an epoch, from the untuned program to the GPU, with the shares of macro blocks."""
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
@@ -8,10 +8,10 @@ from ladder.workloads.backprop.paper.lines import BLOCKS, LINES, OTHER, SIZE
 TITLE = "What each rung of back-propagation gains"
 CATEGORY = "Backprop"
 CAPTION = """\
-The time of an epoch, rung by rung, peers below; the first five at `O2`. A dot is the median of a process, a tick the
-prediction of the model, the wide line the products at the best rate of any precision and two readings of the images.
-Beside: the median of the dots, how many times as fast a rung is as the one above, with its 99 % interval, and the
-shares of the macro blocks where these were timed apart.
+Time of an epoch, rung by rung, with peers below; the first five rungs are compiled with `O2`. A dot is the median of a
+process, a tick the prediction of the model, the wide line the products at the best rate of any precision and two
+readings of the images. Beside: the median of the dots, the speed-up over the rung above with its 99 % interval, and the
+shares of the macro blocks if these were timed.
 """
 EXPERIMENTS = ("backprop_before", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True
@@ -25,7 +25,7 @@ def draw(study):
     problem = f"{SIZE['layers']}, {SIZE['images']:,} images, {SIZE['dtype']}"
 
     def ceiling_of(machine):
-        """The least floor of all rungs of a machine."""
+        """The shortest floor of a machine's rungs."""
         rows = [study.find(key) for key in LINES if study.machine_of(key).subject == machine.subject]
         return min(filter(None, (model.floor(machine, one.iloc[0]) for one in rows if len(one))), default=None)
 
