@@ -1,4 +1,4 @@
-"""A study of back-propagation with times made up by rule: of techniques, flags, threads, kernels and curves."""
+"""A study of back-propagation with made-up times: of techniques, flags, threads, kernels and curves."""
 
 import itertools
 
@@ -9,7 +9,8 @@ from ladder.catalogue.workloads import complete
 from ladder.records.case import Case
 from ladder.report import collect, stored
 from ladder.report.study import Study
-from ladder.workloads.backprop.paper import query, rungs, varied
+from ladder.workloads.backprop.paper import lines
+from ladder.workloads.backprop.paper.lines import CHANGES, COMPILED, DEFAULT, MEMORIES, OFFSETS, SHARED, TF32
 
 MACHINE = "nvidia-h200"
 THREADS = (1, 2, 4)
@@ -22,30 +23,23 @@ ON_THREADS = [
     ("blas", {}, 0.5),
     ("tuned", {}, 0.25),
     ("numpy_loop", {}, 0.625),
-    ("pytorch", rungs.PYTORCH, 0.5),
-    ("pytorch", rungs.PYTORCH_BY_HAND, 0.4),
+    ("pytorch", lines.AUTOGRAD, 0.5),
+    ("pytorch", lines.BY_HAND, 0.4),
 ]
 CARD = [
-    ("cuda_flat", {"index": "offsets", "block": 256}, 40e-3),
-    ("cuda_kernels", varied.KERNELS.base, 10e-3),
-    ("cuda", {"product": "cublas", "graph": "on"}, 0.8e-3),
-    ("cuda_fused", {"math": "default"}, 0.4e-3),
-    ("cuda_fused", {"math": "tf32"}, 0.2e-3),
-    ("pytorch_cuda", rungs.PYTORCH_CUDA, 0.6e-3),
-    ("pytorch_cuda", rungs.PYTORCH_CUDA | {"math": "tf32"}, 0.5e-3),
+    ("cuda_flat", OFFSETS | {"block": 256}, 40e-3),
+    ("cuda_kernels", MEMORIES, 10e-3),
+    ("cuda", lines.CUBLAS, 0.8e-3),
+    ("cuda_fused", DEFAULT, 0.4e-3),
+    ("cuda_fused", TF32, 0.2e-3),
+    ("pytorch_cuda", COMPILED | DEFAULT, 0.6e-3),
+    ("pytorch_cuda", COMPILED | TF32, 0.5e-3),
 ]
-# Times as long with one tuning changed.
-CHANGES = {
-    ("schedule", "dynamic"): 1.0,
-    ("schedule", "guided"): 1.0,
-    ("error", "atomic"): 1.0,
+# The ratios of the times with one tuning changed to those of the base; 1 where none is named.
+RATIOS = {
     ("update", "owner"): 1.5,
     ("update", "atomic"): 16.0,
-    ("simd", 0): 1.0,
     ("operands", "global"): 2.0,
-    ("scalars", "argument"): 1.0,
-    ("tables", "global"): 1.0,
-    ("tables", "readonly"): 1.0,
     ("error", "emulated"): 1.25,
     ("block", 64): 1.1,
     ("block", 512): 1.2,
@@ -77,13 +71,11 @@ def cases():
         yield experiment, Case("backprop", name, backprop(images=20000), {"flags": flags}), flagged(name, flags, 20000)
     for threads in THREADS:
         for update in ("accumulators", "owner"):
-            tuning = varied.OPENMP.base | {"threads": threads, "update": update, "flags": "all"}
-            case = Case("backprop", "openmp", backprop(), tuning)
-            yield (
-                "backprop_ladder",
-                case,
-                flagged("associativity", "all") / threads * CHANGES.get(("update", update), 1),
+            case = Case(
+                "backprop", "openmp", backprop(), SHARED | {"threads": threads, "update": update, "flags": "all"}
             )
+            seconds = flagged("associativity", "all") / threads * RATIOS.get(("update", update), 1)
+            yield "backprop_ladder", case, seconds
         for name, tuning, seconds in ON_THREADS:
             case = Case("backprop", name, backprop(), {"threads": threads} | tuning)
             yield "backprop_ladder", case, seconds / threads
@@ -101,16 +93,15 @@ def cases():
 
 def changed():
     """The same of the experiments that change one tuning at a time."""
-    for form in (varied.OPENMP, varied.KERNELS, varied.FLAT):
-        is_host = form is varied.OPENMP
+    for line, base in (("openmp", SHARED), ("cuda_kernels", MEMORIES), ("cuda_flat", OFFSETS)):
+        is_host = line == "openmp"
         sizes, seconds = backprop(images=20000 if is_host else 60000), 0.1 if is_host else 10e-3
-        given = {"threads": 2} if is_host else {"block": 256} if form is varied.FLAT else {}
-        experiment = query.VARIED[not is_host]
-        yield experiment, Case("backprop", form.variant, sizes, given | form.base), seconds
-        for name, values in form.others.items():
-            for value in values:
-                case = Case("backprop", form.variant, sizes, given | form.base | {name: value})
-                yield experiment, case, seconds * CHANGES[name, value]
+        base = ({"threads": 2} if is_host else {"block": 256}) | base
+        experiment = "backprop_openmp" if is_host else "backprop_kernels"
+        yield experiment, Case("backprop", line, sizes, base), seconds
+        for name, value in ((name, value) for name, values in CHANGES[line].items() for value in values):
+            case = Case("backprop", line, sizes, base | {name: value})
+            yield experiment, case, seconds * RATIOS.get((name, value), 1)
 
 
 def phases(rows, variant):
@@ -148,23 +139,21 @@ def tables(machine=MACHINE, processes=6, chosen=None):
 
 
 def ceilings(machine=MACHINE):
-    """The tables of ceilings, by seconds: products and reading on threads and on the card, and multiply-adds there."""
-    products = complete("gemm", {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"})
-    reading = complete("stream", {"kernel": "read", "elements": 2**27})
+    """The tables of ceilings, by seconds: products and reading on threads and on the GPU, and multiply-adds there."""
+    sizes = {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}
+    products, reading = complete("gemm", sizes), complete("stream", {"kernel": "read", "elements": 2**27})
     steps = complete("fma", {"elements": 2**24, "length": 8192, "dtype": "float32"})
     flops, moved = 2 * 4096**3, 8 * 2**27
     chosen = [
-        ("ceiling_gpu_arithmetic", Case("gemm", "cublas", products, {"math": "default"}, "warm"), flops / 50e12),
-        ("ceiling_gpu_tf32", Case("gemm", "cublas", products, {"math": "tf32"}, "warm"), flops / 400e12),
+        ("ceiling_gpu_arithmetic", Case("gemm", "cublas", products, DEFAULT, "warm"), flops / 50e12),
+        ("ceiling_gpu_tf32", Case("gemm", "cublas", products, TF32, "warm"), flops / 400e12),
         ("ceiling_gpu_fma", Case("fma", "cuda", steps, {"block": 128, "chains": 8}, "warm"), 2 * 2**37 / 60e12),
         ("ceiling_gpu_bandwidth", Case("stream", "cuda", reading, {"block": 512}), moved / 4.4e12),
     ]
     for threads in THREADS:
-        on_threads = {"threads": threads}
-        chosen.append(
-            ("ceiling_arithmetic", Case("gemm", "blas", products, on_threads, "warm"), flops / 1e11 / threads)
-        )
-        chosen.append(("ceiling_bandwidth", Case("stream", "openmp", reading, on_threads), moved / 2e10 / threads))
+        one = {"threads": threads}
+        chosen.append(("ceiling_arithmetic", Case("gemm", "blas", products, one, "warm"), flops / 1e11 / threads))
+        chosen.append(("ceiling_bandwidth", Case("stream", "openmp", reading, one), moved / 2e10 / threads))
     return made_up.tables(machine, chosen=chosen)
 
 

@@ -7,9 +7,8 @@ import pytest
 from ladder.report import figures
 from ladder.report.telling import chapter_study
 from ladder.statistics import claims
+from ladder.workloads.backprop.paper import lines as backprop_lines
 from ladder.workloads.backprop.paper import model as backprop_model
-from ladder.workloads.backprop.paper import rungs as backprop_rungs
-from ladder.workloads.backprop.paper import varied
 from ladder.workloads.dcgan.paper import splits
 from ladder.workloads.dcgan.paper.lines import LINES as DCGAN_LINES
 from ladder.workloads.gemv.paper import model as gemv_model
@@ -25,13 +24,14 @@ NAMES = ("`O2`", "float64", "half precision", "two substitutions", "of two matri
 
 def of_code():
     """What each caption should say, in order."""
-    at_o2 = [one for one in backprop_rungs.LINES if one.tuning == {"flags": "O2"}]
-    assert backprop_rungs.LINES[: len(at_o2)] == tuple(at_o2), "the first ones"
+    rungs = [*backprop_lines.LINES.values()]
+    at_o2 = [one for one in rungs if one.tuning == {"flags": "O2"}]
+    assert rungs[: len(at_o2)] == at_o2, "the first ones"
     assert pytest.approx(1.2) == chapter_study.CLOSE
     first, *_ = splits.WAYS
     return {
         "backprop_host": [MEDIAN],
-        "backprop_variations": [str(varied.KERNELS.base["block"]), RATIO],
+        "backprop_variations": [str(backprop_lines.MEMORIES["block"]), RATIO],
         "backprop_waterfall": [WORDS[len(at_o2)], WORDS[backprop_model.IMAGES], RATIO],
         "dcgan_splits": [WORDS[DCGAN_LINES["split"].tuning["batch"]], WORDS[sum(map(int, first.split(" + ")))]],
         "dcgan_waterfall": [RATIO],
@@ -59,15 +59,16 @@ def test_the_numbers_of_captions_are_those_of_the_code():
 
 def test_the_captions_of_variations_tell_the_base_that_is_varied():
     text = " ".join(figures.constants("backprop_variations")["CAPTION"].split())
-    words = {
-        "static": "a static schedule",
-        "reduction": "a reduction of the error",
-        "accumulators": "sums of each thread",
+    words = {"static": "a static schedule", "reduction": "a reduction of the error", "accumulators": "sums per thread"}
+    words |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
+    words |= {
+        "texture": "tables in texture memory",
+        "block": "a block's sum of the error",
+        256: "256 threads per block",
     }
-    words |= {1: "vectors asked for", "shared": "operands in shared memory", "constant": "scalars in constants"}
-    words |= {"texture": "tables in textures", "block": "a block's sum of the error", 256: "256 threads a block"}
-    words |= {"offsets": "of `cuda_flat` offsets"}
-    base = [value for form in (varied.OPENMP, varied.KERNELS, varied.FLAT) for value in form.base.values()]
+    words |= {"offsets": "of `cuda_flat` has offsets"}
+    bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.OFFSETS)
+    base = [value for tuning in bases for value in tuning.values()]
     assert {words[value] for value in base} == {one for one in words.values() if one in text}
     places = [text.index(words[value]) for value in base]
     assert sorted(places) == places

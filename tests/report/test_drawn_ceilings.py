@@ -14,7 +14,7 @@ from ladder.report.figures import by_threads, layout, theme, waterfall
 from ladder.report.latex import code, percent
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study
-from ladder.workloads.backprop.paper import rates as rates_of_backprop
+from ladder.workloads.backprop.paper import model as model_of_backprop
 from ladder.workloads.dcgan.paper import model as model_of_dcgan
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
@@ -179,11 +179,10 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_card = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
     flops, reading = (unit * one for one in ON_THREADS[threads])
-    for rates in (rates_of_backprop.of_study(found, on_host), rates_of_backprop.of_ceilings(given[HERE], on_host)):
-        assert (rates.products, rates.reading) == (2 * flops, reading)
-    for rates in (rates_of_backprop.of_study(found, on_card), rates_of_backprop.of_ceilings(given[HERE], on_card)):
-        assert (rates.products, rates.reading) == (600 * unit, 50 * unit)
-    assert rates.multiply_adds == FUSED * unit
+    rates = model_of_backprop.reached(found, on_host)
+    assert (rates["products"], rates["reading"]) == (2 * flops, reading)
+    rates = model_of_backprop.reached(found, on_card)
+    assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
     assert [model_of_dcgan.rate_of(found, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
     assert (rates_of_studies.bandwidths(found), rates_of_studies.card_bandwidth(found)) == (memory, 50 * unit)

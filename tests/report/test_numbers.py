@@ -23,7 +23,6 @@ PROTOCOL = configuration.protocol({})
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
 KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
 KNOWN_WITHOUT += ("mlp/problem/", "mlp/model/")
-KNOWN_WITHOUT += ("backprop/problem/", "backprop/earlier/", "backprop/model/")
 
 
 def said(found):
@@ -42,7 +41,7 @@ def values(whole):
 
 def on_cores(values):
     """The keys without those of chapters of which `study()` has no case of the claims' sizes, and of cards."""
-    others = r"study/(toy|behind|verdicts|warmer)|mlp/|gemv/|descent/|backprop/|/gpu/"
+    others = r"study/(toy|behind|verdicts|warmer)|/gpu/"
     return [key for key in values if not re.search(others, key)]
 
 

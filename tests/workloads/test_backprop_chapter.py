@@ -1,6 +1,5 @@
-"""What the paper says of back-propagation, of times made up by rule."""
+"""The chapter on back-propagation, told of made-up times."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -8,17 +7,20 @@ import pytest
 import made_up
 import made_up_backprop
 from drawings import draw, planned, tables, words
+from ladder.report import chapters, texts
 from ladder.report import study as queries
 from ladder.report.latex import code
-from ladder.report.phrases import Missing
-from ladder.report.rungs import measured
 from ladder.report.study import Study
+from ladder.report.telling import chapter_study, functions, ladder
+from ladder.report.telling import claims as chapter_claims
+from ladder.report.telling.chapter_study import NotMeasured, parts
+from ladder.report.telling.lines import select
 from ladder.workloads.backprop import RUNGS
-from ladder.workloads.backprop.paper import learning, model, numbers, query, rungs, varied, verdicts, waterfall
-from ladder.workloads.backprop.paper import tables as backprop_tables
+from ladder.workloads.backprop.paper import model, text, varied
+from ladder.workloads.backprop.paper.lines import BLOCKS, CHANGES, LINES, OTHER, SIZE, STEPS, block_of
+from ladder.workloads.backprop.paper.waterfall import COLOURS
 
-CONSTANT = ("problem", "earlier", "model")
-SIZE = query.SIZE | {"flops": 2e9}
+TUNED = select("tuned", threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +29,18 @@ def found():
 
 
 @pytest.fixture(scope="module")
-def values(found):
-    return numbers.numbers(found)
+def study(found):
+    return of(found)
+
+
+@pytest.fixture(scope="module")
+def ask(study):
+    return functions.of_chapter(study)
+
+
+def of(found):
+    """The chapter's study."""
+    return chapter_study.of_chapter("backprop", found)
 
 
 def changed(drop=lambda case: False, factor=lambda case: 1.0, machine=made_up_backprop.MACHINE):
@@ -42,22 +54,29 @@ def on_card(case):
     return "cu" in case.variant
 
 
-def claims(study):
-    return {one.key: one for group in verdicts.verdicts(study).values() for one in group}
+def claims(found):
+    return {one.key: one for group in chapter_claims.verdicts(of(found)).values() for one in group}
 
 
-def test_the_keys_do_not_depend_on_what_was_measured(values):
-    assert list(numbers.numbers(changed(drop=on_card))) == list(values)
-    nothing = numbers.numbers(Study({}, None))
-    assert list(nothing) == list(values)
-    for key, value in nothing.items():
-        if key.split("/")[1] not in CONSTANT:
-            assert value is None or isinstance(value, Missing), key
+def text_of(found):
+    """The text of the chapter, rendered, on one line."""
+    chapter = next(one for one in chapters.chapters() if one.workload == "backprop")
+    return " ".join(texts.rendered_chapter(chapter, found)["text"].split())
 
 
-def test_a_whole_study_lacks_nothing_but_a_second_machine(values):
-    missing = [key for key, value in values.items() if value is None or isinstance(value, Missing)]
-    assert missing == ["backprop/machine/apart", *(key for key in values if key.startswith("backprop/cores/"))]
+def test_a_text_without_measurements_says_so_and_has_no_gaps():
+    told = text_of(Study({}, None))
+    assert "No machine has measured the full size" in told
+    assert "No claim of the earlier study was tested" in told
+    assert not any(sign in told for sign in ("nomeasurement", "<<", "<%", "None"))
+
+
+def test_a_whole_study_is_told_whole(found):
+    told = text_of(found)
+    assert "no measurement" not in told.replace("nomeasurement", "no measurement")
+    assert "not measured" not in told
+    assert code(made_up_backprop.MACHINE) in told
+    assert "the efficiency of" not in told  # of a host with more cores
 
 
 def test_a_host_with_more_cores_is_told_beside_the_chapters(found):
@@ -68,111 +87,93 @@ def test_a_host_with_more_cores_is_told_beside_the_chapters(found):
         if case.tuning.get("threads", 1) > 1 and case.variant in ("tuned", "openmp")
     ]
     one = [each for each in made_up_backprop.cases() if each[1].tuning.get("threads") == 1]
-    told = numbers.numbers(made_up.both(found, made_up_backprop.study("wide", chosen=one + wider)))
-    assert told["backprop/cores/machine"] == r"\texttt{wide}"
-    assert (told["backprop/cores/half/threads"], told["backprop/cores/most/threads"]) == (r"\num{16}", r"\num{32}")
-    assert told["backprop/cores/half/tuned"] == told["backprop/cores/most/openmp"] == r"\qty{50}{\percent}"
-    assert told["backprop/cores/most/products"] is None
-    assert told["backprop/cores/atomic"].startswith(r"takes \num{16}")
+    told = text_of(made_up.both(found, made_up_backprop.study("wide", chosen=one + wider)))
+    half = r"\qty{50}{\percent}"
+    assert rf"On \num{{32}} threads of \texttt{{wide}}, the efficiency of \code{{tuned}} is {half}." in told
+    assert rf"On \num{{16}} threads it is {half}. \code{{openmp}} reaches {half}" in told
+    assert "The best product" not in told
+    assert r"On \texttt{wide}, it is \num{16}" in told
 
 
-def test_rungs_are_compared_on_equally_many_threads(values):
-    assert values["backprop/ladder/before/time"] == r"\qty{40}{\second}"
-    assert values["backprop/ladder/loop_order/against/before"].startswith(r"is \num{10}\,$\times$ as fast as")
-    assert values["backprop/ladder/tuned/one/against/before"].startswith(r"is \num{160}\,$\times$ as fast as")
-    assert values["backprop/ladder/tuned/one/against/pytorch/one"].startswith(r"is \num{2.0}\,$\times$ as fast as")
-    assert values["backprop/ladder/tuned/one/against/pytorch/by_hand/one"].startswith(r"is \num{1.6}\,$\times$ as fast")
-    assert values["backprop/steps/tiles"].startswith(r"\num{5.7}")
-    assert values["backprop/ladder/tuned/against/numpy_loop"].startswith(r"is \num{2.5}\,$\times$ as fast as")
-    assert values["backprop/ladder/cuda_fused/against/pytorch_cuda"].startswith(r"is \num{1.5}\,$\times$ as fast as")
-    assert values["backprop/threads/openmp/efficiency"] == r"\qty{100}{\percent}"
-    assert values["backprop/threads/openmp/most"] == r"\num{4}"
-    assert values["backprop/reading/tasks"].startswith(r"is \num{4.0}\,$\times$ as fast as")
-
-
-def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(found, values):
-    (row,) = rungs.line("cuda_fused").rows(query.chosen(found)[1].ladder).iloc[:1].to_dict("records")
-    least = model.floor(row, model.Rates(50e12, 4.4e12))
-    assert least == pytest.approx(row["flops"] / 50e12 + 2 * 60000 * 784 * 4 / 4.4e12)
-    (share,) = re.findall(r"\d+", values["backprop/ladder/cuda_fused/share"])
-    assert int(share) == pytest.approx(100 * least / 0.4e-3, abs=1)
-    assert model.floor(row, model.Rates(50e12)) is None
-    assert (values["backprop/ladder/floor"], values["backprop/ladder/floor/tf32"]) == (
-        r"\qty{310}{\micro\second}",
-        r"\qty{110}{\micro\second}",
+def test_rungs_are_compared_on_equally_many_threads(ask):
+    assert ask["time"]("before") == r"\qty{40}{\second}"
+    pairs = [
+        ("before", "loop_order", "10"),
+        ("before", TUNED, "160"),
+        ("all flags", TUNED, "5.7"),
+        (select("pytorch", threads=1), TUNED, "2.0"),
+        (select("by hand", threads=1), TUNED, "1.6"),
+        ("numpy_loop", "tuned", "2.5"),
+        ("pytorch_cuda", "cuda_fused", "1.5"),
+        ("serial", "tasks", "4.0"),
+    ]
+    for slower, faster, ratio in pairs:
+        assert ask["speedup"](slower, faster).startswith(rf"\num{{{ratio}}}\,$\times$"), (slower, faster)
+    assert (ask["efficiency"]("openmp", "threads"), ask["count"]("openmp", "threads")) == (
+        r"\qty{100}{\percent}",
+        r"\num{4}",
     )
 
 
-def test_shares_of_blocks_are_those_of_the_phases(values):
-    assert values["backprop/blocks/weight-change"] == r"\qty{40}{\percent}"
-    assert query.block_of("7 first change") == "weight change"
-    assert query.block_of("2 output products") == "products"
-    assert query.block_of("something else") == query.OTHER
+def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(study, ask, monkeypatch):
+    micro = r"\qty{%d}{\micro\second}"
+    assert (ask["floor"]("cuda_fused"), ask["floor"]("tf32")) == (micro % 310, micro % 110)
+    monkeypatch.setattr(model.rates, "products", lambda *_, **__: 50e12)
+    monkeypatch.setattr(model.rates, "card_bandwidth", lambda found: 4.4e12)
+    row = study.rows("cuda_fused").iloc[0]
+    floor = model.floor(study.machine("card"), row)
+    assert floor == pytest.approx(row["flops"] / 50e12 + 2 * 60000 * 784 * 4 / 4.4e12)
+    assert study.predicted("cuda_fused") == floor
+    assert ask["share"]("cuda_fused") == r"\qty{77}{\percent}"
+    monkeypatch.setattr(model.rates, "card_bandwidth", lambda found: None)
+    assert model.floor(study.machine("card"), row) is None
 
 
-def test_phases_that_do_not_add_up_to_the_call_are_no_decomposition(found):
-    machine = query.chosen(found)[0]
-    rows = rungs.line("before").rows(machine.ladder)
-    assert sum(query.blocks(rows, machine.phases).values()) == pytest.approx(40, rel=0.01)
-    assert query.blocks(rows, machine.phases.assign(seconds=2 * machine.phases["seconds"])) == {}
-    kernels = rungs.line("cuda_kernels").rows(machine.ladder)
-    assert set(query.blocks(kernels, machine.phases)) == {"products", "weight change", "update"}  # not what flattens
+def test_shares_of_blocks_are_those_of_the_phases(study, ask):
+    assert ask["share_of_block"]("before", "weight change") == r"\qty{40}{\percent}"
+    assert block_of("7 first change") == "weight change"
+    assert block_of("2 output products") == "products"
+    assert block_of("something else") == OTHER
+    rows, phases = study.rows("before"), study.phases("before")
+    assert sum(parts(rows, phases).values()) == pytest.approx(40, rel=0.01)
+    assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
+    kernels = parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
+    assert set(kernels) == {"products", "weight change", "update"}  # not what flattens
 
 
 def test_the_chapter_speaks_of_one_machine_if_one_has_both_host_and_card():
-    host, card = query.chosen(Study({}, None))
-    assert host.found.subject is None
-    assert card.found.subject is None
+    def machines(found):
+        return [of(found).machine(role).subject for role in ("host", "card")]
+
+    assert machines(Study({}, None)) == [None, None]
     own = changed(drop=on_card, machine="here")
     other = made_up_backprop.study("there (published)")
-    both = made_up.both(other, own).of("here")
-    assert [one.found.subject for one in query.chosen(own)] == ["here", None]
-    assert [one.found.subject for one in query.chosen(both)] == ["there (published)"] * 2
+    assert machines(own) == ["here", None]
+    assert machines(made_up.both(other, own).of("here")) == ["there (published)"] * 2
     no_host = changed(drop=lambda case: not on_card(case), machine="there (published)")
-    nothing = {name: dict.fromkeys(found, queries.NO_ROWS) for name, found in no_host.tables.items()}
+    nothing = {name: dict.fromkeys(tables, queries.NO_ROWS) for name, tables in no_host.tables.items()}
     apart = made_up.both(replace(own, tables=nothing | own.tables), no_host)
-    assert [one.found.subject for one in query.chosen(apart)] == ["here", "there (published)"]
-    said = numbers.numbers(apart)
-    assert "there" in said["backprop/machine/apart"]
-    assert not isinstance(said["backprop/verdicts/floor/verdict"], Missing)
+    assert machines(apart) == ["here", "there (published)"]
+    assert "those of the GPU from" in text_of(apart)
+    assert claims(apart)["floor"].answer.found is not None
 
 
 def test_toy_sizes_decide_nothing():
     small = changed(drop=lambda case: case.sizes["images"] == 60000)
     assert {one.answer.verdict for one in claims(small).values()} == {"not tested"}
-    assert numbers.numbers(small)["backprop/verdicts/tally/earlier"] is None
+    with pytest.raises(NotMeasured):
+        functions.tally(of(small), "earlier")
+
+
+REFUTED = {"weight-change", "technique/fusion", "technique/associativity", "flags-alone", "atomic-error", "schedule"}
+REFUTED |= {"simd", "constant", "texture", *(f"bounds/{name}" for name in STEPS)}
 
 
 def test_the_claims_are_decided_as_the_times_say(found):
-    decided = {key: one.answer.verdict for key, one in claims(found).items()}
-    assert decided == {
-        "weight-change": "refuted",
-        "loop-order": "confirmed",
-        "whole": "confirmed",
-        "technique/temporaries": "confirmed",
-        "technique/fusion": "refuted",
-        "technique/associativity": "refuted",
-        "flags-alone": "refuted",
-        "bounds/loop_order": "refuted",
-        "bounds/temporaries": "refuted",
-        "bounds/fusion": "refuted",
-        "bounds/associativity": "refuted",
-        "atomic-update": "confirmed",
-        "atomic-error": "refuted",
-        "schedule": "refuted",
-        "simd": "refuted",
-        "tasks": "confirmed",
-        "index": "confirmed",
-        "shared": "confirmed",
-        "constant": "refuted",
-        "texture": "refuted",
-        "emulated": "confirmed",
-        "hundredfold": "confirmed",
-        "peer/numpy_loop": "confirmed",
-        "peer/pytorch": "confirmed",
-        "fused": "confirmed",
-        "floor": "confirmed",
-    }
+    verdicts = {key: one.answer.verdict for key, one in claims(found).items()}
+    assert len(verdicts) == 26
+    assert {key for key, verdict in verdicts.items() if verdict == "refuted"} == REFUTED
+    assert {verdict for key, verdict in verdicts.items() if key not in REFUTED} == {"confirmed"}
 
 
 @pytest.mark.parametrize(
@@ -199,11 +200,7 @@ def test_causes_name_all_that_a_ratio_rests_on(found):
     causes = {key: one.cause for key, one in claims(found).items()}
     assert causes["hundredfold"] == r"loops, flags: \num{28}\,$\times$, tiles: \num{5.7}\,$\times$"
     assert causes["peer/pytorch"] == r"by autograd: \num{2.0}\,$\times$"
-
-
-def test_the_flag_for_bounds_checks_is_told_of_every_rung_that_has_it(values):
-    told = values["backprop/flags/bounds"]
-    assert [told.count(f"for {code(name)}") for name in verdicts.STEPS] == [1] * len(verdicts.STEPS)
+    assert causes["weight-change"] == r"the products: \num{0.67}\,$\times$"
 
 
 def test_without_a_case_its_claims_are_not_tested():
@@ -213,88 +210,96 @@ def test_without_a_case_its_claims_are_not_tested():
 
 
 def test_the_configuration_measures_what_the_chapter_asks_for():
-    """Of the whole study on a machine with a card no claim is left untested, and no number is missing."""
+    """Of the whole study on a machine with a GPU no claim is left untested, and no sentence is missing."""
     names = [name for name in planned() if name.startswith("backprop_")]
     chosen = [(name, case, 1e-3 * case.sizes["images"] / 60000) for name in names for case in planned()[name]]
     every = made_up_backprop.study(chosen=chosen)
     assert {key for key, one in claims(every).items() if one.answer.found is None} == set()
-    missing = [key for key, value in numbers.numbers(every).items() if value is None or isinstance(value, Missing)]
-    assert {key for key in missing if not key.startswith("backprop/cores/")} == {"backprop/machine/apart"}
+    for key in (*LINES, "serial", "tasks"):
+        assert len(of(every).find(key)), key
+    assert len(text_of(every).split(". ")) >= len(text_of(made_up_backprop.study()).split(". "))
 
 
-def test_what_is_changed_is_compared_with_a_base_on_as_many_threads(found):
-    frame = query.chosen(found)[0].varied
-    pairs = varied.OPENMP.pairs(frame)
-    assert len(pairs) == sum(map(len, varied.OPENMP.others.values()))
-    more = frame.assign(threads=frame["threads"].where(frame["schedule"] != "static", 4))
-    assert [name for name, *_ in varied.OPENMP.pairs(more)] == ["error", "update", "update", "simd"]
-    assert varied.OPENMP.pairs(queries.NO_ROWS) == []
-    assert len(varied.KERNELS.pairs(frame)) == sum(map(len, varied.KERNELS.others.values()))
+def test_what_is_changed_is_compared_with_a_base_on_as_many_threads(study):
+    for line, values in CHANGES.items():
+        assert len(varied.measured(study, line)) == sum(map(len, values.values())), line
+    found = made_up_backprop.study()
+    samples = found.tables["backprop_openmp"]["samples"]
+    samples["threads"] = samples["threads"].where(samples["schedule"] != "static", 4)
+    assert [name for name, *_ in varied.measured(of(found), "openmp")] == ["error", "update", "update", "simd"]
+    assert claims(found)["schedule"].answer.found is None
+    assert varied.measured(of(Study({}, None)), "openmp") == []
 
 
-def test_an_error_is_reached_at_the_first_epoch_below_it(found, values):
-    (curve,) = [curve for name, (_, curve) in learning.cases(query.chosen(found)[0]).items() if name == "tuned"]
-    assert learning.epochs_to(curve, 6000) == 3  # by the rule 1 / epoch
-    assert learning.epochs_to(curve, 6000, error=1 / 200) is None
-    assert values["backprop/learning/epochs"] == r"\num{3}"
-    assert values["backprop/learning/numpy_loop/time"] == r"\qty{120}{\milli\second}"
+def test_an_error_is_reached_at_the_first_epoch_below_it(study, ask, monkeypatch):
+    assert ask["epochs_to_error"]() == r"\num{3}"  # by the rule 1 / epoch
+    assert ask["time_to_error"](select("numpy_loop", "learning")) == r"\qty{120}{\milli\second}"
+    monkeypatch.setattr(text, "ERROR", 1 / 200)
+    assert text.epochs_to_error(study) is None
 
 
-def test_the_model_counts_lines_lanes_and_the_second_cache():
-    row = SIZE | {"variant": "before", "flags": "O2"}
-    rates = model.Rates(1e11, 1e10, 6e13)
-    assert model.seconds(row, rates) == pytest.approx(1e9 * 128 / 1e10)
-    row["variant"] = "fusion"
-    assert model.seconds(row, rates) == pytest.approx(16 * 2e9 / 1e11)
-    row["flags"] = "all"
+def test_the_model_counts_lines_lanes_and_the_second_cache(monkeypatch):
+    monkeypatch.setattr(model.rates, "products", lambda *_, **__: 1e11)
+    monkeypatch.setattr(model.rates, "bandwidths", lambda found: dict.fromkeys((1, 4), 1e10))
+    monkeypatch.setattr(model.rates, "card_bandwidth", lambda found: 1e10)
+    monkeypatch.setattr(model.rates, "multiply_adds", lambda *_: 6e13)
+
+    def seconds(variant, device="host", threads=1, flags="O2"):
+        row = SIZE | {"flops": 2e9, "variant": variant, "flags": flags, "device": device}
+        return model.predict(None, row | {"threads_found": threads, "precision": "float32"})
+
+    assert seconds("before") == pytest.approx(1e9 * 128 / 1e10)
+    assert seconds("fusion") == pytest.approx(16 * 2e9 / 1e11)
     cached = 3 * 60000 * 45846 * 4 / 1e11
-    assert model.seconds(row, rates) == pytest.approx(cached)
-    assert model.seconds(row | {"variant": "openmp"}, rates, threads=4) == pytest.approx(cached / 4)
-    assert model.seconds(row | {"variant": "cuda_kernels"}, rates) == pytest.approx(8 * 2e9 / 6e13)
-    assert model.seconds(row | {"variant": "cuda_kernels"}, model.Rates(1e11, 1e10)) is None
-    assert model.seconds(row | {"variant": "pytorch"}, rates) is None
+    assert seconds("fusion", flags="all") == pytest.approx(cached)
+    assert seconds("openmp", threads=4) == pytest.approx(cached / 4)
+    assert seconds("tuned") == pytest.approx(2e9 / 1e11 + 60000 * 784 * 4 / 1e10)
+    assert seconds("cuda", "cuda") == pytest.approx(2e9 / 1e11 + 60000 * (2 * 784 + 6 * 94) * 4 / 1e10)
+    assert seconds("cuda_kernels", "cuda") == pytest.approx(8 * 2e9 / 6e13)
+    monkeypatch.setattr(model.rates, "multiply_adds", lambda *_: None)
+    assert seconds("cuda_kernels", "cuda") is None
+    assert seconds("pytorch") is None
 
 
-def test_every_rung_has_what_it_relieves_and_is_drawn_where_it_was_measured(found):
-    assert set(rungs.RELIEVES) == {name for name, idea in RUNGS.items() if not idea.startswith("peer: ")}
-    assert {one.variant for one in rungs.LINES} == set(RUNGS)
-    shown = measured(rungs.LINES, query.chosen(found)[0].ladder)
-    labels = [one.label(rows) for one, rows in shown]
+def test_every_rung_is_drawn_where_it_was_measured(study):
+    assert {one.variant for one in LINES.values()} == set(RUNGS)
+    assert {one.variant for one in LINES.values() if one.is_peer} == {
+        name for name, idea in RUNGS.items() if idea.startswith("peer: ")
+    }
+    rungs = ladder.rungs_of(study, study.machine("host"), COLOURS)
+    labels = [one.label for one in rungs]
     assert labels[0] == "before"
-    assert {"associativity, all flags", "openmp, 4 threads", "cuda_fused, TF32"} <= set(labels)
-    peers = [label for (one, _), label in zip(shown, labels, strict=True) if one.is_peer]
-    assert peers[:3] == ["numpy_loop, 4 threads", "pytorch, 4 threads", "pytorch, 4 threads, by hand"]
-    assert peers[3:] == ["pytorch_cuda", "pytorch_cuda, TF32"]
+    assert {"associativity, flags=all", "openmp, 4 threads", "cuda_fused, tf32"} <= set(labels)
+    peers = ["numpy_loop, 4 threads", "pytorch, 4 threads", "pytorch, by_hand, 4 threads", "pytorch_cuda"]
+    assert [one.label for one in rungs if one.is_peer] == [*peers, "pytorch_cuda, tf32"]
+    order = list(COLOURS)
+    assert all(list(one.parts) == sorted(one.parts, key=order.index) for one in rungs)
 
 
-def test_the_tables_hold_every_rung_claim_loop_and_kernel(found):
-    made = backprop_tables.tables(found)
-    for name in RUNGS:
-        assert re.search(rf"texttt\{{{name}\}}".replace("_", r"\\_\\allowbreak{}"), made["ladder"])
-    for idea in rungs.IDEAS.values():
-        assert made["ladder"].count(idea) == (2 if "TF32" in idea else 1)
-    assert made["verdicts"].count(" \\\\\n") == 1 + len(claims(found))
-    assert made["flags"].count(" \\\\\n") == 1 + len(made_up_backprop.LOOPS)
-    assert made["kernels"].count(" \\\\\n") == 1 + 11
-    assert "flatten" not in made["kernels"]
-    empty = backprop_tables.tables(Study({}, None))
-    assert all("no measurement" in empty[name] for name in ("ladder", "flags", "kernels"))
-    assert empty["verdicts"].count("not tested") == len(claims(found))
+def test_the_tables_hold_every_rung_claim_loop_and_kernel(found, monkeypatch):
+    one = [chapter for chapter in chapters.chapters() if chapter.workload == "backprop"]
+    monkeypatch.setattr(chapters, "chapters", lambda: one)
+    made = chapters.tables(found)
+    rows = {name: table.count(" \\\\\n") - 1 for name, table in made.items()}
+    assert rows == {
+        "backprop_ladder": len(LINES),
+        "backprop_verdicts": len(claims(found)),
+        "backprop_flags": len(made_up_backprop.LOOPS),
+        "backprop_kernels": 11,
+    }
+    assert "flatten" not in made["backprop_kernels"]
+    empty = chapters.tables(Study({}, None))
+    assert all("no measurement" in empty[f"backprop_{name}"] for name in ("ladder", "flags", "kernels"))
+    assert empty["backprop_verdicts"].count("not tested") == len(claims(found))
 
 
-def test_the_waterfall_has_every_rung_and_the_shares_of_its_blocks():
-    figure = draw("backprop_waterfall", tables("backprop_waterfall"))
-    shown = words(figure)
-    assert {"before", "associativity, all flags", "cuda_fused, TF32", "model", "products and images alone"} <= set(
-        shown
-    )
-    assert set(waterfall.COLOURS) == {*query.BLOCKS.values(), query.OTHER}
-
-
-def test_the_figure_of_the_host_has_a_mark_for_all_flags_and_a_line_for_every_update():
-    shown = words(draw("backprop_host", tables("backprop_host")))
-    assert {"O2", "O3, native", "all of them", "best product"} <= set(shown)
-    assert {"openmp, sums", "openmp, owners", "openmp, atomic", "tuned", "pytorch", "pytorch, by hand"} <= set(shown)
+def test_the_figures_show_every_rung_block_flag_and_update():
+    shown = set(words(draw("backprop_waterfall", tables("backprop_waterfall"))))
+    assert {"before", "associativity, flags=all", "cuda_fused, tf32", "model", "products and images alone"} <= shown
+    assert set(COLOURS) == {*BLOCKS.values(), OTHER}
+    shown = set(words(draw("backprop_host", tables("backprop_host"))))
+    assert {"O2", "O3, native", "all of them", "best product"} <= shown
+    assert {"openmp, sums", "openmp, owners", "openmp, atomic", "tuned", "pytorch", "pytorch, by hand"} <= shown
 
 
 def test_variations_stand_in_a_panel_of_the_host_and_one_of_the_card():
@@ -302,7 +307,7 @@ def test_variations_stand_in_a_panel_of_the_host_and_one_of_the_card():
     host, card = figure.axes
     assert host.get_title(loc="left").startswith("openmp, ")
     assert card.get_title(loc="left") == "cuda_kernels"
-    assert "update: atomic" in [text.get_text() for text in host.get_yticklabels()]
-    assert "cuda_flat: walk" in [text.get_text() for text in card.get_yticklabels()]
+    assert "update: atomic" in [label.get_text() for label in host.get_yticklabels()]
+    assert "cuda_flat: walk" in [label.get_text() for label in card.get_yticklabels()]
     without = draw("backprop_variations", tables("backprop_variations", drop=("cuda_kernels", "cuda_flat")))
     assert len(without.axes) == 1
