@@ -21,8 +21,6 @@ from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, study, tab
 PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
 KNOWN_WITHOUT = ("study/protocol/", "study/cases/", "study/machines", "study/verdicts/count")
-KNOWN_WITHOUT += ("descent/problem/", "descent/earlier/", "descent/model/", "descent/theory/")
-KNOWN_WITHOUT += ("mlp/problem/", "mlp/model/")
 
 
 def said(found):
