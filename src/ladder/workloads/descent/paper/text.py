@@ -10,6 +10,18 @@ from ladder.workloads.descent.paper import algorithms, earlier, model, residuals
 from ladder.workloads.descent.paper.lines import N, kernel
 
 HARDER = 1000  # the condition of a system whose steps alone are known
+FORMULAS = {  # of the work and the traffic of an iteration, and of the error after k
+    "flops": "$2n^2$",
+    "elements": "$n^2$",
+    "half": "$n(n+1)/2$",
+    "rate": r"$(\kappa-1)/(\kappa+1)$",
+    "bound": r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$",
+}
+
+
+def formula(study, name):
+    """A formula of FORMULAS: texts hold no digits of their own."""
+    return FORMULAS[name]
 
 
 def size(study, source):
