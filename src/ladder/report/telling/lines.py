@@ -11,7 +11,7 @@ A chapter's `lines.py` has
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
-| `TABLE` | optional: the lines of the ladder's table, groups of keys, if these are not all; rules stand between groups |
+| `TABLE` | optional: the lines of the ladder's table, groups of keys, with rules between them; by default all |
 
 and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """
