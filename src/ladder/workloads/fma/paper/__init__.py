@@ -1,5 +1,0 @@
-"""What fused multiply-adds reach, a number for the chapters on products."""
-
-ORDER = 2
-TITLE = "Multiply-adds"
-TABLES = ()
