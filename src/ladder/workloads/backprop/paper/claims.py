@@ -6,6 +6,7 @@ from itertools import pairwise
 from ladder.report.latex import percent
 from ladder.report.telling.claims import short
 from ladder.report.telling.lines import COMMON, FLOOR, Cause, Claim, select
+from ladder.statistics.verdicts import MARGIN
 from ladder.workloads.backprop.paper.lines import LOOPS, STEPS, changed
 
 # The earlier study on one thread, in seconds: the program before and after tuning, its weight change before, and what
@@ -53,7 +54,7 @@ def technique(above, name):
 
 def bounds(name):
     """The claim that bounds checks cost time, although the compiler knows the bounds of no pointer and makes none."""
-    words, cause = f"Bounds checks slow down `{name}`", "no check, only other code"
+    words, cause = f"Bounds checks slow `{name}`", "no check, only other code"
     return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
 
 
@@ -73,37 +74,18 @@ SIDES = flagged("before"), flagged("before", "all")
 ON_ONE = Cause("on one thread", "serial", select("tasks", threads=1))
 OWNERS, GUIDED = ("rows owned by threads", "owner", "accumulators"), ("`guided`", "static", "guided")
 READ_ONLY, NATIVE = ("read-only loads", "global", "readonly"), ("native atomics", "atomic", "block")
-HEAVY = WEIGHT_CHANGE / (BEFORE - WEIGHT_CHANGE)
+ONE_ADDITION = "one addition per pattern"
+HEAVY, SAVED = WEIGHT_CHANGE / (BEFORE - WEIGHT_CHANGE), BEFORE / (BEFORE - LOOP_ORDER_SAVED)
+HEAVIEST, BY_BLOCK = "The weight change outweighs the rest", "`before` by block"
 EARLIER = [
-    Claim(
-        "weight-change",
-        "The weight change outweighs the rest",
-        min=HEAVY,
-        needs="`before` by block",
-        cause=products,
-        ratio=weight_change,
-    ),
-    Claim(
-        "loop-order",
-        "Loop order gains most",
-        "before",
-        "loop_order",
-        BEFORE / (BEFORE - LOOP_ORDER_SAVED),
-        cause=WITH_FLAGS,
-    ),
+    Claim("weight-change", HEAVIEST, None, None, HEAVY, needs=BY_BLOCK, cause=products, ratio=weight_change),
+    Claim("loop-order", "Loop order gains most", "before", "loop_order", SAVED, cause=WITH_FLAGS),
     Claim("whole", "All steps and flags, one thread", "before", "all flags", BEFORE / AFTER, cause=WITHOUT_FLAGS),
     *(technique(above, name) for above, name in pairwise(STEPS)),
     Claim("flags-alone", "Flags alone speed up `before`", *SIDES, needs="`before` by flags", cause=ALONE),
     *map(bounds, STEPS),
     shared("atomic-update", "Per-thread sums beat atomic updates", "update", "atomic", "accumulators", OWNERS),
-    shared(
-        "atomic-error",
-        "A reduction beats an atomic error sum",
-        "error",
-        "atomic",
-        "reduction",
-        "one addition per pattern",
-    ),
+    shared("atomic-error", "A reduction beats an atomic sum", "error", "atomic", "reduction", ONE_ADDITION),
     shared("schedule", "Dynamic schedules beat static ones", "schedule", "static", "dynamic", GUIDED),
     shared("simd", "SIMD directives help", "simd", 0, 1, "at `native` flags"),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", cause=ON_ONE),
@@ -114,19 +96,14 @@ EARLIER = [
     kernels("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", NATIVE),
 ]
 peer = partial(Claim, needs="both")
-LOCAL, FEWER_PASSES, BY_AUTOGRAD = (
-    "a block of patterns stays in the cache",
-    "fewer passes over memory",
-    Cause("by autograd", AUTOGRAD, TUNED),
-)
-FLOOR_NEEDS = "the rung and ceilings"
+LOCAL, FEWER_PASSES = "a block stays in the cache", "fewer passes over memory"
+BY_AUTOGRAD = Cause("by autograd", AUTOGRAD, TUNED)
+CEILINGS = "the rung and ceilings"
 RUNGS = [
     Claim("hundredfold", "`tuned` over `before`, one thread", "before", ONE_THREAD, 100, cause=loops_and_tiles),
     peer("peer/numpy_loop", "`tuned` over `numpy_loop`", NUMPY, TUNED, 1.5, cause=LOCAL),
     peer("peer/pytorch", "`tuned` over `pytorch` by hand", BY_HAND, TUNED, 1.3, cause=BY_AUTOGRAD),
     peer("fused", "`cuda_fused` over PyTorch", "pytorch_cuda", "cuda_fused", 1.3, cause=FEWER_PASSES),
-    Claim(
-        "floor", "`cuda_fused` near its floor", "cuda_fused", FLOOR, 0, NEAR, needs=FLOOR_NEEDS, cause=share_of_floor
-    ),
+    Claim("floor", "`cuda_fused` near its floor", "cuda_fused", FLOOR, 0, NEAR, MARGIN, CEILINGS, share_of_floor),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}
