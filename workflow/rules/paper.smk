@@ -16,9 +16,8 @@ DOCUMENT_FILES = expand("results/{document}.pdf", document=DOCUMENTS)
 # Texts are templates, rendered to a folder; bibliographies are read as they are.
 PAPER_TEMPLATES = [str(path) for path in sorted(Path("paper").glob("*.tex"))]
 TEMPLATES = [*PAPER_TEMPLATES, *map(str, chapters.files(*chapters.TEMPLATES))]
-TEXT_FOLDER = "results/texts"
 TEXT_NAMES = [*(Path(path).name for path in PAPER_TEMPLATES), *chapters.templates()]
-TEXT_FILES = expand("{folder}/{name}", folder=TEXT_FOLDER, name=TEXT_NAMES)
+TEXT_FILES = expand("results/texts/{name}", name=TEXT_NAMES)
 BIBLIOGRAPHIES = [*sorted(Path("paper").glob("*.bib")), *chapters.files("references.bib")]
 BIBLIOGRAPHIES = [str(path) for path in BIBLIOGRAPHIES]
 
@@ -44,13 +43,12 @@ rule numbers:
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
         templates=[f"--template={path}" for path in PAPER_TEMPLATES],
-        folder=TEXT_FOLDER,
         # By content too, so that one from an older commit with an older date counts.
         texts=digest_of(TEMPLATES),
     shell:
         ladder(
             "numbers {params.study:q} --protocol {params.protocol:q} --margin {params.margin}"
-            " {params.templates:q} --texts {params.folder} --out {output.numbers} 2> >(tee {log} >&2)"
+            " {params.templates:q} --texts results/texts --out {output.numbers} 2> >(tee {log} >&2)"
         )
 
 
@@ -126,11 +124,10 @@ rule typeset:
     params:
         sources=lambda wildcards: code_of("paper"),
         words=lambda wildcards: words_of_chapters(),
-        folder=TEXT_FOLDER,
     shell:
         ladder(
             "paper paper/{wildcards.document}.tex {input.numbers} {input.tables} {input.figures}"
-            " --texts {params.folder} --out {output} 2> >(tee {log} >&2)"
+            " --texts results/texts --out {output} 2> >(tee {log} >&2)"
         )
 
 
