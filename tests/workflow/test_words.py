@@ -23,6 +23,10 @@ FILES = [
     "cluster/*.yaml",
     "profiles/*/*.yaml",
     "Makefile",
+    "paper/*.tex",
+    "src/ladder/workloads/*/paper/*.tex",
+    "src/ladder/workloads/*/paper/*.py",
+    "src/ladder/report/telling/*.py",
 ]
 # A pattern, in which a blank is any white space, and what to say instead.
 SAY = {
@@ -72,7 +76,8 @@ def of_comments(text):
 
 
 def of_latex(text):
-    """Without comments, keys of commands, and the commands themselves."""
+    """Without a template's code, comments, keys of commands, and the commands themselves."""
+    text = blanked(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
     text = blanked(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
     return blanked(r"\\[a-zA-Z]+", text)

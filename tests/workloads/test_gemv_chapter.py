@@ -83,7 +83,7 @@ def test_rungs_are_compared_by_the_time_of_a_gigabyte(ask):
     assert ask["share"]("openmp") == r"\qty{80}{\percent}"
     assert ask["speedup"]("naive", "coalesced").startswith(r"\num{2.5}\,$\times$")
     assert ask["share"]("nccl-ship") == r"\qty{98}{\percent}"  # of the link
-    assert ask["efficiency"](select("graph", "most cards"), "ranks") == r"\qty{100}{\percent}"
+    assert ask["efficiency"](select("graph", "most GPUs"), "ranks") == r"\qty{100}{\percent}"
     assert ask["efficiency"](select("graph", "larger"), "ranks") == r"\qty{50}{\percent}"
 
 
@@ -135,7 +135,7 @@ def test_the_chapter_speaks_of_one_machine_if_one_has_host_and_card():
     most = changed(drop=lambda case: not on_card(case) or case.tuning.get("mode") == "ship", machine="c (published)")
     both = made_up.both(made_up.both(made_up.both(every, most), one_card), own).of("here")
     assert machines(both) == ["b (published)"] * 3 + ["c (published)"]
-    assert functions.count(of(both), select("graph", "most cards"), "ranks") == r"\num{4}"
+    assert functions.count(of(both), select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
 
 def test_toy_sizes_decide_nothing():

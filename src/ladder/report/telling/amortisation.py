@@ -13,7 +13,7 @@ COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compar
 
 
 class BreakEven(NamedTuple):
-    """The number of calls with the ends of its interval: `low` is 0, `high` infinite where there is none.
+    """The number of calls with the ends of its interval: `low` is 0, `high` infinite without one.
 
     `value` is 0 where the first call pays, infinite where none does, None where the samples don't tell.
     """

@@ -35,7 +35,7 @@ def of_chapter(workload, found):
 
 
 def module(workload, name):
-    """A module of a chapter, or None where there is none."""
+    """A module of a chapter, or None without one."""
     workloads.load(workload)
     full = f"ladder.workloads.{workload}.paper.{name}"
     return importlib.import_module(full) if importlib.util.find_spec(full) else None
@@ -85,7 +85,7 @@ class ChapterStudy:
         self.frames = {}
 
     def machine(self, role):
-        """The study about the machine of a role; its subject is None where there is none."""
+        """The study about the machine of a role; its subject is None without one."""
         return nearest("machine", role, self.machines)
 
     def machine_of(self, selection):
@@ -125,7 +125,7 @@ class ChapterStudy:
         return rows.assign(seconds=self.per_unit(rows)) if is_on_ladder else rows
 
     def rows(self, selection):
-        """The same; NotMeasured where there are none."""
+        """The same; raises NotMeasured without any."""
         rows = self.find(selection)
         if rows.empty:
             raise NotMeasured
@@ -138,7 +138,7 @@ class ChapterStudy:
         return ratios.of(*map(self.rows, self.paired(slower, faster)))
 
     def paired(self, *selections):
-        """Selections with COMMON as the largest number on which all were measured; NotMeasured where there is none."""
+        """Selections with COMMON as the largest number on which all were measured; raises NotMeasured without one."""
         pair = [selection_of(one) for one in selections]
         common = [{name for name, value in self.line(one).tuning.items() if value == COMMON} for one in pair]
         for name in set.intersection(*common):
@@ -192,7 +192,7 @@ class ChapterStudy:
     def over_the_rest(self, selection, phases, inverse=False):
         """The time of some phases of every call over that of all others, or the other way round, as a Ratio.
 
-        NotMeasured where there is none of them, or where one went on together with others.
+        Raises NotMeasured without any of them, or where one went on together with others.
         """
         rows = self.phases(selection)
         if rows.empty or rows["phase"].str.contains(" and ").any():

@@ -45,12 +45,12 @@ def row(chapter, key, line):
 
 
 def has_place(chapter, line):
-    """Whether a label says where a line runs: on threads, on ranks or, where there are several, on a card."""
+    """Whether a label says where a line runs: on threads, on ranks or, where there are several, on a GPU."""
     return bool({"threads", "ranks"} & {*line.tuning}) or "cards" in chapter.machines
 
 
 def waterfall_of(chapter, problem, what, ceiling, ceiling_of, colours=None, **options):
-    """The waterfall of the ladder, a panel for each machine of its lines; empty panels are left out.
+    """The waterfall of the ladder, a panel for each machine of its lines; without empty panels.
 
     `what` says whose time it is, of which `problem`, `ceiling` what the wide line is, `ceiling_of(machine)` where it
     stands, or None. With `colours`, {phase: colour}, the shares of a rung's phases stand beside it.

@@ -42,7 +42,7 @@ SOURCES = {
     "tuned": source("widest", "backprop_ladder", variant="tuned", **SIZE),
     "card": source("card", "backprop_gpu", device="cuda", **SIZE),
     "kernels": source("card", "backprop_kernels"),
-    "learning on a card": source("card", "backprop_learning", device="cuda"),
+    "learning on a GPU": source("card", "backprop_learning", device="cuda"),
 }
 MACHINES = {"host": Needs(("before", "loops")), "card": Needs(("card",)), "widest": Widest("tuned", "threads")}
 # The bases of the variations of `openmp` and of the earlier study's kernels.

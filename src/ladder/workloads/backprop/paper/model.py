@@ -1,6 +1,6 @@
 """The least time of an epoch, by the resource that limits a rung.
 
-The model charges C loops by what a core does per cycle or by the assumed rate of its second cache, and all other rungs
+The model charges C loops by what a core does per cycle or by the assumed rate of its L2 cache, and all other rungs
 by the rates that the machine has reached. Peers have no model.
 """
 
@@ -12,7 +12,7 @@ BYTES = {"float32": 4, "float64": 8}
 LINE = 64  # bytes of a cache line
 LINES = 2  # cache lines that the untuned program fetches per multiply-add
 SCALAR = 16  # times as slow as a library's products: one lane of eight, and one store per cycle, not two multiply-adds
-PASSES = 3  # over the weights and their changes in the second cache, per pattern
+PASSES = 3  # over the weights and their changes in the L2 cache, per pattern
 UNITS = 6  # passes over the activations and deltas in GPU memory, between kernels
 IMAGES = 2  # passes over the images: forward, and for the change of the weights
 

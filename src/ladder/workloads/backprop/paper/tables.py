@@ -9,7 +9,7 @@ from ladder.workloads.backprop.paper.lines import LOOPS, OUTSIDE
 
 
 def tables(study):
-    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
     return {"flags": flags(study), "kernels": kernels(study)}
 
 

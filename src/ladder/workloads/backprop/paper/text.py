@@ -10,7 +10,7 @@ from ladder.workloads.backprop.paper.lines import SIZE
 
 # The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
-TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a card"))
+TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
 FACTS = {
     "layers": SIZE["layers"].replace("-", "--"),
     "images": latex.num(SIZE["images"]),
@@ -25,7 +25,7 @@ FACTS = {
     "model, lines": latex.num(model.LINES),
     "model, scalar": latex.num(model.SCALAR),
     "model, loads": latex.num(model.LOADS),
-    "model, second cache": latex.rate(model.SECOND_CACHE, "bandwidth"),
+    "model, L2 cache": latex.rate(model.SECOND_CACHE, "bandwidth"),
 }
 
 

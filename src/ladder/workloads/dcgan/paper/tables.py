@@ -37,7 +37,7 @@ WAYS = {
 
 
 def tables(study):
-    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
     return {"layers": layers(study), "home": home(study), "cards": cards(study), "most_cards": most_cards(study)}
 
 

@@ -11,7 +11,7 @@ MICRO = 1e-6
 
 
 def tables(study):
-    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
     return {"kernels": elementary(study)}
 
 

@@ -48,7 +48,7 @@ def scattering(study, ratio):
 
 def of_most_cards(study):
     """The words of a claim, with the number of GPUs."""
-    most = max(values(study.frame("most cards"), "ranks"), default=0)
+    most = max(values(study.frame("most GPUs"), "ranks"), default=0)
     return f"A CUDA graph over launches, {most} GPUs" if most else "A CUDA graph over launches"
 
 
@@ -64,7 +64,7 @@ def near(key, words, line):
 
 def several(count, numeral, claimed):
     """The claim of what so many GPUs gain over one."""
-    eager, graph = ([select(key, "most cards", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
+    eager, graph = ([select(key, "most GPUs", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
     words, cause = f"{numeral} GPUs over one, with a graph", Cause("without a graph", *eager)
     return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
 
@@ -101,7 +101,7 @@ RUNGS = [
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
     Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
-    Claim("graph", of_most_cards, select("nccl", "most cards"), select("graph", "most cards"), needs="both"),
+    Claim("graph", of_most_cards, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
     several(2, "Two", 1.8),
     several(4, "Four", 3.6),
 ]

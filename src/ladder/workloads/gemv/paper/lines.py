@@ -23,7 +23,7 @@ EXPERIMENTS = {
     "larger": "gemv_cards_larger",
 }
 PHASES = ("scatter", "broadcast", "compute", "gather")
-ON_CARDS = ("cards", "large", "larger")  # a card for each rank
+ON_CARDS = ("cards", "large", "larger")  # a GPU for each rank
 
 
 def on_several_nodes(rows):
@@ -51,11 +51,11 @@ SOURCES = {
     "cards": calls("cards", "cards", "ranks"),
     "sent": calls("cards", "cards", "ranks", mode="ship"),
     "large": calls("cards", "large", "large"),
-    "most cards": calls("widest", "large", "large"),
+    "most GPUs": calls("widest", "large", "large"),
     "larger": calls("widest", "larger", "larger"),
     "ranks, all sizes": calls("host", "ranks"),
     "ranks, smallest": calls("host", "ranks", prepare=on_smallest),
-    "cards, all sizes": calls("cards", "cards"),
+    "GPUs, all sizes": calls("cards", "cards"),
 }
 # A GPU counts with its first rung and the best one, so that no ladder is a part of one.
 MACHINES = {

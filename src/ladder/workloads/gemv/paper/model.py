@@ -19,7 +19,7 @@ def bandwidth(found, row):
     if row["device"] in ("host", "mpi"):
         memory = rates.bandwidths(found).get(ranks * counted(row, "threads"))
         return memory / (1 + COPIES * (is_sent and ranks > 1)) if memory else None
-    if is_sent:  # by NCCL all of it goes through the link of the first card
+    if is_sent:  # by NCCL all of it goes through the link of the first GPU
         link = rates.link(found)
         return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
     card = rates.card_bandwidth(found)

@@ -25,14 +25,14 @@ HOST = [
     (select("hybrid", "ranks"), Look("mpi_openmp, resident", COLOURS["sky"], "o")),
 ]
 CARDS = [
-    (select("graph", "most cards"), Look("nccl_cublas, graph", COLOURS["indigo"], "o")),
-    (select("nccl", "most cards"), Look("nccl_cublas", COLOURS["indigo"], "o", DASHED)),
-    (select("mpi", "most cards"), Look("mpi_cublas", COLOURS["sky"], "o", DASHED)),
+    (select("graph", "most GPUs"), Look("nccl_cublas, graph", COLOURS["indigo"], "o")),
+    (select("nccl", "most GPUs"), Look("nccl_cublas", COLOURS["indigo"], "o", DASHED)),
+    (select("mpi", "most GPUs"), Look("mpi_cublas", COLOURS["sky"], "o", DASHED)),
 ]
 
 
 def draw(study):
-    """A panel of the host and one of the cards."""
+    """A panel of the host and one of the GPUs."""
     panels = [
         scaling.Panel("host", HOST, "cores", lambda study, machine: rates.bandwidths(machine)),
         scaling.Panel("widest", CARDS, "GPUs", memory_of_cards),
@@ -43,5 +43,5 @@ def draw(study):
 def memory_of_cards(study, machine):
     """B/s of the memory of one GPU and of the most."""
     rate = rates.card_bandwidth(machine)
-    most = max(values(study.frame("most cards"), "ranks"), default=0)
+    most = max(values(study.frame("most GPUs"), "ranks"), default=0)
     return {count: count * rate for count in (1, most)} if rate else {}

@@ -16,7 +16,7 @@ from ladder.workloads.gemv.paper.lines import DTYPE, EXPERIMENTS, ON_CARDS, PHAS
 
 
 def tables(study):
-    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
     return {
         "break_even": break_even(study),
         "threads": threads(study),
@@ -31,7 +31,7 @@ def break_even(study):
     rows = []
     for (n, m), _ in by_size(study.frame("ranks, all sizes"), "n", "m"):
         kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
-        one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "cards, all sizes", n=n, m=m)
+        one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
         points = (amortisation.of_selections(study, *pair) for pair in ((kept, one), (kept, threads), (graph, threads)))
         rows.append([matrix(n, m), *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
@@ -81,7 +81,7 @@ def uneven(study, machine, rows):
 
 
 def card(study):
-    """Every case on one card, by matrix and type."""
+    """Every case on one GPU, by matrix and type."""
     machine, groups = study.machine("card"), []
     every = machine.samples(EXPERIMENTS["card"])
     for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
@@ -112,7 +112,7 @@ def in_the_same_form(rows, others):
 
 
 def cards(study):
-    """Every case on cards, below their machine's name: the chapter's machine and the one with most of them."""
+    """Every case on GPUs, below their machine's name: the chapter's machine and the one with most of them."""
     head = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"]
     machines = {study.machine(role).subject: study.machine(role) for role in ("cards", "widest")}
     groups = []
@@ -123,7 +123,7 @@ def cards(study):
 
 
 def on_cards(study, machine):
-    """For every matrix a row for each case on the cards of a machine."""
+    """For every matrix a row for each case on the GPUs of a machine."""
     every = [by_size(machine.samples(EXPERIMENTS[name], dtype=DTYPE), "n", "m") for name in ON_CARDS]
     for (n, _), found in sorted((one for some in every for one in some), key=lambda one: one[0][0] * one[0][1]):
         yield [[str(n), *modes(one), pieces(one), *counted_cards(study, machine, one)] for one in found]
@@ -136,5 +136,5 @@ def pieces(rows):
 
 
 def counted_cards(study, machine, rows):
-    """The number of a case's cards, its time and its phases."""
+    """The number of a case's GPUs, its time and its phases."""
     return [f"{rows['ranks'].iloc[0]:.0f}", *phased(study, machine, rows, PHASES)[1:]]

@@ -11,9 +11,9 @@ from ladder.report.telling.lines import Cause, Claim, select
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
 
 LEVEL, WORSE = 4, 24  # threads from which on time levels off, and too many, on the earlier study's twelve cores
-HALVED = 2  # times as fast, at least, shared memory made the naive kernel
+HALVED = 2  # the speed-up by shared memory over the naive kernel is at least this
 SHARE = 0.99  # of a training, at least, are products
-FAR = 2  # times as fast, at least, is "far ahead"
+FAR = 2  # a speed-up of at least this is "far ahead"
 CLOSE = 0.5  # what times may differ by and be "close to each other"
 SAME = 0.1  # what two forms may differ by and be the same
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers

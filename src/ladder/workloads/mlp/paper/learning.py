@@ -91,7 +91,7 @@ def fill_deviation(axes, rows):
 
 
 def mark(axes, rows, x, y, size):
-    """Markers of the backends, of which none is left out for not having converged."""
+    """Markers of the backends, also of those that have not converged."""
     order = methods.ordered(rows["method"])
     rows = rows.assign(converged=True).sort_values("method", key=lambda names: names.map(order.index), kind="stable")
     marks.mark(axes, rows, x, y, {method: looks.look(method) for method in order}, size)

@@ -1,6 +1,6 @@
 """How long a product or a batch of the training should take, by the resource that limits a rung.
 
-Loops are counted in what a core does in a cycle or its second cache in a second, which is assumed; the rest by the
+Loops are counted in what a core does in a cycle or its L2 cache in a second, which is assumed; the rest by the
 rates that the machine has reached. Peers have no model.
 """
 

@@ -12,7 +12,7 @@ PEERS |= {name: {"variant": name} for name in ("numpy_loop", "pytorch")}
 
 
 def tables(chapter):
-    """Every table's LaTeX by its name, but for those of the ladder and the verdicts."""
+    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
     host, card = chapter.machine("host"), chapter.machine("card")
     return {"peers": peers(host), "gpu": gpu(card), "compared": compared(chapter.study)}
 

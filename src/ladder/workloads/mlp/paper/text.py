@@ -38,7 +38,7 @@ def assumed(study, name):
     """What the model assumes."""
     every = {
         "chained": num(model.CHAINED),
-        "second cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
+        "L2 cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
         "loads": num(model.LOADS),
         "kernels": num(model.kernels(lines.NETWORK)),
         "node": seconds(model.NODE, 2),
