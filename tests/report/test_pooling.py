@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from ladder.report import break_even, cells, ladder_table, ratios, rungs, study
+from ladder.report import break_even, cells, ladder_table, ratios, study
 from ladder.report.figures import bars, by_threads, lines, medians
 from ladder.statistics import claims
 
@@ -34,7 +34,6 @@ def is_of_one(seconds):
 
 ONE = rows(threads=(1,))
 OTHER = study.one_case(rows({8: 2.0}, threads=(1,)))
-MINE = rungs.Line("stream", "mine", {"threads": 1})
 
 
 @pytest.mark.parametrize(
@@ -46,8 +45,6 @@ MINE = rungs.Line("stream", "mine", {"threads": 1})
         "sustained": (study.middle(study.sustained(ONE)), 1.0),
         "fastest": (study.middle(study.fastest(ONE)), 1.0),
         "chosen_apart": (study.middle(study.chosen_apart(study.by_threads(ONE))[1]), 1.0),
-        "rungs": (study.middle(rungs.measured([MINE], ONE)[0][1]), 1.0),
-        "phases": (study.middle(study.own_phases(ONE, ONE)), 1.0),
         "over": (ratios.over(ONE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE, OTHER).value, 0.5),
         "of, below": (ratios.of(OTHER, ONE).value, 2.0),

@@ -57,11 +57,6 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
     assert study.sustained(frame(*parts, early))["seconds"].tolist() == [0.5, 1.5, 2.5]
 
 
-def test_the_phases_of_a_case_are_of_its_variant_and_tuning():
-    phases = frame(rows(1.0, phase="a"), rows(2.0, case="n=2"), rows(3.0, variant="tiled"))
-    assert study.own_phases(frame(rows(9.0)), phases)["seconds"].tolist() == [1.0]
-
-
 def test_sizes_and_caches_never_mix():
     """The most work, and cold before warm; every tuning of it."""
     cases = [

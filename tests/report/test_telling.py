@@ -89,6 +89,14 @@ def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
     assert sum(parts(study.find(one), study.phases(one)).values()) == pytest.approx(queries.middle(study.find(one)))
 
 
+def test_phases_are_of_the_selected_case_alone(study):
+    """On four ranks as on two, although both are of one variant and experiment."""
+    few, many = (select("ship", "ranks", ranks=ranks) for ranks in (2, 4))
+    for selection in (few, many):
+        assert set(study.phases(selection)["case"]) == {study.find(selection)["case"].iloc[0]}
+    assert set(study.phases(few)["case"]).isdisjoint(study.phases(many)["case"])
+
+
 def test_a_chapter_study_is_made_once_for_a_study(found, study):
     assert chapter_study.of_chapter("gemv", found) is study
     assert claims.verdicts(study) is claims.verdicts(study)

@@ -3,7 +3,7 @@
 import math
 
 from ladder.report import study
-from ladder.report.latex import Missing, digits, percent
+from ladder.report.latex import digits, percent
 from ladder.statistics import claims, verdicts
 from ladder.statistics.verdicts import THRESHOLD
 
@@ -134,16 +134,22 @@ def efficiency(ratio, count):
 
 def compared(ratio, name):
     """What another's time over a case's says of the case, as the predicate of a sentence; by `verdicts.outcome_of`."""
-    if ratio is None:
-        return Missing(f"was not compared with {name}")
     outcome = verdicts.outcome_of(ratio.low, ratio.high)
     if outcome == verdicts.SLOWER:  # the other is
-        return f"is {prose(ratio)} as fast as {name}"
+        return f"is {prose(ratio)} faster than {name}"
     if outcome == verdicts.FASTER:
-        return f"takes {prose(ratio.inverse())} as long as {name}"
+        return f"is {prose(ratio.inverse())} slower than {name}"
     if outcome == verdicts.EQUAL:
-        return f"is equal to {name} within \\qty{{{verdicts.equal_within(ratio.low, ratio.high)}}}{{\\percent}}"
-    return f"can't be told apart from {name} ({seen(ratio.detectable(THRESHOLD))})"
+        return f"ties with {name} within \\qty{{{verdicts.equal_within(ratio.low, ratio.high)}}}{{\\percent}}"
+    return f"does not differ significantly from {name} ({detectable(ratio)})"
+
+
+def detectable(ratio):
+    """The smallest difference that would have been significant, as a clause."""
+    change = ratio.detectable(THRESHOLD)
+    if change > FAR:
+        return "too few processes to detect any difference"
+    return f"a difference of {percent(change, 2)} would have been detected"
 
 
 def seen(detectable):

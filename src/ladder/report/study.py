@@ -121,17 +121,6 @@ def load(folders, machine, descriptions=(), ceilings=None):
     return study.of(machine if machine in there else next(iter(there), None))
 
 
-def host_and_card(hosts, cards, nobody):
-    """A chapter's host and card, each with the `found` of a study: those of one machine if any is among both.
-
-    Else each is the first one, and without any of a kind `nobody`.
-    """
-    names = {one.found.subject for one in cards}
-    both = [one for one in hosts if one.found.subject in names]
-    host, card = ((both or some or [nobody])[0] for some in (hosts, cards))
-    return (host, host) if both else (host, card)
-
-
 def described_name(path):
     """The machine that a description is of, as the tables name it."""
     path = Path(path)
@@ -202,13 +191,6 @@ def cases(*frames):
 def middle(rows):
     """Seconds of the one case, the median over processes of the processes' medians; None without one."""
     return claims.middle(processes(rows)) if len(rows) else None
-
-
-def own_phases(rows, phases):
-    """The phases of the case of some rows, among those of a machine."""
-    if rows.empty or phases.empty:
-        return NO_ROWS
-    return where(phases, variant=rows["variant"].iloc[0], case=rows["case"].iloc[0])
 
 
 def energy(frame):

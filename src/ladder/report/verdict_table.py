@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE
-from ladder.report.phrases import Missing, with_prefix
 from ladder.statistics import claims
 
 
@@ -61,24 +60,3 @@ def tally(found):
         return None
     told = [(counts[word], word) for word in claims.WORDS if counts[word]]
     return latex.listed(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in told)
-
-
-def numbers(found):
-    """Each claim's verdict and ratio, `<key>/verdict` and `<key>/now`."""
-    parts = (
-        with_prefix(
-            one.key,
-            {
-                "verdict": Missing(claims.NOT_TESTED) if one.answer.found is None else one.answer.verdict,
-                "now": ratios.prose(one.answer.found),
-            },
-        )
-        for one in found
-    )
-    return {key: value for part in parts for key, value in part.items()}
-
-
-def numbers_of_groups(**groups):
-    """Each claim's verdict and ratio, and by group how many claims have which verdict, `tally/<group>`."""
-    tallies = {f"tally/{name}": tally(group) for name, group in groups.items()}
-    return numbers([one for group in groups.values() for one in group]) | tallies

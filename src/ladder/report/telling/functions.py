@@ -14,7 +14,6 @@ from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, selection_of
 from ladder.report.telling.claims import coded
 from ladder.report.telling.lines import MAX, SEVERAL, select
-from ladder.statistics import verdicts
 
 
 def time(chapter, selection):
@@ -53,23 +52,7 @@ def speedup(chapter, slower, faster):
 
 def comparison(chapter, slower, faster, name):
     """The predicate of a sentence about the second: is 3.0 x faster than `name`, by the outcome of `verdicts`."""
-    found, name = ratio(chapter, slower, faster), coded(name)
-    outcome = verdicts.outcome_of(found.low, found.high)
-    if outcome == verdicts.SLOWER:  # the first is
-        return f"is {ratios.prose(found)} faster than {name}"
-    if outcome == verdicts.FASTER:
-        return f"is {ratios.prose(found.inverse())} slower than {name}"
-    if outcome == verdicts.EQUAL:
-        return f"ties with {name} within \\qty{{{verdicts.equal_within(found.low, found.high)}}}{{\\percent}}"
-    return f"does not differ significantly from {name} ({detectable(found)})"
-
-
-def detectable(ratio):
-    """The smallest difference that would have been significant, as a clause."""
-    change = ratio.detectable(verdicts.THRESHOLD)
-    if change > ratios.FAR:
-        return "too few processes to detect any difference"
-    return f"a difference of {percent(change, 2)} would have been detected"
+    return ratios.compared(ratio(chapter, slower, faster), coded(name))
 
 
 def ratio(chapter, slower, faster):
