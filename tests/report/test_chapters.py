@@ -26,21 +26,6 @@ def test_lines_without_a_unit_are_no_ladder():
     assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 
 
-def test_a_key_without_the_workloads_name_is_refused(tmp_path, monkeypatch):
-    one = chapter(tmp_path / "paper")
-    monkeypatch.setattr(chapters, "chapters", lambda: [one])
-    monkeypatch.setattr(
-        chapters.Chapter, "module", lambda self, name: type("M", (), {"numbers": lambda study: {"mlp/a": "1"}})
-    )
-    with pytest.raises(LadderError, match=r"paper/numbers\.py gives the number 'mlp/a'.*begin with 'gemm/'"):
-        chapters.numbers(None)
-
-
-def test_two_owners_of_a_key_are_named():
-    with pytest.raises(LadderError, match="here and there give the number 'gemm/a'"):
-        chapters.merged({"here": {"gemm/a": "1", "gemm/b": "2"}, "there": {"gemm/a": "1"}})
-
-
 def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
     one = chapter(tmp_path / "paper", tables=("square",))
     monkeypatch.setattr(chapters, "chapters", lambda: [one])

@@ -31,11 +31,6 @@ def twice(frame):
     return pd.concat([frame, second], ignore_index=True)
 
 
-def said(chapter, found):
-    """The texts of a chapter, or in the older form its numbers."""
-    return texts.rendered_chapter(chapter, found) if chapter.has_lines else chapter.module("numbers").numbers(found)
-
-
 def tables(chapter, found):
     """The tables of a chapter, {name: LaTeX}."""
     module = chapter.module("tables")
@@ -59,7 +54,7 @@ def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload, made):
     """What it says is the same, and every line of its tables stands in them."""
     found = made.study()
     (chapter,) = (one for one in chapters.chapters() if one.workload == workload)
-    before, after = said(chapter, found), said(chapter, doubled(found))
+    before, after = (texts.rendered_chapter(chapter, one) for one in (found, doubled(found)))
     assert {key: after[key] for key in before if after[key] != before[key]} == {}
     again = tables(chapter, doubled(found))
     lost = {

@@ -7,11 +7,8 @@
 | `model.py` | `predict(study, row)`: the least time of a case, in the ladder's unit |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
 | `text.py` | further functions for these templates |
-| `tables.py` | `tables(study)`, {name: LaTeX}; the names are those of TABLES |
+| `tables.py` | `tables(study)`, {name: LaTeX}; those of TABLES; without `lines.py`, of the whole study |
 | `references.bib` | works that only this chapter cites |
-
-A chapter without `lines.py` has in the older form `numbers.py` with `numbers(study)`, {key: value}, every key of which
-begins with the workload's name and a slash, and `verdicts.py` with `verdicts(study)`, {group: claims}.
 
 Every file may be missing. Chapters stand in the paper by ORDER, then by name. A table `square` of gemm is the file
 `gemm_square.tex`. Nothing else lists a chapter or any part of one.
@@ -59,7 +56,7 @@ class Chapter:
         return chapter_study.of_chapter(self.workload, found) if self.has_lines else found
 
     def module(self, name):
-        """The imported module `numbers`, `tables` or `verdicts` of the chapter, or None."""
+        """The imported module `tables` of the chapter, or None."""
         if not (self.folder / f"{name}.py").is_file():
             return None
         workloads.load(self.workload)
@@ -106,7 +103,7 @@ def paper_of(folder):
 
 
 def data_modules(workload, folder, names=DATA[:2]):
-    """The names of a chapter's modules of data, by default those that figures depend on too; none in the older form."""
+    """The names of a chapter's modules of data, by default those that figures depend on too; none without lines."""
     names = names if (folder / LINES).is_file() else ()
     return [f"ladder.workloads.{workload}.paper.{name}" for name in names if (folder / f"{name}.py").is_file()]
 
@@ -119,34 +116,6 @@ def files(*names):
 def table_names():
     """The names of all chapters' tables, as their files have them."""
     return [f"{chapter.workload}_{name}" for chapter in chapters() for name in chapter.tables]
-
-
-def numbers(study):
-    """The values of every chapter, {owner: {key: value}}; None stands for a missing measurement.
-
-    Raises LadderError when a key doesn't begin with its workload's name.
-    """
-    found = {}
-    for chapter in chapters():
-        if module := chapter.module("numbers"):
-            owner = f"{chapter.folder}/numbers.py"
-            found[owner] = module.numbers(study)
-            if strange := [key for key in found[owner] if not key.startswith(f"{chapter.workload}/")]:
-                raise LadderError(
-                    f"{owner} gives the number {strange[0]!r}: its keys must begin with '{chapter.workload}/'."
-                )
-    return found
-
-
-def merged(parts):
-    """One {key: value} of {owner: {key: value}}. Raises LadderError when two owners give the same key."""
-    values, owners = {}, {}
-    for owner, part in parts.items():
-        for key, value in part.items():
-            if key in values:
-                raise LadderError(f"{owners[key]} and {owner} give the number {key!r}: rename one of them.")
-            values[key], owners[key] = value, owner
-    return values
 
 
 def tables(study):
@@ -181,22 +150,15 @@ def made(chapter, study):
 
 def verdicts(study):
     """The claims of every chapter that has some, [(chapter, group, claim)], in the order of the paper."""
+    from ladder.report.telling import claims  # planning needs no pandas
+
     return [
         (chapter, group, claim)
         for chapter in chapters()
-        for group, claims in verdicts_of(chapter, study).items()
-        for claim in claims
+        if chapter.has_lines
+        for group, answered in claims.verdicts(chapter.study(study)).items()
+        for claim in answered
     ]
-
-
-def verdicts_of(chapter, study):
-    """The claims of a chapter, {group: claims}."""
-    if chapter.has_lines:
-        from ladder.report.telling import claims
-
-        return claims.verdicts(chapter.study(study))
-    module = chapter.module("verdicts")
-    return module.verdicts(study) if module else {}
 
 
 def texts():

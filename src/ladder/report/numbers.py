@@ -1,23 +1,16 @@
-r"""The numbers and verdicts of the paper's sentences: one LaTeX value per key, written as `numbers.tex`.
+r"""The numbers and verdicts that are of the study as a whole: one LaTeX value per key, written as `numbers.tex`.
 
-Keys begin with `study/` or with the workload in whose chapter they are made, `workloads/*/paper/numbers.py`;
-`\result{key}` prints one. They are fixed by the code, never by what was measured: a key without data has a value that
-says so in words, and `\ifmeasured` distinguishes it; a key that no module makes is an error of the text, and stops
-LaTeX. They speak of one machine, the study's subject, or of the one that a chapter names.
+Keys begin with `study/`; a text asks for one by `result(key)`. They are fixed by the code, never by what was measured:
+a key without data has a value that says so in words. They speak of one machine, the study's subject.
 """
 
-from ladder.report import about, chapters, verdicts
+from ladder.report import about, verdicts
 from ladder.report.phrases import NOTHING, Missing
 
 
 def numbers(found, protocol, margin):
-    """Every key's value for a study, a measuring protocol and the margin of the ceilings.
-
-    Raises LadderError when two give the same key, and when a chapter's key doesn't begin with its workload.
-    """
-    parts = {about.__file__: about.numbers(found, protocol, margin), verdicts.__file__: verdicts.numbers(found)}
-    parts |= chapters.numbers(found)
-    return filled(chapters.merged(parts))
+    """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
+    return filled(about.numbers(found, protocol, margin) | verdicts.numbers(found))
 
 
 def filled(values):

@@ -2,7 +2,7 @@
 
 Every `.tex` beside the paper and in a chapter is a template (`telling/templates.py`); one without a tag stays as it is.
 A chapter's text asks for what `telling/functions.py` has, and for what its own `text.py` adds. All texts may ask for
-`result(key)`, a number of those chapters that still list them, and for any claim by `<chapter>/<key>`; the paper's own
+`result(key)`, a number of the study as a whole, and for any claim by `<chapter>/<key>`; the paper's own
 texts have the functions of a chapter by its name, as in `gemv.speedup("serial", "openmp")`.
 """
 
