@@ -24,7 +24,7 @@ DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENT
 FIRST = {figures.workload(name): name for name in reversed(DRAWN)}.values()
 TIERED = [name if name in FIRST else pytest.param(name, marks=pytest.mark.slow) for name in DRAWN]
 SEVERAL = ("gemv_scaling", "mlp_learning")  # `make test` draws them with several machines, too
-CHOOSING = ("gemv",)  # chapters whose figures speak of the machines that their text does
+CHOOSING = ("backprop", "descent", "gemv")  # chapters whose figures speak of the machines that their text does
 # Speak of their chapter's machine alone.
 OF_ONE = ("dcgan_timeline", "dcgan_waterfall", "mlp_parts", "mlp_scaling", "mlp_waterfall")
 HOLLOW = "hollow: not converged"
