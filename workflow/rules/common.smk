@@ -14,7 +14,12 @@ def interrupted(*_):
     os._exit(130)
 
 
-if workflow.is_main_process and threading.current_thread() is threading.main_thread():
+# Where Ctrl-C is ignored, as in a background job, it stays so; only the main thread may say what it does.
+if (
+    workflow.is_main_process
+    and threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+):
     signal.signal(signal.SIGINT, interrupted)
 
 
@@ -81,7 +86,8 @@ if workflow.is_main_process:  # in a dry run too: Snakemake locks the folder for
 def locked(persistence, snakemakes=PersistenceBase.lock):
     """Snakemake's lock of the working directory, for a run: one that a killed run has left is in nobody's way."""
     said(runs.begin)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on Snakemake ends its jobs
+    if signal.getsignal(signal.SIGINT) is interrupted:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on Snakemake ends its jobs
     if not SITE and workflow.scheduling_settings:
         # With a limit to the jobs started in a second, Snakemake looks for jobs to start once more every second for each
         # job that has ended: after 200 jobs that takes a fifth of a core, beside what is timed.
