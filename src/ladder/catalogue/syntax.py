@@ -8,6 +8,7 @@ from ladder.catalogue.literals import statements
 
 MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields that hold statements
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -209,9 +210,7 @@ def assigned(nodes):
             if isinstance(node.ctx, ast.Store):
                 yield node.id
             continue
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        if isinstance(node, NAMING) and node.name:
             yield node.name
         if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
             yield from assigned(ast.iter_child_nodes(node))
