@@ -7,7 +7,7 @@ import yaml
 
 from cluster import slurm as virtual
 from conftest import ROOT, Study
-from ladder.planning.places import SITE_VARIABLE
+from ladder.planning.targets import SITE_VARIABLE
 
 # Of the memory of a virtual node, so that a job gets it all.
 NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 3000, "minutes": 10}

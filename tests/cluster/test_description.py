@@ -17,7 +17,7 @@ ON_GPUS = {"partition": "gpu", "gpus": 1}
 def described(kind="cpu", **nodes):
     """A checked description in which some keys of one kind of nodes are different."""
     kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
-    return configuration.checked_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
+    return configuration.validate_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 
 
 @pytest.mark.cluster

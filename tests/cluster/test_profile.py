@@ -237,7 +237,7 @@ def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describ
     let_go(project)
     said, status = run.end()
     assert status == 0, said[-3000:]
-    assert str(number) in said.split("cancelled what an earlier run left in Slurm: ")[1].splitlines()[0]
+    assert str(number) in said.split("cancelled the Slurm jobs of an earlier run: ")[1].splitlines()[0]
     assert len(before) < 4
     assert len(cases(project.folder)) == 4
     rows = (project.folder / "results/table.csv").read_text()

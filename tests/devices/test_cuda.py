@@ -16,7 +16,7 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import card, cublas, cuda
+from ladder.devices import cublas, cuda, gpus
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
@@ -87,7 +87,7 @@ def trained(tmp_path):
             "energy": False,
         }
         job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
-        return worker.work(case, mlp, workloads.load_variant("mlp", variant), job)
+        return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)
 
     return run
 
@@ -101,7 +101,7 @@ def test_pytorch_follows_the_reference(trained, graph):
 
 @pytest.mark.gpu
 def test_cards_have_the_names_that_the_driver_gives_them():
-    names = [card.name(number) for number in card.numbers()]
+    names = [gpus.name(number) for number in gpus.numbers()]
     assert sorted(names) == sorted(one["uuid"] for one in nvidia.gpus())
 
 
@@ -142,7 +142,10 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
 
 @pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
-    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.translate_errors():
+    with (
+        pytest.raises(LadderError, match=r"The GPU is out of memory .*: \d+ of \d+ bytes are free"),
+        cuda.translate_errors(),
+    ):
         cuda.empty((2**40,), np.float64)
 
 
@@ -167,10 +170,10 @@ def test_without_a_gpu_a_sentence_says_so():
 NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
 # Words of the sentence for each fault of tests/stand_ins/cupy.py.
 FAULTS = {
-    "driver": "There is no GPU to work on: CUDA says cudaErrorInsufficientDriver: CUDA driver version is insufficient; "
-    "update the driver, 580.1.",
-    "device": "There is no GPU to work on: CUDA says cudaErrorNoDevice: no CUDA-capable device is detected; "
-    "`nvidia-smi` must list a card.",
+    "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
+    "insufficient; update the driver, 580.1.",
+    "device": "There is no GPU to work on: CUDA reports cudaErrorNoDevice: no CUDA-capable device is detected; "
+    "`nvidia-smi` must list a GPU.",
     "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
     "Lower the sizes",
     "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
@@ -221,8 +224,8 @@ def unjoined(joined):
 def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
     cards(1)
     refusal = refused(tmp_path, unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
-    assert "The GPU works on for 0." in refusal
-    assert "the variant leaves work in a stream that the current one doesn't wait for" in refusal
+    assert "The GPU keeps working for 0." in refusal
+    assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
 
 
 @pytest.mark.parametrize(
@@ -261,7 +264,7 @@ def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
     if joined == "yes":
         cuda.require_finished(run)
     else:
-        with pytest.raises(LadderError, match="The GPU works on for"):
+        with pytest.raises(LadderError, match="The GPU keeps working for"):
             cuda.require_finished(run)
 
 
@@ -270,8 +273,8 @@ def seen(monkeypatch):
     """A function that makes so many cards to be seen, by their names."""
 
     def see(count):
-        monkeypatch.setattr(cuda.card, "numbers", lambda: range(count))
-        monkeypatch.setattr(cuda.card, "name", lambda number: f"GPU-{number}")
+        monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(count))
+        monkeypatch.setattr(cuda.gpus, "name", lambda number: f"GPU-{number}")
 
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     see(1)
@@ -308,9 +311,9 @@ def test_all_cards_are_waited_for(monkeypatch):
     def device(number):
         return SimpleNamespace(synchronize=lambda: waited.append(number))
 
-    monkeypatch.setattr(cuda.card, "numbers", lambda: range(3))
-    monkeypatch.setattr(cuda.card, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
-    cuda.card.synchronize()
+    monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(3))
+    monkeypatch.setattr(cuda.gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
+    cuda.gpus.synchronize()
     assert waited == [0, 1, 2]
 
 

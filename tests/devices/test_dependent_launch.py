@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import companions
-from ladder.devices import card, cuda, dependent_launch, driver
+from ladder.devices import cuda, dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512
@@ -55,7 +55,7 @@ def launched(monkeypatch, status=0):
         told["arguments"] = [kind.from_address(place).value for kind, place in zip(kinds, places, strict=True)]
         return status
 
-    monkeypatch.setattr(card, "load_cupy", lambda: cupy("90"))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("90"))
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
     kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
     arguments = Array(), np.int32(-5), np.uintp(0)
@@ -87,7 +87,7 @@ def test_what_the_driver_refuses_is_told(monkeypatch):
 
 
 def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
-    monkeypatch.setattr(card, "load_cupy", lambda: cupy("89"))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("89"))
     kernel = SimpleNamespace()
     assert dependent_launch.overlapping(kernel) is kernel
 

@@ -65,12 +65,12 @@ def measured(monkeypatch):
     for name, stand_in in {
         "Worker": Answering,
         "require_met": lambda *case: None,
-        "quiet": lambda case: contextlib.nullcontext(),
-        "leased": lambda case: contextlib.nullcontext({"CARDS": "3"}),
+        "hold_machine": lambda case: contextlib.nullcontext(),
+        "lease_devices": lambda case: contextlib.nullcontext({"CARDS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
         "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),
         "datetime": SimpleNamespace(now=lambda zone: START + timedelta(seconds=next(ticks))),
-        "require_possible": lambda *given: asked.append(given),
+        "require_plausible": lambda *given: asked.append(given),
     }.items():
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
@@ -204,7 +204,7 @@ class Told:
         monkeypatch.setattr(worker, "time", times)
         for name, stand_in in {
             "require_threads": lambda *given: self.asked.append(given),
-            "threads_found": lambda: {"runs": self.runs},
+            "read_threads": lambda: {"runs": self.runs},
             "flusher": lambda: self.flush,
             "stopwatch": self.stopwatch,
             "state": lambda run: {"celsius": 33.0},
@@ -216,7 +216,7 @@ class Told:
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
         job = SimpleNamespace(data={}, reference=None, **LIMITS | {"energy": energy})
-        self.result = worker.work(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
+        self.result = worker.run_case(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
 
     def spend(self, seconds):
         self.clock += seconds

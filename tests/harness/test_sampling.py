@@ -53,4 +53,4 @@ def test_samples_that_scatter_ask_for_more():
 
 def test_of_the_checks_of_one_name_the_nearest_to_its_bound_is_kept():
     checks = [Check("x", 0.5, 1.0), Check("x", 3.0, 4.0), Check("x", 2.0, 4.0), Check("y", 0.0, 1.0)]
-    assert worker.worst(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]
+    assert worker.worst_by_name(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]

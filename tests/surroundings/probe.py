@@ -21,7 +21,7 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.machine import cpus, description, revision
-from ladder.planning import configuration, places, plan
+from ladder.planning import configuration, plan, targets
 
 # The names of variables that runtimes read, which a worker has by its case alone.
 FAMILIES = re.compile(
@@ -50,7 +50,7 @@ def main():
 def said(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
     workloads.look_in(config["variant_folders"])
-    found = places.here(config)
+    found = targets.here(config)
     planned = plan.plan(config, found)
     (experiment,) = {one.experiment for one in planned}
     cases = {one.case.variant: one.case for one in planned}

@@ -57,7 +57,7 @@ def done(finished, tmp_path):
 def test_a_case_of_two_experiments_is_measured_once(finished):
     study, out = finished
     assert len(study.records()) == 6
-    assert "Of 6 cases 6 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 left out." in out
+    assert "Of 6 cases 6 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 skipped." in out
 
 
 def edit_beside_measurements(home):
@@ -121,7 +121,7 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
     out, status = done.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
     assert status != 0
-    assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is no case of this config" in out
+    assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is not a case of this config" in out
     assert "Traceback" not in out
 
 
@@ -269,7 +269,7 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
     flat = " ".join(out.split())
     assert f"Of {len(WRONG) + 3} cases 1 measured now, 0 before, {len(WRONG)} failed, 0 not begun or cut off" in flat
-    assert "0 not begun or cut off, 2 left out" in flat
+    assert "0 not begun or cut off, 2 skipped" in flat
     assert "1 needs 64 cores, 1 available" in flat
     assert "`snakemake --config measure=false` writes the paper without" in flat
     for name, sentence in WRONG.items():
