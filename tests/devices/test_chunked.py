@@ -1,4 +1,4 @@
-"""Large arrays: filled to the end by numbers that come again, and looked through in order."""
+"""Large arrays: filled to the end with repeated numbers, and processed in order."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
+"""What runs on a GPU: every variant at odd shapes, the clock, and the sentences without a GPU."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ from ladder.machine import nvidia
 from ladder.records import record
 from ladder.records.case import Case
 
-# Those that training can take its products from; `cublas_mixed` is tested by its precisions.
+# The variants whose products a training can use; `cublas_mixed` is tested by its precisions.
 VARIANTS = [
     name
     for name in workloads.variants("gemm")
@@ -67,7 +67,7 @@ def test_the_training_follows_the_reference(trained, product, dtype, graph, laye
 
 @pytest.fixture
 def trained(tmp_path):
-    """A function that runs a training's job on the digits, checks included, and gives its result."""
+    """A function that runs a training's job on the digits, including checks, and returns its result."""
 
     def run(variant, layers, activation, images, batch, dtype, **tuning):
         write_digits(tmp_path / "digits")
@@ -130,7 +130,7 @@ def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
 )
 @pytest.mark.parametrize("conversion", ["timed", "ahead"])
 def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(math, beyond, conversion):
-    """What is split in two parts of TF32 is within float32's bound, too."""
+    """Operands split in two parts of TF32 meet float32's bound, too."""
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
     problem = sanitized.solved(case)
@@ -177,7 +177,7 @@ FAULTS = {
     "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
     "Lower the sizes",
     "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
-    "nothing": "elements of the result 'out' are NaN or infinite",  # no kernel of the stand-in's does anything
+    "nothing": "elements of the result 'out' are NaN or infinite",  # kernels of the stand-in do nothing
 }
 
 
@@ -196,7 +196,7 @@ def run(tmp_path, case, protocol=PROTOCOL, **variables):
 
 
 def refused(tmp_path, case=NAIVE, **variables):
-    """The one line with which measuring a case on the stand-in for a GPU ends."""
+    """The last line of measuring a case on the stand-in for a GPU."""
     done = run(tmp_path, case, **variables)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
     assert not (tmp_path / "record.json").exists()
@@ -270,7 +270,7 @@ def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
 
 @pytest.fixture
 def seen(monkeypatch):
-    """A function that makes so many cards to be seen, by their names."""
+    """A function that makes a number of GPUs visible; their names."""
 
     def see(count):
         monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(count))

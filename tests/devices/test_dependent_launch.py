@@ -1,4 +1,4 @@
-"""What the driver is told of a launch that may begin while the kernel before it ends."""
+"""The arguments of a launch that may begin while the kernel before it ends."""
 
 import ctypes
 from types import SimpleNamespace
@@ -28,13 +28,13 @@ extern "C" __global__ void read(volatile int *number, int *found, int waits) {
 
 
 class Array:
-    """An array on the card."""
+    """An array on the GPU."""
 
     data = SimpleNamespace(ptr=ADDRESS)
 
 
 def cupy(capability):
-    """As much of CuPy as a launch asks for, on a card of this compute capability."""
+    """The parts of CuPy that a launch uses, on a GPU of this compute capability."""
     device = SimpleNamespace(compute_capability=capability)
     stream = SimpleNamespace(ptr=77)
     return SimpleNamespace(
@@ -43,7 +43,7 @@ def cupy(capability):
 
 
 def launched(monkeypatch, status=0):
-    """Launch a kernel of three arguments; what the driver was told, read while it was."""
+    """Launch a kernel of three arguments; the driver's arguments, read during the call."""
     told = {}
 
     def launch(how, function, places, extra):
@@ -95,7 +95,7 @@ def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_graph):
-    """On a card of compute capability 9.0 or more, the one that doesn't wait reads what was there before."""
+    """On a GPU of compute capability 9.0 or more, the kernel that doesn't wait reads the old contents."""
     library = cuda.load_cupy()
     folders = tuple(f"-I{folder}" for folder in companions.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)

@@ -1,4 +1,4 @@
-"""Threads on the host: what Linux says of their binding, and what is refused."""
+"""Threads on the host: their binding as Linux reports it, and what is refused."""
 
 import json
 import os
@@ -30,7 +30,7 @@ TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason
 
 
 def found_with(threads, program=FOUND, **variables):
-    """What a process with so many OpenMP threads finds of itself."""
+    """The threads that a process with this number of OpenMP threads reads back."""
     environment = os.environ | host.environment(threads) | variables
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)

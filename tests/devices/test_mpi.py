@@ -1,4 +1,4 @@
-"""Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
+"""Measuring on MPI ranks: their part of a record, and that nothing hangs when one of them fails."""
 
 import contextlib
 import os
@@ -115,7 +115,7 @@ def in_this_folder(*names):
 
 
 def nobody_is_left(found=workers):
-    """Whether all that `found` finds, the ranks, end within some seconds: who is killed takes a moment."""
+    """Whether the ranks that `found` finds end within some seconds: killing them takes a moment."""
     for _ in range(100):
         if not found():
             return True
@@ -171,7 +171,7 @@ def test_a_launcher_that_is_not_there_is_a_sentence():
 
 
 def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
-    """As Open MPI's does with ranks of MPICH."""
+    """Like Open MPI's with MPICH's ranks."""
     other = tmp_path / "otherexec"
     other.write_text("#!/bin/sh\nexit 16\n")
     other.chmod(0o755)
@@ -194,7 +194,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
 
 @pytest.mark.slow
 def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
-    """As srun does: what runs on other nodes is ended by a process that sees it die."""
+    """Like srun's: ranks on other nodes are ended by a process that notices its death."""
     other = tmp_path / "mpiexec"
     other.write_text(
         f"#!{Path(sys.executable).resolve()}\n"
@@ -263,7 +263,7 @@ def test_in_a_job_of_one_node_ranks_are_measured(monkeypatch):
 
 @pytest.fixture
 def shared_memory(monkeypatch):
-    """A function that sets the MB which are free where the ranks of a node exchange data."""
+    """A function that sets the free MB of the memory through which the ranks of a node exchange data."""
     mpi.require_memory.cache_clear()
 
     def free(megabytes):
@@ -350,7 +350,7 @@ def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
 
 
 def products(ranks, *arguments):
-    """What `gemv_on_ranks.py` says on so many ranks; an error on one of them ends all."""
+    """The output of `gemv_on_ranks.py` on this number of ranks; an error on one of them ends all."""
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
     command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
@@ -398,7 +398,7 @@ on_cards = [
 
 @pytest.fixture
 def late_cards(cards, monkeypatch):
-    """Four cards that aren't there, and what takes CuPy's place on them."""
+    """Four simulated GPUs, and a stand-in for CuPy."""
     cards(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "late_cards"), prepend=os.pathsep)
 
@@ -416,7 +416,7 @@ def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
 
 
 def of_cards(variant, ranks):
-    """A record of a variant whose ranks each had a card of their own."""
+    """A record of a variant whose ranks had a GPU each."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
     assert found["device"] == "mpi_cuda"

@@ -1,4 +1,4 @@
-"""Comparing two cases side by side, with real workers and slowdowns planted by a variant outside the repository."""
+"""Comparing two cases, with real workers and slowdowns planted by a variant outside the repository."""
 
 import json
 import subprocess
@@ -142,7 +142,7 @@ def test_it_ends_with_the_pairs_once_changes_would_show(simulated):
 
 
 def test_it_does_not_end_on_an_outcome(simulated):
-    """A doubled time is plain after six pairs, and still measured until the requested detail."""
+    """A doubled time is evident after six pairs, and still measured to the requested precision."""
     assert compared(TWICE, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
 
 

@@ -1,4 +1,4 @@
-"""Curves: what a record keeps of the points that a workload's checks give."""
+"""Curves: the points of a workload's checks that a record keeps."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What timed cases hold for themselves."""
+"""What timed cases hold exclusively."""
 
 import contextlib
 import fcntl

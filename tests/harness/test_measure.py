@@ -1,4 +1,4 @@
-"""The harness: what a measurement leaves behind, and that anything wrong leaves a sentence and no record."""
+"""The harness: the record of a measurement, and that any fault leaves a sentence and no record."""
 
 import io
 import json
@@ -81,7 +81,7 @@ def measured(case, out="out/record.json", changes=None, **options):
 
 
 def refused(case, **options):
-    """What a measurement that fails says; it leaves nothing behind."""
+    """The sentence of a measurement that fails; it leaves no files."""
     with pytest.raises(LadderError) as error:
         measured(case, **options)
     assert not list(Path().glob("out/*"))
@@ -324,7 +324,7 @@ def test_what_a_ceiling_allows(seconds, cache, known, impossible):
     ],
 )
 def test_cards_ranks_and_threads_are_held_against_the_ceilings_of_all(workload, variant, tuning, due, ceiling):
-    """One of them takes a second for the whole; threads share one memory."""
+    """One GPU takes a second for the whole; threads share one memory."""
     case, seconds = Case(workload, variant, {}, tuning, "cold"), due["bandwidth" in ceiling]
     cost = SimpleNamespace(flops=100, bytes=100, precision="float32")
     known = ceilings(**ceiling) | {"cuda": ceilings(**ceiling)}
@@ -373,7 +373,7 @@ def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together)
     assert made[len(workers) :] == ["stopped"] * len(workers)
 
 
-# What a variant may offer besides its run
+# What a variant may provide in addition to its run
 
 OFFERING = """
 import os

@@ -30,7 +30,7 @@ def place(monkeypatch, tmp_path):
     """A folder with references of all kinds, in which no worker may be started."""
     monkeypatch.chdir(tmp_path)
     for module in (measure, comparison):
-        monkeypatch.setattr(module, "quiet", lambda *cases: pytest.fail("it is measured"))
+        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("it is measured"))
     write()
     write("other.npz", epochs=3)
     Path("text.npz").write_text("foo", encoding="utf-8")
@@ -71,9 +71,7 @@ def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_
 
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
-    with pytest.raises(
-        LadderError, match=r"gemm/blas/\S+ are 8e\+05 GB, and this machine's memory is .* lower its sizes"
-    ):
+    with pytest.raises(LadderError, match=r"gemm/blas/\S+ need 8e\+05 GB, but this machine has .* lower its sizes"):
         preconditions.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
 
 

@@ -43,7 +43,7 @@ def result(number):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """A function that measures a case by workers that answer at once: the record, as it would be written."""
+    """A function that measures a case with workers that answer at once; the record that would be written."""
     written, given, asked = {}, {}, []
     ticks, answers = itertools.count(), itertools.count()
 
@@ -145,7 +145,7 @@ PRECISIONS = [
 
 @pytest.mark.parametrize(("workload", "variant", "dtype", "tuning", "due"), PRECISIONS)
 def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload, variant, dtype, tuning, due):
-    """By which rates become ceilings, and samples are held against these."""
+    """Ceilings are rates by precision, and samples are compared with them."""
     module, case = workloads.load(workload), Case(workload, variant, {"dtype": dtype}, tuning)
     monkeypatch.setattr(module, "cost", lambda sizes: SimpleNamespace(flops=1, bytes=1, precision=sizes["dtype"]))
     assert measure.cost_of(case, [{}]).precision == due
@@ -194,7 +194,7 @@ LIMITS = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, 
 
 
 class Told:
-    """What a worker tells of a variant whose n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
+    """The result of a worker whose variant's n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
 
     def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, **tuning):
         self.clock, self.runs, self.flushed, self.precisions = 0.0, 0, 0, []

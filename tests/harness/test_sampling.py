@@ -1,4 +1,4 @@
-"""Sampling and judging inside a worker: what is done in which order, and when it ends."""
+"""Sampling and checking inside a worker: the order of its steps, and when it ends."""
 
 import gc
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
 def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), **limits):
-    """The samples of a device whose clock shows these times, and what was done."""
+    """The samples of a device whose clock shows these times, and the calls."""
     done, clock = [], iter(times)
 
     def stopwatch(run):

@@ -1,4 +1,4 @@
-"""How wrong would still pass: the experiment finds bounds that are known, and the project's own are tight."""
+"""The sensitivity of checks: the experiment finds known bounds, and the project's own are tight."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def setup(problem, *, factor: int = 2):
 
 @pytest.fixture
 def made_up(tmp_path, monkeypatch):
-    """A workload of a known bound, among the project's."""
+    """A workload with a known bound, among the project's."""
     folder = tmp_path / "known"
     folder.mkdir()
     (folder / "__init__.py").write_text(WORKLOAD)

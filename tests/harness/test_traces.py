@@ -1,4 +1,4 @@
-"""Traces: what a record keeps of the rows that a variant's traced run gives."""
+"""Traces: the rows of a variant's traced run that a record keeps."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Trainings that are kept and go on: the same bits as without a break, and files that aren't theirs refused."""
+"""Trainings that are saved and restarted: the same bits as uninterrupted ones, and other files refused."""
 
 import json
 import shutil
@@ -140,7 +140,7 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(data, tmp_path, monke
 
 
 def ladder(*words):
-    """The verb `train` in a process of its own."""
+    """The verb `train` in a separate process."""
     return subprocess.run([sys.executable, "-m", "ladder", "train", *map(str, words)], capture_output=True, text=True)
 
 

@@ -1,4 +1,4 @@
-"""Judging results: the bounds by hand, and everything that must not pass."""
+"""Checking results: the bounds by hand, and everything that must not pass."""
 
 import math
 

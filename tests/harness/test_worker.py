@@ -1,4 +1,4 @@
-"""What a worker tells of its case, by a clock of the test's own."""
+"""The result of a worker, by a simulated clock."""
 
 import time
 from functools import partial

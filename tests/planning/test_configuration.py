@@ -1,4 +1,4 @@
-"""Configurations: laid over each other, checked in every place, defaults filled in."""
+"""Configurations: overriding each other, validated everywhere, defaults filled in."""
 
 import copy
 import datetime
@@ -136,7 +136,7 @@ def test_booleans_may_come_as_words(word, value):
 
 @pytest.fixture
 def load(tmp_path):
-    """Load YAML texts, later ones over earlier ones."""
+    """Load YAML texts, later ones overriding earlier ones."""
 
     def load(*texts, **options):
         paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
@@ -347,7 +347,7 @@ def test_a_protocol_is_the_defaults_with_changes():
 
 
 def test_the_default_of_every_key():
-    """As config/README.md tells them."""
+    """They are those of config/README.md."""
     found = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
     assert found.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}

@@ -1,4 +1,4 @@
-"""Plans: which cases a configuration means, and what is left out for which reason."""
+"""Plans: the cases of a configuration, and which are skipped for which reason."""
 
 import base64
 import gzip
@@ -397,7 +397,7 @@ def test_a_variable_that_the_harness_sets_is_refused_when_planning():
 
 
 def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
-    """Cores and cards may be on different machines, whose records lie in one folder."""
+    """Cores and GPUs may be on different machines, whose records are in one folder."""
     monkeypatch.chdir(tmp_path)
     one, two = planned({"blas": {"threads": [1, 2]}})
     here, there = (replace(one, machine=name) for name in ("here", "there"))

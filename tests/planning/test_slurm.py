@@ -1,4 +1,4 @@
-"""What a run does to Slurm's jobs: it cancels those of its own folder that a killed one has left, and no others."""
+"""A run cancels the Slurm jobs that a killed run in its folder has left, and no others."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How far a run is, told from files: Snakemake's markers, records, logs and the run's own note of what it is to do."""
+"""The status of a run, from files: Snakemake's markers, records, logs and the run's list of cases."""
 
 import contextlib
 import os
@@ -70,7 +70,7 @@ def marker_files():
 
 
 def begun(*cases, due=None):
-    """A run of these cases that has begun, with all of them due unless it is said which; the run."""
+    """A run of these cases that has begun, with all of them due by default; the run."""
     return status.write(cases, {record_of(one) for one in (cases if due is None else due)})
 
 
@@ -198,7 +198,7 @@ def test_a_log_that_cannot_be_read_is_told():
 
 
 def said(capsys, *arguments):
-    """What `ladder status` prints, and what it complains of."""
+    """The output and the errors of `ladder status`."""
     with contextlib.suppress(SystemExit):
         commands.main(["status", *arguments])
     return capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Where cases run: this machine, or the nodes of a cluster as its file describes them."""
+"""Where cases run: this machine, or the nodes of a cluster by its description."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What verbs make of their options: each is used, and goes where it is meant to."""
+"""The options of verbs: each is used, and for its purpose."""
 
 import argparse
 import ast

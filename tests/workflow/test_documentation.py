@@ -1,4 +1,4 @@
-"""What the documents say of the code: keys, defaults, commands, files, and an example that is run."""
+"""The documents agree with the code: keys, defaults, commands, files, and an example that is run."""
 
 import gzip
 import importlib.util
@@ -51,7 +51,7 @@ def fenced(name, language):
 
 
 def code(name):
-    """All that a document sets as code: its blocks, and its spans, which may be wrapped."""
+    """The code of a document: its blocks, and its spans, which may be wrapped."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]

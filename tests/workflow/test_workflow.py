@@ -1,4 +1,4 @@
-"""The workflow itself: what is planned after which change, what a failure costs, what a kill leaves behind."""
+"""The workflow: what is planned after a change, what a failure affects, what a kill leaves."""
 
 import random
 import shutil
@@ -33,7 +33,7 @@ def two_variants(study):
 
 
 def measured(files):
-    """The variants of the records among files, those of the ceilings left out."""
+    """The variants of the records among files, without those of the ceilings."""
     found = [path.split("/") for path in files if path.startswith("results/records/")]
     return sorted(variant for *_, variant, case in found if "+m=17+" in case)
 
@@ -93,7 +93,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(done):
 
 @pytest.mark.slow
 def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
-    """Where ceilings are measured anew as well, Snakemake doesn't look at the parameters of what waits for them."""
+    """If ceilings are measured again too, Snakemake doesn't compare the parameters of jobs behind them."""
     worker = done.folder / "src/ladder/harness/worker.py"
     text = worker.read_text()
     worker.write_text(text + "UNUSED = 1\n")
@@ -138,7 +138,7 @@ def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
 
 @pytest.mark.slow
 def test_other_ceilings_hide_nothing_that_is_missing(done):
-    """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
+    """If only the ceilings are rebuilt, Snakemake overlooks jobs that have them as `ancient` inputs."""
     of_33 = done.config["experiments"].pop("ceiling_33")
     done.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = done.snakemake("results/table.csv")
@@ -359,7 +359,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         assert table.count(f'"{record.from_path(path.stem)}"') == samples
 
 
-# What a verb does in its stead: it says that it has begun, and waits for a program, as for a compiler.
+# A verb's stand-in: it reports its start, and waits for a program, as for a compiler.
 WAITING = """
 
 def run(options):
