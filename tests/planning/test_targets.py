@@ -50,13 +50,19 @@ def case_of(variant, **tuning):
     return Case("gemv", variant, workloads.complete("gemv", {"n": 5, "m": 3}), tuning)
 
 
+def reason_of(case, target):
+    """Why a case is skipped on a target, as a sentence, or None."""
+    reason = plan.skip_reason(case, True, target)
+    return reason and str(reason)
+
+
 @pytest.mark.parametrize(
     ("quota", "reason"), [(0.5, "needs 1 cores, but the control group has a quota of 0.5"), (1, None)]
 )
 def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
     monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)
     place = targets.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
-    assert (place.cores, plan.skip_reason(case_of("blas", threads=1), True, place)) == (1, reason)
+    assert (place.cores, reason_of(case_of("blas", threads=1), place)) == (1, reason)
     with pytest.raises(LadderError, match=f"works on 2 CPUs, .* a quota of {quota}"):
         preconditions.require_met(case_of("blas", threads=2), None)
 
@@ -99,7 +105,7 @@ def test_what_fits_no_nodes_is_left_out(site, changes, case, why):
     workload, variant, tuning = case
     sizes = {"images": 50} if workload == "dcgan" else {"n": 5, "m": 3}
     case = Case(workload, variant, workloads.complete(workload, sizes), tuning)
-    assert plan.skip_reason(case, True, place) == why
+    assert reason_of(case, place) == why
 
 
 def test_a_case_without_cards_asks_for_none_and_for_all_nodes_of_its_kind(site):
@@ -140,7 +146,7 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
-    assert plan.skip_reason(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none available"
+    assert reason_of(case_of("cublas"), found["cpu"]) == "needs a GPU, none available"
 
 
 def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
@@ -148,8 +154,10 @@ def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_ma
     found = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
     assert targets.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
     assert plan.skip_reason(case_of("cublas"), True, found["gpu"]) is None
-    reason = plan.skip_reason(case_of("cublas"), True, targets.Target("here", 2, 1))
-    assert reason == "cupy is not installed: `make setup GPU=1` installs it"
+    assert (
+        reason_of(case_of("cublas"), targets.Target("here", 2, 1))
+        == "cupy is not installed: `make setup GPU=1` installs it"
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
+from ladder.planning.reasons import Skipped
 from ladder.planning.targets import nodes_of, target_of
 from ladder.records import files, record
 from ladder.records.case import Case
@@ -32,7 +33,7 @@ class Planned:
 
     experiment: str
     case: Case
-    skipped: str | None
+    skipped: Skipped | None
     machine: str
     protocol: dict = field(default_factory=dict, hash=False)
 
@@ -132,33 +133,33 @@ def as_list(value):
 
 
 def skip_reason(case, peers, target):
-    """Why a case doesn't run on its target, or None; `peers` says whether peers are measured."""
+    """Why a case doesn't run on its target, as Skipped, or None; `peers` says whether peers are measured."""
     nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.cards(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
-        return f"needs {cores} cores{' on a node' * (nodes > 1)}, {target.cores} available"
+        return Skipped("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
-        return f"needs {cores} cores, but the control group has a quota of {target.quota:.3g}"
+        return Skipped("quota", cores, f"{target.quota:.3g}")
     if case.ranks > 1 and not target.launcher:
-        return "needs an MPI launcher, none available"
+        return Skipped("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:
-        return f"needs {gpus} GPUs{' on one node' * (available < target.gpus * target.nodes)}, {available} available"
-    if reason := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, target)):
-        return reason
+        return Skipped("GPUs of a node" if available < target.gpus * target.nodes else "GPUs", gpus, available)
+    if sentence := workloads.beyond_limits(case) or files.beyond_limits(log_of(case, target)):
+        return Skipped("other", sentence)
     variants = [(case.workload, case.variant), *workloads.used(case)]
     for constants in (workloads.constants(*variant) for variant in variants):
         if constants["DEVICE"] in ("cuda", "mpi_cuda", "offload") and not target.gpus:
-            return "needs a GPU, none available"
+            return Skipped("GPU")
         if constants.get("PEER") and not peers:
-            return "peers are switched off"
+            return Skipped("peer")
         for library in constants["REQUIRES"]:
             # For a cluster (a target with Slurm resources) the machine that plans needs neither CuPy nor MPI.
             if not is_installed(library) and not (library == "cupy" and target.slurm_resources):
-                return f"{library} is not installed{': `make setup GPU=1` installs it' * (library == 'cupy')}"
+                return Skipped("CuPy" if library == "cupy" else "library", library)
             if library == "mpi4py" and not target.slurm_resources and not finds_mpi():
-                return "mpi4py finds no MPI"
+                return Skipped("MPI")
         for program in constants.get("PROGRAMS", ()):
             if not shutil.which(program):
-                return f"the program {program} is not installed"
+                return Skipped("program", program)
     return None
 
 
@@ -207,7 +208,7 @@ def measured(planned):
 
     def reason(item):
         path = record.path_of(item.machine, item.case.key)
-        return item.skipped or (None if Path(path).exists() else "not measured")
+        return item.skipped or (None if Path(path).exists() else Skipped("record"))
 
     planned = [replace(item, skipped=reason(item)) for item in planned]
     return planned if any(not item.skipped for item in planned) else []
@@ -222,7 +223,7 @@ def document(planned, experiment):
         {
             "key": item.case.key,
             "machine": item.machine,
-            "left_out": item.skipped,
+            "left_out": item.skipped and str(item.skipped),
             "sources": sources.fingerprint(item.case),
         }
         for item in planned

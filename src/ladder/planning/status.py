@@ -50,8 +50,8 @@ def cases_of(planned, records=()):
     cases = {}
     for item in planned:
         path = record.path_of(item.machine, item.case.key)
-        about = {"key": item.case.key, "machine": item.machine, "left_out": item.skipped}
-        cases[path] = about | {"due": path in records}
+        reason = item.skipped and str(item.skipped)
+        cases[path] = {"key": item.case.key, "machine": item.machine, "left_out": reason, "due": path in records}
     return list(cases.values())
 
 
