@@ -108,7 +108,13 @@ def test_what_every_measurement_goes_through_counts():
         for name in syntax.bound(one.node)
     }
     due = {"environment.of_worker", "host.environment", "host.stopwatch", "caches.flusher", "worker.sample"}
-    due |= {"validation.compare", "validation.poison", "intervals.converged", "possible.require_possible", "blas.setup"}
+    due |= {
+        "validation.compare",
+        "validation.poison",
+        "intervals.converged",
+        "plausibility.require_plausible",
+        "blas.setup",
+    }
     assert due <= names
     beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
     assert not [name for name in names if name.startswith(beside)]

@@ -1,4 +1,4 @@
-"""Arrays of the host, work on cards: a call ends when its results are there."""
+"""Arrays of the host, work on GPUs: a call ends when its results have arrived."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from ladder.records.case import Case
 
 @pytest.fixture
 def card(monkeypatch):
-    """A card whose work is seconds to wait for; `offload` asks it alone."""
+    """A GPU whose work is a number of seconds to wait for."""
     left = []
 
     def until_idle():

@@ -8,7 +8,7 @@ import pytest
 
 from ladder import devices
 from ladder.devices import cuda, host, mpi
-from ladder.devices.mpi import own_cpus
+from ladder.devices.mpi import share_of_cpus
 from ladder.machine import caches, description
 
 MIB = 2**20
@@ -164,4 +164,4 @@ def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device)
     ],
 )
 def test_ranks_of_a_node_share_its_cpus(places, shares):
-    assert [own_cpus(places, rank) for rank in range(len(places))] == shares
+    assert [share_of_cpus(places, rank) for rank in range(len(places))] == shares

@@ -14,9 +14,9 @@ from ladder.catalogue import companions, imports, kept, literals, workloads
 # of them there are, and what judges their samples.
 HARNESS = (
     "ladder.harness.workers:Worker",
-    "ladder.harness.measure:started",
+    "ladder.harness.measure:start_workers",
     "ladder.harness.measure:results_of",
-    "ladder.harness.possible:require_possible",
+    "ladder.harness.plausibility:require_plausible",
 )
 
 

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.errors import LadderError
 from ladder.harness.validation import compare
 from ladder.workloads.dcgan import formats, layout, network, reference
@@ -117,4 +117,4 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
         some = slice(start, start + CHUNK)
         return compare("pictures", outputs["pictures"][some], expected[chosen[some]], allowed)
 
-    return large.by_threads(compared, range(0, len(chosen), CHUNK)), None
+    return chunked.by_threads(compared, range(0, len(chosen), CHUNK)), None

@@ -45,7 +45,7 @@ def setup(
     generator = card.generator(problem.network, problem.sizes, math=math, product=product, **how)
     steps = all_steps(generator, problem.latents, problem.pictures, CUTS[batches](images, batch))
     if graph == "off":
-        is_short = len(steps) <= traces.MOST
+        is_short = len(steps) <= traces.MAX_ROWS
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if is_short else None)
     in_order(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)

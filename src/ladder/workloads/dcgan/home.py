@@ -93,7 +93,7 @@ def setup(
             other.result()
 
     lanes = 3 if memory == "staged" else 2
-    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MOST
+    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MAX_ROWS
     return Steps([(None, run)], [("load", load)], trace=trace if is_short else None)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.harness.steps import Steps
 from ladder.workloads.descent import launch
 

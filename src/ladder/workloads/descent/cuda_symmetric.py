@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"

@@ -1,6 +1,6 @@
 """Peer: CuPy's conjugate gradients, the product by cuBLAS; it waits for every residual, which bounds small systems."""
 
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.workloads.descent.recorder import Recorder, tolerances
 
 DEVICE = "cuda"

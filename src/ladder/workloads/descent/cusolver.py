@@ -4,7 +4,7 @@ Bound by arithmetic. CuPy's `cholesky` would wipe a triangle, so its interface t
 elements with 32 bits.
 """
 
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

@@ -6,7 +6,7 @@ import numpy as np
 
 from ladder.build import binaries
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 
 ALGORITHMS = ("steepest", "cg", "jacobi")
 ACCESS = 16  # bytes

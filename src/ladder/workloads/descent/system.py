@@ -112,7 +112,7 @@ def generate(problem, c, d, p):
 
 def generate_on_host(matrix, c, d, p):
     """Row by row, by a thread per CPU."""
-    from ladder.devices import large
+    from ladder.devices import chunked
 
     twice = np.concatenate([c, c])  # so that no remainder has to be taken
 
@@ -122,12 +122,12 @@ def generate_on_host(matrix, c, d, p):
                 here = slice(start, start + PART)
                 np.multiply(twice[p[i] - p[here] + len(p)], d[i] * d[here], out=matrix[i, here], casting="same_kind")
 
-    large.by_threads(write, large.parts(len(p)))
+    chunked.by_threads(write, chunked.parts(len(p)))
 
 
 def generate_on_card(matrix, c, d, p):
     """By a kernel that asks for no more memory than c, d and p."""
-    from ladder.devices.card import load_cupy
+    from ladder.devices.gpus import load_cupy
 
     cupy, n = load_cupy(), len(p)
     real = {"float64": "double", "float32": "float"}[matrix.dtype.name]

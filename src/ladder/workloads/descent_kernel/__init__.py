@@ -13,7 +13,7 @@
 | dot | x.y at once | 2 n | 1 |
 
 That is the traffic, in elements, which no kernel can avoid; nothing but the bandwidth bounds a large one. The values
-are uniform in [-1, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
+are uniform in [-1, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.chunked`).
 
 Shapes: matrix (n, n), x and y (n,); out (n, n) of `init` and `product`, (1,) of `dot`, otherwise (n,); b, the other
 output of `init`, (n,); all of one dtype, float32 or float64. key, the input of `init`, is uint32 (1,).
@@ -23,7 +23,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor, unit_roundoff
 from ladder.workloads.gemv import sums
 
@@ -96,7 +96,7 @@ def fill(inputs, sizes, round, data):
         if name == "key":
             array[0] = generator.integers(2**32)
         else:
-            large.fill(array, draw)
+            chunked.fill(array, draw)
     return list(inputs)
 
 
@@ -148,7 +148,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 def by_rows(compare_these, n):
     """The worst of the Checks of some rows each, which cover all of a matrix."""
     step = max(1, PART // n)
-    found = large.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    found = chunked.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(found, key=lambda one: one.error)
 
 

@@ -1,7 +1,7 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the same numbers come again (`ladder.devices.large`). In the second round they are whole numbers, scaled by a
+arrays the same numbers come again (`ladder.devices.chunked`). In the second round they are whole numbers, scaled by a
 power of two, so that the result is exact in every order of the sums, and is compared with no bound.
 Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
 product.
@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor, reference_type, whole_bits, whole_numbers
 
 RUNGS = {
@@ -76,7 +76,7 @@ def fill(inputs, sizes, round, data):
         part -= 1
 
     for array in inputs.values():
-        large.fill(array, draw)
+        chunked.fill(array, draw)
     return list(inputs)
 
 
@@ -112,5 +112,5 @@ def sums(matrix, x, exact=np.float64):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])
         np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], squared, out=squares[rows])
 
-    large.by_threads(add, large.parts(n))
+    chunked.by_threads(add, chunked.parts(n))
     return expected, np.sqrt(squares)

@@ -6,7 +6,7 @@
 | copy | out = a | 1 load, 1 store (and the load that a store of a line costs, which isn't counted) |
 | triad | out = a + 3 b | 2 loads, 1 store |
 
-Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
+Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.chunked`).
 
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, growing_sum_factor, product_factor
 
 RUNGS = {
@@ -64,7 +64,7 @@ def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place, all of them; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
-        large.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
+        chunked.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
     return list(inputs)
 
 
@@ -84,7 +84,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
         return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
 
-    found = large.by_threads(compare_from, range(0, sizes["elements"], PART))
+    found = chunked.by_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(found, key=lambda one: one.error)], None
 
 

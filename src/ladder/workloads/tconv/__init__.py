@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor
 
 RUNGS = {
@@ -120,7 +120,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
             return compare("channels projected", (out[part] @ signs)[..., None], due, bounds)
 
-        checks += large.by_threads(compared, large.parts(len(image)))
+        checks += chunked.by_threads(compared, chunked.parts(len(image)))
     return checks, None
 
 
