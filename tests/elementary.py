@@ -14,7 +14,7 @@ import pytest
 
 from conftest import TESTS
 from ladder.build import binaries
-from ladder.catalogue import companions
+from ladder.catalogue import native_sources
 from ladder.devices import host
 
 GUARD = 8  # elements behind each array
@@ -35,7 +35,7 @@ class Kernels:
         macros |= {"SOURCE": f'"{source}"'} | (defined or {})
         options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={macros[key]}" for key in macros)]
         # The instructions of `ptx.cuh` are emulated.
-        options += [f"-I{one}" for one in (TESTS / "emulated", source.parent, *companions.include_folders())]
+        options += [f"-I{one}" for one in (TESTS / "emulated", source.parent, *native_sources.include_folders())]
         library = folder / "kernels.so"
         subprocess.run(["g++", *options, TESTS / "emulated" / program, "-o", library], check=True)
         self.library = ctypes.CDLL(str(library))

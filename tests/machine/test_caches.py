@@ -26,10 +26,10 @@ def told(monkeypatch, tmp_path):
                 (folder / name).write_text(f"{value}\n")
         monkeypatch.setattr(caches, "CPUS", tmp_path)
         monkeypatch.setattr(caches.os, "sysconf", library)
-        caches.listed.cache_clear()
+        caches.all_caches.cache_clear()
 
     yield tell
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
 
 
 def of_four_cpus():

@@ -47,9 +47,9 @@ def linux(monkeypatch, tmp_path):
     monkeypatch.setattr(cpus, "INFORMATION", information)
     monkeypatch.setattr(cpus, "NODES", tmp_path)
     monkeypatch.setattr(caches, "CPUS", tmp_path)
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
     yield tmp_path
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
 
 
 def test_the_kernel_tells_what_lscpu_makes_words_of(linux):

@@ -57,7 +57,7 @@ def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, rea
     monkeypatch.setattr(places.control_groups, "quota", lambda: quota)
     place = places.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
     assert (place.cores, plan.reason_left_out(case_of("blas", threads=1), True, place)) == (1, reason)
-    with pytest.raises(LadderError, match=f"works on 2 CPUs, .* a quota of {quota}"):
+    with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
         demands.require_met(case_of("blas", threads=2), None)
 
 

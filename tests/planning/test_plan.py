@@ -62,7 +62,7 @@ def test_a_variant_that_is_no_text_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for begin in (lambda: workloads.look_in([tmp_path]), lambda: workloads.require_sound(case)):
+    for begin in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
             begin()
 
@@ -265,7 +265,7 @@ def test_what_is_no_file_is_no_module(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(p): 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
-    workloads.look_in([tmp_path])
+    workloads.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
     assert len(planned({name: {}})) == 1
 
@@ -441,7 +441,7 @@ def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkey
     deep, other = plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
     assert other.left_out is None
     assert (deep.left_out is None) == runs
-    assert runs or f"takes names of at most {most} bytes, and .layers=784-100-" in deep.left_out
+    assert runs or f"allows names of at most {most} bytes, and .layers=784-100-" in deep.left_out
     assert plan.measured([deep, other]) == []
 
 
@@ -450,7 +450,7 @@ def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypa
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
-            workloads.look_in([folder])
+            workloads.search_folders([folder])
     assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
     assert "There is no variant" in refused({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):

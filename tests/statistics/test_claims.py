@@ -9,7 +9,7 @@ from ladder.errors import LadderError
 from ladder.statistics import verdicts
 from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
 from ladder.statistics.crossings import break_even, crossing
-from ladder.statistics.selection import chosen_apart
+from ladder.statistics.selection import choose_best
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_one_process_of_each_leaves_everything_undecided():
 def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
     cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
     found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
-    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).found.cases == cases
+    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).ratio.cases == cases
     assert found == quotient([[2.0]] * 5, [[1.0]] * 5)
     assert "gemm" not in repr(found)
 
@@ -163,7 +163,7 @@ def test_a_break_even_point_has_an_interval():
 def test_who_is_best_is_chosen_by_other_processes_than_those_that_test_it():
     """The second and the fourth choose; by the others the case b would be the best."""
     cases = {"a": [[9.0], [1.0], [9.0], [1.0]], "b": [[2.0], [5.0], [2.0], [5.0]]}
-    assert chosen_apart(cases) == ("a", [[9.0], [9.0]])
+    assert choose_best(cases) == ("a", [[9.0], [9.0]])
 
 
 def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():

@@ -295,7 +295,7 @@ def test_no_processes_are_refused():
 
 
 def test_pairs_must_be_complete():
-    with pytest.raises(LadderError, match="equally many processes"):
+    with pytest.raises(LadderError, match="the same number of processes"):
         compare([[1.0]] * 3, [[1.0]] * 4, paired=True)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ladder.statistics.claims import decide, multiple, quotient
-from ladder.statistics.selection import apart, chosen_apart
+from ladder.statistics.selection import choose_best, split_processes
 from ladder.statistics.verdicts import outcome_of
 
 STUDIES, PROCESSES = 1000, 10
@@ -83,7 +83,7 @@ def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
     """Eight tunings that do nothing: the winner is one by luck."""
     wrong = []
     for other, *cases in processes(kind, 9):
-        best, tested = chosen_apart(dict(enumerate(cases)))
+        best, tested = choose_best(dict(enumerate(cases)))
         found = quotient(other, cases[best], tested=tested)
         wrong.append(found.low > 1.0)
     assert np.mean(wrong) <= WRONG
@@ -97,7 +97,7 @@ def test_luck_would_win_where_the_best_is_chosen_and_tested_on_the_same_processe
 
 def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
     other, *cases = processes("one state", 9)[0]
-    best, tested = chosen_apart(dict(enumerate(cases)))
+    best, tested = choose_best(dict(enumerate(cases)))
     found = quotient(other, cases[best], tested=tested)
     assert found.value == np.median(other) / np.median(cases[best])
     assert found.low <= found.value <= found.high
@@ -115,10 +115,10 @@ def test_a_time_at_its_floor_is_not_said_to_be_beyond_it(kind):
     [(1, [0], [0]), (2, [1], [0]), (3, [1], [0, 2]), (5, [1, 3], [0, 2, 4]), (10, [1, 3, 5, 7, 9], [0, 2, 4, 6, 8])],
 )
 def test_no_process_both_chooses_and_tests_but_a_lone_one(count, choose, test):
-    assert apart(list(range(count))) == (choose, test)
+    assert split_processes(list(range(count))) == (choose, test)
 
 
 def test_a_lone_process_confirms_no_choice():
-    best, tested = chosen_apart({"slow": [[2.0]], "fast": [[1.0]]})
+    best, tested = choose_best({"slow": [[2.0]], "fast": [[1.0]]})
     assert best == "fast"
     assert quotient([[2.0]], [[1.0]], tested=tested).low == 0.0
