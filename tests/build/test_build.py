@@ -86,9 +86,9 @@ NAMES["backprop", "cuda_kernels"] = {
     for tables in ("global", "readonly", "texture")
 }
 NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
-NAMES["backprop", "cuda_fused"] = {"learn", "change", "update"}
+NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
 # Kernels that are there in float32 alone.
-SINGLE = {("backprop", "cuda_fused"): {"learn_tf32", "change_tf32"}}
+SINGLE = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
 NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 
 

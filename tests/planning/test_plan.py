@@ -230,7 +230,7 @@ def test_tunings_with_a_default_may_be_left_out(variant):
     [
         ("def setup(:", "isn't valid Python: "),
         ('RUNTIME = "blas"\ndef setup(problem): 1', 'add DEVICE = "host"'),
-        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it works on"),
+        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it uses"),
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )

@@ -62,7 +62,7 @@ try:
         configuration.read(path)  # where no profile has Snakemake read them so
     configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
     CONFIG = configuration.checked(config)
-    workloads.look_in(CONFIG["variant_folders"])
+    workloads.search_folders(CONFIG["variant_folders"])
     SITE = places.site() if ON_CLUSTER else None
     # No more cores than Snakemake may use.
     PLACES = places.of_cluster(SITE) if SITE else places.here(CONFIG, workflow.cores)

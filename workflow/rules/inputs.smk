@@ -345,7 +345,7 @@ def sensitivity_cases():
 
 def sensitivity_code():
     """The fingerprint of the code that finds these errors, that of the cases' workloads and variants included."""
-    roots = {root for case in sensitivity_cases() for root in sources.own_roots(case)}
+    roots = {root for case in sensitivity_cases() for root in sources.roots_of(case)}
     return sources.of("ladder.verbs.sensitivity", "ladder.devices.host", *sorted(roots))
 
 

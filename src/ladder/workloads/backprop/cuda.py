@@ -1,9 +1,9 @@
 """Back-propagation on one GPU; its matrix products are those of any CUDA variant of `gemm`, all else is fused.
 
-One kernel gathers the patterns, and one each follows a product: bias and sigmoid; the output's error and deltas; the
-slope. The last two leave sums by blocks, which are added up in a fixed order. Deltas carry the rate, so that the change
-of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by the products,
-which read the gathered images twice, and by gathering them.
+One kernel gathers the patterns, and each product is followed by one kernel: bias and sigmoid; the output's error and
+deltas; the derivative. The last two store sums by block, which are added in a fixed order. Deltas include the rate, so
+that the change of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by
+the products, which read the gathered images twice, and by the gather.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
-"""The reference of back-propagation in plain float64 NumPy, and how far rounding may carry a trajectory.
+"""The reference of back-propagation in plain float64 NumPy, and a bound for the effect of rounding on a trajectory.
 
-As in the training of `mlp`, the epochs run twice, as they are and with noise of float32's size wherever a variant
-rounds; MARGIN times the distance of the two trajectories, scaled to the variant's precision, is the bound.
+As in the training of `mlp`, the epochs run twice, without and with noise of the size of float32's rounding wherever a
+variant rounds; the bound is MARGIN times the distance of the two trajectories, scaled to the variant's precision.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 from ladder.harness.validation import unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
-# Right variants stay within half the bound.
+# Correct variants stay within half the bound.
 MARGIN = 4.0
 
 
@@ -26,22 +26,22 @@ def shapes(sizes):
 
 
 def held_out(images):
-    """How many patterns of the pool no epoch visits."""
+    """The number of patterns of the pool that no epoch visits."""
     return images // 8 + 1
 
 
 def generator(sizes, *stream):
-    """A generator of random numbers of its own for every purpose."""
+    """An independent random generator for each purpose."""
     return np.random.default_rng([sizes["seed"], *stream])
 
 
 def places(sizes):
-    """Where the patterns stand in the pool: first those that epochs visit, then those held out."""
+    """The positions of the patterns in the pool: first those that epochs visit, then those held out."""
     return generator(sizes, 0).permutation(sizes["images"] + held_out(sizes["images"]))
 
 
 def patterns(sizes, data):
-    """The pool: images (pool, 784) in [0, 1] and targets (pool, 10), float64; from the test images those held out."""
+    """The pool: images (pool, 784) in [0, 1] and targets (pool, 10), float64; held-out patterns are test images."""
     pool = sizes["images"] + held_out(sizes["images"])
     images, targets = np.empty((pool, 784)), np.empty((pool, 10))
     write_patterns(sizes, data, images, targets)
@@ -49,7 +49,7 @@ def patterns(sizes, data):
 
 
 def write_patterns(sizes, data, images, targets):
-    """Write the pool into arrays of its shapes, of either type, pattern by pattern."""
+    """Write the pool into arrays of its shapes, of either dtype, pattern by pattern."""
     count, spare = sizes["images"], held_out(sizes["images"])
     pixels = itertools.chain(data.train_images[:count], data.test_images[:spare])
     labels = np.concatenate([data.train_labels[:count], data.test_labels[:spare]])
@@ -65,12 +65,12 @@ def scaled(images):
 
 
 def ranpat(sizes, epoch):
-    """The places of the patterns in the order in which an epoch visits them, int64."""
+    """The positions of the patterns in the order in which an epoch visits them, int64."""
     return generator(sizes, 1, epoch).permutation(places(sizes)[: sizes["images"]])
 
 
 def initial(sizes):
-    """The first weights by layer, float64 values that float32 holds exactly."""
+    """The initial weights by layer, float64 values that float32 holds exactly."""
     draw = generator(sizes, 2).uniform
     return [
         draw(-sizes["scale"], sizes["scale"], shape).astype(np.float32).astype(np.float64) for shape in shapes(sizes)
@@ -91,9 +91,9 @@ def forward(weights, x, noise=None):
 
 
 def gradients(weights, x, targets, noise=None, begin=None):
-    """(E, the derivatives of -E by the weights of every layer) of some patterns.
+    """(E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
-    With noise, sums over patterns begin with what `begin` holds by layer, as in a program that adds to the last steps.
+    With noise, sums over patterns begin with `begin`, by layer, as in a program that adds to the last steps.
     """
     layers = forward(weights, x, noise)
     off = targets - layers[-1]

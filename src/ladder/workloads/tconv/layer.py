@@ -4,7 +4,7 @@ A variant's `layer(problem, *, <tuning>)` gives it. `problem` has `device`, `fil
 `images` is the most that come at once. A variant with the literal ACTIVATIONS takes one of these as `activation`, and
 applies it to what it writes. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`.
 With OVERLAPS it takes `overlaps`: its kernel begins while the one before it ends, and reads the filter before it
-waits, so that a kernel must come between it and `prepare`, which waits likewise (`include/overlap.cuh`).
+waits, so that a kernel must come between it and `prepare`, which waits likewise (`include/programmatic_launch.cuh`).
 With BYTES it takes `result`, float32 or uint8: values in [-1, 1] as colours of a screen (`include/written.cuh`).
 """
 
