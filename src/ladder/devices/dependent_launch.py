@@ -1,8 +1,8 @@
 """Launches of kernels that may begin while the kernel before them ends: CUDA's programmatic dependent launch.
 
 Such a kernel may start once every block of the one before has ended or let it begin (`let_next_begin` in
-`include/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). What is left of the time between two
-kernels is the filling of the multiprocessors. It works in a CUDA graph too.
+`include/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). What is left of the time
+between two kernels is the filling of the multiprocessors. It works in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 """

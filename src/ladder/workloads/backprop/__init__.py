@@ -5,8 +5,8 @@ With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, a
     dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
 
 where delta is the derivative of -E with respect to a unit's input. Row 0 of W and dW belongs to the bias, whose
-activation is 1. `rate` applies to a sum over patterns: it is about 1 / images. Patterns are visited through `ranpat`, in
-a different order in every epoch; patterns that it doesn't list are held out.
+activation is 1. `rate` applies to a sum over patterns: it is about 1 / images. Patterns are visited through `ranpat`,
+in a different order in every epoch; patterns that it doesn't list are held out.
 
 Initial weights are uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with
 the float64 reference after every epoch. The timed samples repeat the first epoch from the initial weights.
@@ -142,7 +142,7 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare an epoch's error and the weights and steps after it with the reference; the checks and the curve's point."""
+    """Compare an epoch's error, and the weights and steps after it, with the reference; the checks and the point."""
     checks, weights = [], []
     for layer in range(1, len(reference.widths(sizes))):
         for name in (f"w{layer}", f"dw{layer}"):

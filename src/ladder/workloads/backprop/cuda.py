@@ -21,11 +21,11 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
-ROWS = 256  # of a block that works on columns, as in the source
+ROWS = 256  # rows of a block of column sums, as in the source
 
 
 def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
-    """One epoch: its steps by phase, at once the graph of them."""
+    """One epoch: its steps by phase, or their graph."""
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps

@@ -1,9 +1,9 @@
 """The earlier study's approach on the GPU: the ragged data of all layers in one flat array, a kernel per macro block.
 
-A thread computes a unit of a pattern, or the sum of a weight over all patterns, from global memory. It computes the index
-of every access: `walk` sums over the layers below, as the study did; `offsets` looks up the layer's start. The weight
-change is latency-bound: it has few threads, each of which waits for its loads pattern by pattern. The products are bound
-by the index arithmetic and by the caches, which load two elements per term.
+A thread computes a unit of a pattern, or the sum of a weight over all patterns, from global memory. It computes the
+index of every access: `walk` sums over the layers below, as the study did; `offsets` looks up the layer's start. The
+weight change is latency-bound: it has few threads, each of which waits for its loads pattern by pattern. The products
+are bound by the index arithmetic and by the caches, which load two elements per term.
 """
 
 from functools import partial

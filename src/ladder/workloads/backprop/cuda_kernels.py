@@ -12,12 +12,12 @@ kernel is a phase:
 
 All layers' data are in flat arrays, as in `cuda_flat`, but a kernel computes its layer's offset only once.
 
-`operands` are read from `global` memory, with a thread per sum, or from `shared` memory: as tiles of `block` / 16 rows and
-16 columns of the result in 0, 1, 7 and 8, and all weights of a layer at once in 2 and 3. `scalars`, the counts of patterns
-and outputs, rate and momentum, are each kernel's `argument`, or in `constant` memory. `tables`, ranpat and the widths of
-layers, are read from `global` memory, by `readonly` loads, or through a `texture`. Every pattern adds to the `error` by an
-`atomic` addition, or by one `emulated` with compare-and-swap, as GPUs without atomic additions needed; or each `block`
-reduces first. Emulated additions are bound by contention: of all threads that try at once, one succeeds.
+`operands` are read from `global` memory, with a thread per sum, or from `shared` memory: as tiles of `block` / 16 rows
+and 16 columns of the result in 0, 1, 7 and 8, and all weights of a layer at once in 2 and 3. `scalars`, the counts of
+patterns and outputs, rate and momentum, are each kernel's `argument`, or in `constant` memory. `tables`, ranpat and the
+widths of layers, are read from `global` memory, by `readonly` loads, or through a `texture`. Every pattern adds to the
+`error` by an `atomic` addition, or by one `emulated` with compare-and-swap, as GPUs without atomic additions needed; or
+each `block` reduces first. Emulated additions are bound by contention: of all threads that try at once, one succeeds.
 
 Kernels 0 and 7 dominate. 7 is latency-bound: it has few blocks, which iterate over all patterns tile by tile; 0, in
 tiles, is bound by shared memory, which loads two elements per FMA.

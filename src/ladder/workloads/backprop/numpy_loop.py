@@ -1,4 +1,4 @@
-"""Peer: a hand-written NumPy version of the training, with products by NumPy's BLAS and without reuse of temporaries."""
+"""Peer: a hand-written NumPy version of the training, with products by NumPy's BLAS and no reuse of temporaries."""
 
 import numpy as np
 

@@ -3,7 +3,8 @@
 The error of the epoch is a `reduction` or one `atomic` addition per pattern. The changes of the weights (`update`) are
 summed by an `atomic` addition per product, in a thread's `accumulators`, which are added at the end, or by threads that
 own rows and iterate over all patterns (`owner`). `schedule` is that of the patterns; `simd` requests vectorisation.
-Atomic changes are bound by contention for cache lines; accumulators, like `temporaries`, by the L2 cache of every thread.
+Atomic changes are bound by contention for cache lines; accumulators, like `temporaries`, by the L2 cache of every
+thread.
 """
 
 from typing import Literal

@@ -125,7 +125,7 @@ def step(sizes, weights, steps, gradient, noise=None):
 
 
 class Noise:
-    """Random errors of the size that rounding has in float32, from a fixed seed."""
+    """Random errors of the size of float32's rounding, from a fixed seed."""
 
     def __init__(self):
         self.generator = np.random.default_rng(0)
@@ -135,12 +135,12 @@ class Noise:
 
 
 def rounded(values, noise, roundings=1.0):
-    """Values with errors of so many roundings, where there is noise."""
+    """Values with the error of `roundings` roundings, if there is noise."""
     return values if noise is None else values + roundings * noise.draw(np.shape(values)) * values
 
 
 def product(a, b, noise):
-    """A product of matrices; with noise its sums of k terms carry errors of sqrt(k) u |a| |b|."""
+    """A product of matrices; with noise, its sums of k terms have errors of sqrt(k) u |a| |b|."""
     exact = a @ b
     if noise is None:
         return exact
@@ -149,9 +149,9 @@ def product(a, b, noise):
 
 
 def errors_in_order(activations, delta, begin):
-    """The errors of float32 sums over patterns, in order, of activations times deltas, added to what they begin with.
+    """The errors of sequential float32 sums over patterns of activations times deltas, from the initial values `begin`.
 
-    Nearly equal terms, such as those of units that hardly differ yet, round the same way one after the other.
+    Nearly equal terms, such as those of units that hardly differ yet, round in the same direction one after the other.
     """
     found = np.empty(begin.shape)
     for row, (each, first) in enumerate(zip(activations.T, begin, strict=True)):
@@ -191,7 +191,7 @@ def compute(sizes, data):
 
 
 def bound(drift, precision):
-    """The bound that belongs to a drift measured with float32's rounding."""
+    """The bound for a drift measured with float32's rounding."""
     return MARGIN * drift * (unit_roundoff(precision) + unit_roundoff(np.float64)) / NOISE
 
 
