@@ -249,7 +249,7 @@ class Card:
 
 
 class Traced(Card):
-    """A Card that records when each batch is drawn and copied, otherwise the same as the given one.
+    """A `Card` that records when each batch is drawn and copied, otherwise the same as the given one.
 
     Batches are named by their numbers. Times are relative to `began`; lanes are named by GPU if there are several, and
     by stream if there are several.

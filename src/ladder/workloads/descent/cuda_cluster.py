@@ -29,7 +29,7 @@ def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
     """
     n, dtype = problem.sizes["n"], problem.x.dtype
     if int(load_cupy().cuda.Device().compute_capability) < 90:
-        raise LadderError("descent/cuda_cluster needs a card of compute capability 9.0 or later, which has clusters.")
+        raise LadderError("descent/cuda_cluster requires a GPU of compute capability 9.0 or later, which has clusters.")
     if n > 32 * columns:
         raise LadderError(f"n={n} of descent/cuda_cluster is beyond 32 x columns={columns}: raise columns.")
     kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)

@@ -17,7 +17,7 @@ ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 def require_warpgroups(variant):
     """Refuse a GPU whose tensor cores can't read operands from shared memory. Raises LadderError."""
     if cuda.architecture() != "sm_90":
-        raise LadderError(f"tconv/{variant} needs a card of compute capability 9.0: take cuda_implicit_mma.")
+        raise LadderError(f"tconv/{variant} requires a GPU of compute capability 9.0: use cuda_implicit_mma.")
 
 
 def layer(problem, variant, tilings, geometry, math, activation, result):

@@ -52,6 +52,6 @@ def empty(problem, block, rows, columns):
     except MemoryError:
         size = count * rows * columns * dtype.itemsize
         raise LadderError(
-            f"The matrix of {count} images takes {size} bytes, more than the card's memory has free: "
+            f"The matrix of {count} images takes {size} bytes, more than the GPU's free memory: "
             "lower `block`, or the images that come at once."
         ) from None
