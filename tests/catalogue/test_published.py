@@ -1,4 +1,4 @@
-"""Artefacts that are published: packed with their sha256, unpacked only if it fits."""
+"""Published artefacts: packed with their sha256, unpacked only if it matches."""
 
 import hashlib
 import json

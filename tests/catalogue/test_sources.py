@@ -14,7 +14,7 @@ MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1
 
 @pytest.fixture(autouse=True)
 def forget():
-    """Nothing that was read before is known."""
+    """All caches are cleared."""
     sources.forget()
     yield
     sources.forget()
@@ -98,7 +98,7 @@ def test_broken_code_and_a_missing_root_are_sentences(tmp_path):
 
 
 def test_what_every_measurement_goes_through_counts():
-    """The environment, the clock and the flush, the checks, the judgement of samples; not what names or reports."""
+    """The environment, the clock and the flush, the checks of results and samples; neither names nor reports."""
     case = Case("gemm", "blas", GEMM, {})
     roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {

@@ -1,4 +1,4 @@
-"""The properties of the CPUs, by files of Linux's that a test has made up, in lscpu's words."""
+"""The properties of the CPUs, by synthetic files of Linux's, in lscpu's format."""
 
 import os
 import platform

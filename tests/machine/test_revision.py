@@ -1,4 +1,4 @@
-"""The revision of the source that a record names: real repositories, asked in bad surroundings."""
+"""The revision of the source in a record: real repositories, in adverse environments."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def write(path, text):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project's folder without a repository, whose sources ask for their revision."""
+    """A project's folder without a repository, whose sources determine their revision."""
     for name in list(os.environ):
         if name.startswith(("GIT_", "LADDER_COMMIT", "LADDER_UNCHANGED")):
             monkeypatch.delenv(name)
