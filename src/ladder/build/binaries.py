@@ -17,12 +17,12 @@ SLUG = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 
 def kernels(case):
     """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
-    binaries, variant_names = set(), (case.workload, case.variant)
+    binaries, variant_key = set(), (case.workload, case.variant)
     # A case whose tuning sets no part of a tiling may choose any.
-    tilings = choices(*variant_names, case.sizes["dtype"])
+    tilings = choices(*variant_key, case.sizes["dtype"])
     tilings = [tiling for tiling in tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
-    for workload, variant, tuning in [*((*variant_names, tuning) for tuning in tunings), *used(case)]:
+    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *used(case)]:
         if is_in_cuda(workload, variant):
             binaries.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
         for name in workloads.constants(workload, variant).get("KERNELS", ()):  # of another variant

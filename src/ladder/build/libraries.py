@@ -44,9 +44,9 @@ WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 
 def needed(case):
     """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
-    dtype, variant_names = case.sizes["dtype"], (case.workload, case.variant)
-    tunings = [(*variant_names, case.tuning), *((*other, {}) for other in workloads.used(case))]
-    return {(*names, slug(*names, dtype, tuning)) for *names, tuning in tunings if is_in_c(*names)}
+    dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
 def is_in_c(workload, variant):

@@ -109,8 +109,8 @@ def decompressed(packed, size):
 def checked(contents, expected):
     """The contents, if they are what is expected. Raises Unusable."""
     if len(contents) != expected.size:
-        size = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
-        raise Unusable(f"holds {size} {expected.size} bytes")
+        amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
+        raise Unusable(f"holds {amount} {expected.size} bytes")
     if (sha256 := hashlib.sha256(contents).hexdigest()) != expected.sha256:
         raise Unusable(f"its sha256 is {sha256} where it should be {expected.sha256}")
     return contents
