@@ -8,6 +8,8 @@ from ladder.catalogue.literals import statements
 
 MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields that hold statements
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -34,7 +36,7 @@ def is_docstring(node):
 def imported(node, package):
     """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
     origins = {}
-    for statement in ast.walk(node):
+    for statement in with_inner(node):
         if isinstance(statement, ast.Import):
             for alias in statement.names:
                 first = alias.name.partition(".")[0]
@@ -44,6 +46,14 @@ def imported(node, package):
             base = import_base(statement, package)
             origins |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in statement.names}
     return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_ours(origin)}
+
+
+def with_inner(node):
+    """A statement and those inside of it, in the order of `ast.walk`, which visits expressions, too."""
+    nodes = [node]
+    for outer in nodes:  # which grows meanwhile
+        nodes += [inner for name in BLOCKS for inner in getattr(outer, name, ())]
+    return nodes
 
 
 def import_base(node, package):
@@ -189,19 +199,20 @@ def without_docstring(body):
 def locals_of(function):
     """The local names of a function: its arguments, and what it assigns."""
     arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    shared = {name for node in body for each in ast.walk(node) if isinstance(each, ast.Global) for name in each.names}
-    return (arguments | set(assigned(body))) - shared
+    if isinstance(function, ast.Lambda):
+        return arguments | set(assigned([function.body]))
+    shared = {name for each in with_inner(function) if isinstance(each, ast.Global) for name in each.names}
+    return (arguments | set(assigned(function.body))) - shared
 
 
 def assigned(nodes):
     """The names that nodes assign, without those inside nested functions, classes and comprehensions."""
     for node in nodes:
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+            continue
+        if isinstance(node, NAMING) and node.name:
             yield node.name
         if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
             yield from assigned(ast.iter_child_nodes(node))
