@@ -112,7 +112,7 @@ def log_medians(processes: list[np.ndarray]) -> np.ndarray:
 
 
 def median_of(times: np.ndarray) -> float:
-    """NumPy's median to the bit, ten times as fast on the few samples of a process."""
+    """NumPy's median, bitwise equal and ten times faster for the few samples of a process."""
     ordered, half = np.sort(times), times.size // 2
     return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
