@@ -1,4 +1,4 @@
-"""What Numba compiles is compiled ahead, once for each kind of problem, so that no measurement has to."""
+"""Numba compiles ahead, once for each kind of problem, so that no measurement has to."""
 
 import shutil
 import subprocess

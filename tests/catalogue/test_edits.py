@@ -1,4 +1,4 @@
-"""Which measurements of the shipped study an edit makes old, by the fingerprints of all cases on a copy of the code."""
+"""The measurements of the shipped study that an edit invalidates, by all cases' fingerprints on a copy of the code."""
 
 import re
 import shutil
@@ -33,7 +33,7 @@ def fingerprints(cases):
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch, before):
-    """A copy of the package, whose fingerprints are those that are taken."""
+    """A copy of the package, from which fingerprints are computed."""
     home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "HOME", home)
     monkeypatch.setattr(workloads, "HOME", home / "workloads")
@@ -50,7 +50,7 @@ def edit(path, old, new):
 
 
 def outdated(cases, before):
-    """The cases whose measurements are old now."""
+    """The cases whose measurements are now invalid."""
     sources.forget()
     return [case for case in cases if sources.fingerprint(case) != before[case.key]]
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ladder.catalogue import companions
+from ladder.catalogue import native_sources
 from ladder.devices import cuda, dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
@@ -14,7 +14,7 @@ ADDRESS = 2**40 + 512
 # The first lets the other begin, and writes once that has read or a tenth of a second is over; the other reads with or
 # without waiting.
 TWO_KERNELS = r"""
-#include "overlap.cuh"
+#include "programmatic_launch.cuh"
 extern "C" __global__ void write(int *number, int value, volatile int *found) {
   let_next_begin();
   for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);
@@ -97,7 +97,7 @@ def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
 def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_graph):
     """On a GPU of compute capability 9.0 or more, the kernel that doesn't wait reads the old contents."""
     library = cuda.load_cupy()
-    folders = tuple(f"-I{folder}" for folder in companions.include_folders())
+    folders = tuple(f"-I{folder}" for folder in native_sources.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)
     write, read = (module.get_function(name) for name in ("write", "read"))
     can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.SINCE

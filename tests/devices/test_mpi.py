@@ -478,7 +478,7 @@ def test_cases_on_more_cards_than_there_are_are_left_out():
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
     for gpus, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
         assert str(plan.skip_reason(case, True, Target("here", 4, gpus, "mpiexec"))) == why
-    assert workloads.cards(case) == 4
+    assert workloads.gpus(case) == 4
 
 
 @needs_mpi

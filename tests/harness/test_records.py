@@ -77,7 +77,7 @@ def measured(monkeypatch):
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
     for module, name in ((description, "describe"), (description, "slurm"), (revision, "current")):
         monkeypatch.setattr(module, name, lambda name=name: f"{name} at {next(ticks)}")
-    monkeypatch.setattr(revision, "joined", lambda before, after: f"{before}, then {after}")
+    monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
     monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
 

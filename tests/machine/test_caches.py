@@ -1,4 +1,4 @@
-"""The CPUs' caches: what is told of them, by whom, and that every CPU's are emptied."""
+"""The CPUs' caches: their reported sizes, and that every CPU's caches are flushed."""
 
 import os
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ MIB = 2**20
 
 @pytest.fixture
 def told(monkeypatch, tmp_path):
-    """Have Linux tell of caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library of none."""
+    """Let Linux report caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library none."""
 
     def tell(properties, library=lambda name: 0):
         for (cpu, index), values in properties.items():
@@ -26,10 +26,10 @@ def told(monkeypatch, tmp_path):
                 (folder / name).write_text(f"{value}\n")
         monkeypatch.setattr(caches, "CPUS", tmp_path)
         monkeypatch.setattr(caches.os, "sysconf", library)
-        caches.listed.cache_clear()
+        caches.all_caches.cache_clear()
 
     yield tell
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
 
 
 def of_four_cpus():

@@ -1,4 +1,4 @@
-"""Other programs: what is read of them is the same in every language."""
+"""Other programs: their output is the same in every language."""
 
 import hashlib
 import os

@@ -62,7 +62,7 @@ def test_a_variant_that_is_no_text_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for begin in (lambda: workloads.look_in([tmp_path]), lambda: workloads.require_sound(case)):
+    for begin in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
             begin()
 
@@ -235,7 +235,7 @@ def test_tunings_with_a_default_may_be_left_out(variant):
     [
         ("def setup(:", "isn't valid Python: "),
         ('RUNTIME = "blas"\ndef setup(problem): 1', 'add DEVICE = "host"'),
-        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it works on"),
+        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it uses"),
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )
@@ -270,7 +270,7 @@ def test_what_is_no_file_is_no_module(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(p): 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
-    workloads.look_in([tmp_path])
+    workloads.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
     assert len(planned({name: {}})) == 1
 
@@ -446,7 +446,7 @@ def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkey
     deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
     assert other.skipped is None
     assert (deep.skipped is None) == runs
-    assert runs or f"takes names of at most {most} bytes, and .layers=784-100-" in str(deep.skipped)
+    assert runs or f"allows names of at most {most} bytes, and .layers=784-100-" in str(deep.skipped)
     assert plan.measured([deep, other]) == []
 
 
@@ -455,7 +455,7 @@ def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypa
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
-            workloads.look_in([folder])
+            workloads.search_folders([folder])
     assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
     assert "There is no variant" in refused({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):

@@ -63,7 +63,7 @@ def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, rea
     monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)
     place = targets.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
     assert (place.cores, reason_of(case_of("blas", threads=1), place)) == (1, reason)
-    with pytest.raises(LadderError, match=f"works on 2 CPUs, .* a quota of {quota}"):
+    with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
         preconditions.require_met(case_of("blas", threads=2), None)
 
 

@@ -49,7 +49,7 @@ def main():
 
 def said(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
-    workloads.look_in(config["variant_folders"])
+    workloads.search_folders(config["variant_folders"])
     found = targets.here(config)
     planned = plan.plan(config, found)
     (experiment,) = {one.experiment for one in planned}

@@ -36,6 +36,17 @@ FILES = [
     "src/ladder/devices/*.py",
     "src/ladder/planning/*.py",
     "src/ladder/verbs/*.py",
+    "src/ladder/catalogue/*.py",
+    "src/ladder/build/*.py",
+    "src/ladder/records/*.py",
+    "src/ladder/machine/*.py",
+    "src/ladder/data/*.py",
+    "src/ladder/statistics/*.py",
+    "src/ladder/workloads/*/*.py",
+    "src/ladder/workloads/*/*.cu",
+    "src/ladder/workloads/*/*.cuh",
+    "src/ladder/workloads/*/*.c",
+    "src/ladder/workloads/*/*.h",
 ]
 CODE = [
     "src/ladder/__main__.py",
@@ -44,6 +55,12 @@ CODE = [
     "src/ladder/planning/*.py",
     "src/ladder/verbs/*.py",
     "workflow/scripts/*.py",
+    "src/ladder/catalogue/*.py",
+    "src/ladder/build/*.py",
+    "src/ladder/records/*.py",
+    "src/ladder/machine/*.py",
+    "src/ladder/data/*.py",
+    "src/ladder/statistics/*.py",
 ]
 # Names that say nothing about a thing: pronouns, participles and adverbs. Keys of configuration and records are none.
 NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}

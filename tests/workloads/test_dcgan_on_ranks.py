@@ -147,7 +147,7 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked):
 
 
 def test_cases_need_a_card_for_every_rank():
-    assert workloads.cards(case_of(2)) == 2
+    assert workloads.gpus(case_of(2)) == 2
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 1, "mpiexec"))) == "needs 2 GPUs, 1 available"
     assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 2))) == "needs an MPI launcher, none available"
     assert "split from 0 to 4" in str(plan.skip_reason(case_of(1, split=5), True, Target("here", 4, 2)))

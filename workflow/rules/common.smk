@@ -62,7 +62,7 @@ try:
         configuration.read(path)  # for runs without a profile, which has Snakemake use our loader
     configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
     CONFIG = configuration.validate(config)
-    workloads.look_in(CONFIG["variant_folders"])
+    workloads.search_folders(CONFIG["variant_folders"])
     SITE = targets.site() if ON_CLUSTER else None
     # At most the cores that Snakemake may use.
     TARGETS = targets.of_cluster(SITE) if SITE else targets.here(CONFIG, workflow.cores)

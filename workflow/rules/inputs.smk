@@ -201,7 +201,7 @@ else:
     # On this machine one job is timed at a time, or one per GPU.
     MEASURE_RESOURCES |= {
         "timing": lambda wildcards: 0 if is_on_gpu(wildcards) else 1,
-        "card": lambda wildcards: workloads.cards(case_of(wildcards)),
+        "card": lambda wildcards: workloads.gpus(case_of(wildcards)),
     }
 
 
@@ -339,7 +339,7 @@ def sensitivity_cases():
 
 def sensitivity_code():
     """The fingerprint of the code behind the sensitivity, including that of the cases' workloads and variants."""
-    roots = {root for case in sensitivity_cases() for root in sources.own_roots(case)}
+    roots = {root for case in sensitivity_cases() for root in sources.roots_of(case)}
     return sources.of("ladder.verbs.sensitivity", "ladder.devices.host", *sorted(roots))
 
 

@@ -22,7 +22,7 @@ def lease_devices(*cases):
     counts, nodes = {}, int(os.environ.get("LADDER_NODES", "1"))
     for case in cases:
         lease = devices.of(case).lease  # devices that lease the same share this function
-        counts[lease] = max(counts.get(lease, 1), -(-workloads.cards(case) // nodes))
+        counts[lease] = max(counts.get(lease, 1), -(-workloads.gpus(case) // nodes))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for variables in leases for name, value in variables.items()}

@@ -129,8 +129,8 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.joined(origin, revision.current()),
-            "environment": variables.told(environment.of_worker(case, prelude) | leases),
+            "source": revision.combine(origin, revision.current()),
+            "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },
     )

@@ -15,7 +15,7 @@ def require_plausible(case, results, cost, ceilings):
     limits = ceilings if kind == "host" else ceilings.get(kind)
     if limits is None:
         return
-    gpus = workloads.cards(case)
+    gpus = workloads.gpus(case)
     fastest = min(min(result["samples"]) for result in results)
     rate = limits["flops"].get(cost.precision)
     floors = {"arithmetic": cost.flops / (rate * (gpus or case.cores)) if rate else 0.0}

@@ -134,7 +134,7 @@ def as_list(value):
 
 def skip_reason(case, peers, target):
     """Why a case doesn't run on its target, as Skipped, or None; `peers` says whether peers are measured."""
-    nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.cards(case)
+    nodes, gpus = min(nodes_of(target, case), target.nodes), workloads.gpus(case)
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
         return Skipped("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:

@@ -109,7 +109,7 @@ def require_plain(python=sys.executable):
 
 def require_packages(cases):
     """Raises LadderError if cases require GPUs and CuPy isn't installed, since every such job would fail."""
-    if any(workloads.cards(case) for case in cases) and not is_installed("cupy"):
+    if any(workloads.gpus(case) for case in cases) and not is_installed("cupy"):
         raise LadderError(
             "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
             "Without `gpu` in the description of the cluster such cases are skipped."

@@ -37,7 +37,7 @@ class Target:
 
 def kind_of(case):
     """The kind of a case, one of KINDS."""
-    if workloads.cards(case):
+    if workloads.gpus(case):
         return "gpu"
     return "mpi" if case.ranks > 1 else "cpu"
 
@@ -49,13 +49,13 @@ def target_of(targets, case):
 
 def nodes_of(target, case):
     """The number of nodes of a case on its target: enough for its GPUs or, without GPUs, all nodes."""
-    gpus = workloads.cards(case)
+    gpus = workloads.gpus(case)
     return -(-gpus // target.gpus) if gpus and target.gpus else target.nodes
 
 
 def gres_of(target, case):
     """The GPUs of a case on each of its nodes, in the form of Slurm's option `--gres`; empty for none."""
-    return gres(target.model, -(-workloads.cards(case) // nodes_of(target, case)))
+    return gres(target.model, -(-workloads.gpus(case) // nodes_of(target, case)))
 
 
 def gres(model, gpus):

@@ -69,7 +69,7 @@ def read_configuration(paths):
     from ladder.planning import configuration
 
     config = configuration.load([configuration.shipped(), *paths])
-    workloads.look_in([*config["variant_folders"], *workloads.roots()[1:]])
+    workloads.search_folders([*config["variant_folders"], *workloads.roots()[1:]])
     return config
 
 
