@@ -48,21 +48,26 @@ def end(problem):
     yield "update", update
 
 
-def blocks(problem, most):
+def blocks(problem, size):
     """The steps of every block of patterns."""
     widths, dtype = reference.widths(problem.sizes), problem.error.dtype
     make = partial(problem.device.empty, dtype=dtype)
-    out, delta = ([make((most, width)) for width in widths] for _ in range(2))
-    targets, multiply = make((most, widths[-1])), {form: blas.product(form) for form in ("nn", "tn", "nt")}
-    for first in range(0, len(problem.ranpat), most):
-        chosen = problem.ranpat[first : first + most]
-        count = len(chosen)
+    out, delta = ([make((size, width)) for width in widths] for _ in range(2))
+    targets, multiply = make((size, widths[-1])), {form: blas.product(form) for form in ("nn", "tn", "nt")}
+    for first in range(0, len(problem.ranpat), size):
+        rows = problem.ranpat[first : first + size]
+        count = len(rows)
         yield from block(
-            problem, multiply, chosen, targets[:count], [one[:count] for one in out], [one[:count] for one in delta]
+            problem,
+            multiply,
+            rows,
+            targets[:count],
+            [array[:count] for array in out],
+            [array[:count] for array in delta],
         )
 
 
-def block(problem, multiply, chosen, targets, out, delta):
+def block(problem, multiply, rows, targets, out, delta):
     """The steps of one block: gather its rows, forward pass, error, backward pass, changes."""
     last = len(out) - 1
     weights, changes = (
@@ -71,8 +76,8 @@ def block(problem, multiply, chosen, targets, out, delta):
     rate = problem.error.dtype.type(problem.sizes["rate"])
     # All indices are valid, so the mode "clip" avoids checks and a temporary copy.
     take = partial(np.take, axis=0, mode="clip")
-    yield "gather", partial(take, problem.images, chosen, out=out[0])
-    yield "gather", partial(take, problem.targets, chosen, out=targets)
+    yield "gather", partial(take, problem.images, rows, out=out[0])
+    yield "gather", partial(take, problem.targets, rows, out=targets)
     for layer in range(1, last + 1):
         yield "products", partial(forward, multiply["nn"], out[layer - 1], weights[layer], out[layer])
         yield "activations", partial(squash, out[layer])

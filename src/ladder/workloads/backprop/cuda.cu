@@ -25,8 +25,8 @@ __device__ void store_sums(REAL sum, REAL *parts, int columns) {
   sums[threadIdx.x][threadIdx.y] = sum;
   __syncthreads();  // the sums are complete; a warp adds those of a column
   sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
-  const int own = blockIdx.x * WARP + threadIdx.y;
-  if (threadIdx.x == 0 && own < columns) parts[size_t(blockIdx.y) * columns + own] = sum;
+  const int column = blockIdx.x * WARP + threadIdx.y;
+  if (threadIdx.x == 0 && column < columns) parts[size_t(blockIdx.y) * columns + column] = sum;
   __syncthreads();  // all threads have read the sums
 }
 

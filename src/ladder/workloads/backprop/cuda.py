@@ -49,9 +49,9 @@ class Epoch:
 
     def kernel(self, name, grid, block, *arguments):
         """A function that launches a kernel; whole numbers are passed as int32."""
-        found = cuda.kernel("backprop", "cuda", name, dtype=self.problem.error.dtype.name)
-        passed = tuple(np.int32(one) if isinstance(one, int) else one for one in arguments)
-        return partial(found, grid, block, passed)
+        function = cuda.kernel("backprop", "cuda", name, dtype=self.problem.error.dtype.name)
+        passed = tuple(np.int32(argument) if isinstance(argument, int) else argument for argument in arguments)
+        return partial(function, grid, block, passed)
 
     def elementwise(self, name, array, *arguments):
         """A launch with a thread for each element of an array."""
@@ -66,8 +66,8 @@ class Epoch:
         """The steps of an epoch, as (phase, function)."""
         problem, real = self.problem, self.real
         for name, to in (("images", self.out[0]), ("targets", self.targets)):
-            given = getattr(problem, name), problem.ranpat, to, to.shape[1]
-            yield "gather", self.kernel("gather", (self.rows,), (256,), *given)
+            operands = getattr(problem, name), problem.ranpat, to, to.shape[1]
+            yield "gather", self.kernel("gather", (self.rows,), (256,), *operands)
         for layer in range(1, self.last + 1):
             out, w = self.out[layer], self.w[layer]
             yield "products", partial(self.multiply["nn"], self.out[layer - 1], w[1:], out)

@@ -35,11 +35,11 @@ __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, 
 __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
                                      int units, int first) {
   constexpr int COPIES = BK / V;  // of a row
-  const int pixels = min(BK, PIXELS - first), own = threadIdx.x % COPIES * V;
-  if (own < pixels)
+  const int pixels = min(BK, PIXELS - first), pixel = threadIdx.x % COPIES * V;
+  if (pixel < pixels)
 #pragma unroll
     for (int row = threadIdx.x / COPIES; row < BM; row += BM / COPIES)
-      copy<16>(stage + row * X_ROW + own, images + size_t(rows[row]) * PIXELS + first + own, true);
+      copy<16>(stage + row * X_ROW + pixel, images + size_t(rows[row]) * PIXELS + first + pixel, true);
   stage += BM * X_ROW;
   w += size_t(first) * fan_out;
   if (fan_out % V)
@@ -178,16 +178,16 @@ __device__ __forceinline__ void accumulate_gradients_by(Product product, const R
   REAL *stages = reinterpret_cast<REAL *>(memory);
   int *rows = reinterpret_cast<int *>(stages + RING * STAGE);
   const int chunks = patterns / BP, first_pixel = blockIdx.x * BLOCK_PIXELS, first = blockIdx.z * UNITS;
-  const int own = chunks > int(blockIdx.y) ? (chunks - 1 - blockIdx.y) / gridDim.y + 1 : 0;
+  const int block_chunks = chunks > int(blockIdx.y) ? (chunks - 1 - blockIdx.y) / gridDim.y + 1 : 0;
   const int team = threadIdx.x / (ACROSS * WARP);
   auto first_pattern = [&](int s) { return (chunks - 1 - int(blockIdx.y) - s * int(gridDim.y)) * BP; };
-  for (int e = threadIdx.x; e < own * BP; e += THREADS)
+  for (int e = threadIdx.x; e < block_chunks * BP; e += THREADS)
     rows[e] = ranpat[min(first_pattern(e / BP) + e % BP, count - 1)];
   images += first_pixel;
   delta += size_t(blockIdx.z) * patterns * STRIDE;
   __syncthreads();
   auto load = [&](int s) {
-    if (s < own) {
+    if (s < block_chunks) {
       REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
       for (int p = threadIdx.x / WARP; p < BP; p += THREADS / WARP) {
         const REAL *image = images + size_t(rows[s * BP + p]) * PIXELS;
@@ -201,7 +201,7 @@ __device__ __forceinline__ void accumulate_gradients_by(Product product, const R
     commit_copies();
   };
   for (int s = 0; s < RING - 1; ++s) load(s);
-  for (int s = 0; s < own; ++s) {
+  for (int s = 0; s < block_chunks; ++s) {
     wait_for_groups<RING - 2>();
     __syncthreads();  // the stage is complete, and the previous one has been read: its buffer is filled next
     load(s + RING - 1);

@@ -133,7 +133,7 @@ def epoch(problem, tiling, math):
         (*place, address(sums) + int(start) * size, tiles, sum(counts), number)
         for place, start, number in zip(places, starts, counts, strict=True)
     ]
-    behind = [one + widths[1] * size for one in whole[0]]
+    behind = [place + widths[1] * size for place in whole[0]]
     entries.append((*behind, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
     blocks = [-(-entry[-1] // WARP) for entry in entries]
     entries = [(*entry, int(first)) for entry, first in zip(entries, np.cumsum([0, *blocks[:-1]]), strict=True)]
@@ -144,11 +144,11 @@ def epoch(problem, tiling, math):
 
 def launch(kernel, grid, block, arguments, shared):
     """A launch with `shared` bytes of dynamic shared memory. Raises LadderError if a block can't have as many."""
-    most = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-    if shared > most:
+    available = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+    if shared > available:
         raise LadderError(
             f"The layers of this case need {shared} bytes of shared memory in backprop/cuda_fused, and a block has "
-            f"{most}: ask for narrower layers, for fewer patterns in a tile (bm), or for backprop/cuda."
+            f"{available}: ask for narrower layers, for fewer patterns in a tile (bm), or for backprop/cuda."
         )
     kernel.max_dynamic_shared_size_bytes = shared
     return partial(kernel, grid, block, arguments, shared_mem=shared)

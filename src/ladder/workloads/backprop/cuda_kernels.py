@@ -41,7 +41,7 @@ SOURCE = "cuda_kernels.cu"
 MACROS = ()
 LIMITS = {"block": (32, 1024)}
 WARP, TILE = 32, 16
-MOST_SHARED = 48 * 2**10  # bytes that a block can have without opting in
+MAX_SHARED = 48 * 2**10  # bytes that a block can have without opting in
 
 
 def setup(
@@ -141,10 +141,10 @@ class Kernels:
         """The same with a layer's weights in shared memory. Raises LadderError if they don't fit."""
         fan_in, fan_out = self.net.widths[layer - 1 : layer + 1]
         count = (fan_in + 1) * (fan_out | 1)
-        if (needed := count * self.net.dtype.itemsize) > MOST_SHARED:
+        if (needed := count * self.net.dtype.itemsize) > MAX_SHARED:
             raise LadderError(
                 f"operands=shared of backprop/cuda_kernels needs {needed} bytes of shared memory for the weights of "
-                f"layer {layer}, of which a block has {MOST_SHARED}: take operands=global or narrower layers."
+                f"layer {layer}, of which a block has {MAX_SHARED}: take operands=global or narrower layers."
             )
         return self.launch(name, layer, flat.grid(threads, self.block), shared=count)
 

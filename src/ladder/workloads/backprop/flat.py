@@ -8,7 +8,7 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.workloads.backprop import reference
 
-MOST_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
+MAX_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
 
 
 class Flat:
@@ -69,9 +69,9 @@ def copy(target, source):
 
 def grid(threads, block):
     """The grid of at least `threads` threads. Raises LadderError if they are too many."""
-    if threads > MOST_THREADS:
+    if threads > MAX_THREADS:
         raise LadderError(
-            f"A kernel of backprop would need {threads} threads, of which it can count {MOST_THREADS}: "
+            f"A kernel of backprop would need {threads} threads, of which it can count {MAX_THREADS}: "
             "lower images, or the widths of layers."
         )
     return (-(-threads // block),)

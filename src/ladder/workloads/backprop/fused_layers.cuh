@@ -58,7 +58,7 @@ __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL
   const int down = padded(rows) / 4, across = padded(columns) / 4;
   for (int e = threadIdx.x; e < down * across; e += BM) {
     const int first = e % down, left = e / down;
-    REAL found[4][4] = {};
+    REAL products[4][4] = {};
     for (int p = 0; p < BM; p += 4) {
       Some<4> a[4], d[4];
 #pragma unroll
@@ -71,14 +71,14 @@ __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL
 #pragma unroll
         for (int i = 0; i < 4; ++i)
 #pragma unroll
-          for (int j = 0; j < 4; ++j) found[i][j] += a[i].of[h] * d[j].of[h];
+          for (int j = 0; j < 4; ++j) products[i][j] += a[i].of[h] * d[j].of[h];
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int row = first + i * down, column = left + j * across;
-        if (row < rows && column < columns) sums[row * columns + column] = found[i][j];
+        if (row < rows && column < columns) sums[row * columns + column] = products[i][j];
       }
   }
 }
@@ -87,12 +87,12 @@ __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL
 // thread on, since `changes` uses the last threads least.
 __device__ __forceinline__ void bias_changes(const REAL *delta, int columns, REAL *sums) {
   for (int j = BM - 1 - threadIdx.x; j < columns; j += BM) {
-    Some<4> found = {};
+    Some<4> partials = {};
     for (int p = 0; p < BM; p += 4) {
       const Some<4> four = some<4>(delta + j * VALUE_ROW + p);
 #pragma unroll
-      for (int h = 0; h < 4; ++h) found.of[h] += four.of[h];
+      for (int h = 0; h < 4; ++h) partials.of[h] += four.of[h];
     }
-    sums[j] = (found.of[0] + found.of[1]) + (found.of[2] + found.of[3]);
+    sums[j] = (partials.of[0] + partials.of[1]) + (partials.of[2] + partials.of[3]);
   }
 }

@@ -53,7 +53,7 @@ struct Part {
 template <int TM, int X_ROW>
 struct ScalarForward {
   using Units = Part<TN, STEPS>;
-  int group = threadIdx.x / STEPS, own = threadIdx.x % STEPS;
+  int group = threadIdx.x / STEPS, lane = threadIdx.x % STEPS;
   REAL sums[TM][TN] = {};
 
   __device__ __forceinline__ void add(const REAL *x, const REAL *w) {
@@ -61,7 +61,7 @@ struct ScalarForward {
     for (int k = 0; k < STEPS; k += 4) {
       REAL units[4][TN];
 #pragma unroll
-      for (int h = 0; h < 4; ++h) Units::load(units[h], w + (k + h) * STRIDE, own);
+      for (int h = 0; h < 4; ++h) Units::load(units[h], w + (k + h) * STRIDE, lane);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
         const Some<4> pixels = some<4>(x + (group + i * (BM / TM)) * X_ROW + k);
@@ -78,7 +78,7 @@ struct ScalarForward {
 #pragma unroll
     for (int i = 0; i < TM; ++i)
 #pragma unroll
-      for (int r = 0; r < TN; ++r) f(group + i * (BM / TM), Units::at(own, r), sums[i][r]);
+      for (int r = 0; r < TN; ++r) f(group + i * (BM / TM), Units::at(lane, r), sums[i][r]);
   }
 };
 
@@ -88,7 +88,7 @@ template <int X_ROW>
 struct ScalarChange {
   using Units = Part<TN, STEPS>;
   using Pixels = Part<TP, WARP / STEPS>;
-  int first, group = threadIdx.x % WARP / STEPS, own = threadIdx.x % STEPS;
+  int first, group = threadIdx.x % WARP / STEPS, lane = threadIdx.x % STEPS;
   REAL sums[TP][TN] = {};
 
   __device__ __forceinline__ ScalarChange(int first) : first(first) {}
@@ -98,7 +98,7 @@ struct ScalarChange {
     for (int k = 0; k < STEPS; ++k) {
       REAL pixels[TP], units[TN];
       Pixels::load(pixels, x + k * X_ROW + first, group);
-      Units::load(units, delta + k * STRIDE, own);
+      Units::load(units, delta + k * STRIDE, lane);
 #pragma unroll
       for (int i = 0; i < TP; ++i)
 #pragma unroll
@@ -111,7 +111,7 @@ struct ScalarChange {
 #pragma unroll
     for (int i = 0; i < TP; ++i)
 #pragma unroll
-      for (int r = 0; r < TN; ++r) f(first + Pixels::at(group, i), Units::at(own, r), sums[i][r]);
+      for (int r = 0; r < TN; ++r) f(first + Pixels::at(group, i), Units::at(lane, r), sums[i][r]);
   }
 };
 

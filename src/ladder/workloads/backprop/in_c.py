@@ -42,7 +42,7 @@ class Program:
             "out": [problem.images] + [problem.device.empty(units[layer], dtype) for layer in layers],
             "delta": [None] + [problem.device.empty(units[layer], dtype) for layer in layers],
         }
-        self.sums = problem.device.empty((threads * max(one.size for one in self.arrays["w"][1:]),), dtype)
+        self.sums = problem.device.empty((threads * max(weights.size for weights in self.arrays["w"][1:]),), dtype)
         self.network = network(
             dtype,
             layers=self.last,

@@ -18,9 +18,9 @@ void patterns_atomic(const Network *net)
     REAL error = 0;
 #pragma omp parallel for num_threads(net->threads) schedule(runtime)
     for (long p = 0; p < net->count; p++) {
-        const REAL own = pattern(net, net->ranpat[p]);
+        const REAL term = pattern(net, net->ranpat[p]);
 #pragma omp atomic
-        error += own;
+        error += term;
     }
     *net->error = (REAL)0.5 * error;
 }
@@ -53,13 +53,13 @@ void weight_change_accumulators(const Network *net, long layer)
     REAL *dw = net->dw[layer];
 #pragma omp parallel num_threads(net->threads)
     {
-        REAL *own = net->sums + omp_get_thread_num() * count;
+        REAL *partial = net->sums + omp_get_thread_num() * count;
         for (long at = 0; at < count; at++)
-            own[at] = 0;
+            partial[at] = 0;
 #pragma omp for schedule(runtime)
         for (long p = 0; p < net->count; p++) {
             const long at = net->ranpat[p];
-            added_changes(own, net->out[layer - 1] + at * below, net->delta[layer] + at * above, 1, below, above);
+            added_changes(partial, net->out[layer - 1] + at * below, net->delta[layer] + at * above, 1, below, above);
         }
 #pragma omp for schedule(static)
         for (long at = 0; at < count; at++) {

@@ -19,7 +19,7 @@ LIMITS = {"block": (1, 65536)}
 def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536):
     """The timed epoch; weights and steps share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
-    weights, steps = ([split(torch.from_numpy(one)) for one in named(problem, name)] for name in ("w", "dw"))
+    weights, steps = ([split(torch.from_numpy(array)) for array in named(problem, name)] for name in ("w", "dw"))
     add = {"autograd": autograd, "by_hand": by_hand}[gradients](problem, weights, steps, block)
     parameters, changes = list(itertools.chain(*weights)), list(itertools.chain(*steps))
     blocks, error = torch.from_numpy(problem.ranpat).split(block), torch.from_numpy(problem.error)
@@ -48,7 +48,7 @@ def split(tensor):
 def autograd(problem, weights, steps, block):
     """A function that adds the gradients of some patterns to the steps, by autograd, and returns the error."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
-    leaves = [one.requires_grad_() for pair in weights for one in pair]
+    leaves = [tensor.requires_grad_() for pair in weights for tensor in pair]
     changes = list(itertools.chain(*steps))
 
     def add(rows):
@@ -57,8 +57,8 @@ def autograd(problem, weights, steps, block):
             for bias, weight in weights:
                 out = torch.sigmoid(torch.addmm(bias, out, weight))
             loss = 0.5 * torch.nn.functional.mse_loss(out, targets[rows], reduction="sum")
-            found = torch.autograd.grad(loss, leaves)
-        torch._foreach_add_(changes, found, alpha=-problem.sizes["rate"])
+            gradients = torch.autograd.grad(loss, leaves)
+        torch._foreach_add_(changes, gradients, alpha=-problem.sizes["rate"])
         return loss.detach()
 
     return add
@@ -67,12 +67,12 @@ def autograd(problem, weights, steps, block):
 def by_hand(problem, weights, steps, block):
     """The same by the formulas of the layers, without allocations per block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
-    most, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
+    size, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
     widths = [len(bias) for bias, _ in weights]
-    outs, deltas = ([images.new_empty(most, width) for width in [first, *widths]] for first in (images.shape[1], 0))
+    outs, deltas = ([images.new_empty(size, width) for width in [first, *widths]] for first in (images.shape[1], 0))
 
     def add(rows):
-        out, delta = ([one[: len(rows)] for one in every] for every in (outs, deltas))
+        out, delta = ([array[: len(rows)] for array in arrays] for arrays in (outs, deltas))
         torch.index_select(images, 0, rows, out=out[0])
         torch.index_select(targets, 0, rows, out=delta[-1])
         for below, above, (bias, weight) in zip(out, out[1:], weights, strict=False):

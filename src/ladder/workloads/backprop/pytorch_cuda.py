@@ -27,7 +27,7 @@ def setup(
     """One epoch; weights and steps share their memory with the problem's arrays."""
     torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     layers = range(1, len(reference.widths(problem.sizes)))
-    given = [torch.from_dlpack(getattr(problem, name)) for name in ("images", "targets", "ranpat", "error")]
+    data = [torch.from_dlpack(getattr(problem, name)) for name in ("images", "targets", "ranpat", "error")]
     weights, steps = (
         [torch.from_dlpack(getattr(problem, f"{name}{layer}")) for layer in layers] for name in ("w", "dw")
     )
@@ -35,7 +35,7 @@ def setup(
     train = torch.compile(epoch, fullgraph=True) if compiled == "on" else epoch
 
     def run():
-        train(*given, weights, steps, rate, momentum)
+        train(*data, weights, steps, rate, momentum)
 
     return captured(run) if graph == "on" else run
 

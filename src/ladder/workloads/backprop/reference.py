@@ -102,18 +102,18 @@ def gradients(weights, x, targets, noise=None, begin=None):
     if noise is not None:
         error += errors_in_order(np.ones((off.size, 1)), terms.T.reshape(-1, 1), np.zeros((1, 1)))[0, 0]
     delta = rounded(off * layers[-1] * (1.0 - layers[-1]), noise)
-    found = []
+    derivatives = []
     for index in reversed(range(len(weights))):
         ones, below = np.ones((len(x), 1)), layers[index]
-        found.append(np.vstack([product(each.T, delta, noise) for each in (ones, below)]))
+        derivatives.append(np.vstack([product(each.T, delta, noise) for each in (ones, below)]))
         if noise is not None:
             # Pixels differ enough for their sums to round at random.
             rows = np.hstack([ones, below]) if index else ones
-            found[-1][: rows.shape[1]] += errors_in_order(rows, delta, begin[index][: rows.shape[1]])
+            derivatives[-1][: rows.shape[1]] += errors_in_order(rows, delta, begin[index][: rows.shape[1]])
         if index:
             slope = layers[index] * (1.0 - layers[index])
             delta = rounded(product(delta, weights[index][1:].T, noise) * slope, noise)
-    return error, found[::-1]
+    return error, derivatives[::-1]
 
 
 def step(sizes, weights, steps, gradient, noise=None):
@@ -153,11 +153,11 @@ def errors_in_order(activations, delta, begin):
 
     Nearly equal terms, such as those of units that hardly differ yet, round in the same direction one after the other.
     """
-    found = np.empty(begin.shape)
+    errors = np.empty(begin.shape)
     for row, (each, first) in enumerate(zip(activations.T, begin, strict=True)):
         terms = np.vstack([first, each[:, None] * delta])
-        found[row] = np.cumsum(terms, axis=0, dtype=np.float32)[-1] - terms.sum(axis=0)
-    return found
+        errors[row] = np.cumsum(terms, axis=0, dtype=np.float32)[-1] - terms.sum(axis=0)
+    return errors
 
 
 def trajectory(sizes, data, noise=None):
@@ -165,13 +165,13 @@ def trajectory(sizes, data, noise=None):
     images, targets = patterns(sizes, data)
     visited = places(sizes)[: sizes["images"]]
     x, t, weights = images[visited], targets[visited], initial(sizes)
-    steps, found = [np.zeros_like(each) for each in weights], []
+    steps, epochs = [np.zeros_like(each) for each in weights], []
     for _ in range(sizes["epochs"]):
         begin = [sizes["momentum"] / sizes["rate"] * each for each in steps]
         error, gradient = gradients(weights, x, t, noise, begin)
         weights, steps = step(sizes, weights, steps, gradient, noise)
-        found.append((error, weights, steps))
-    return found
+        epochs.append((error, weights, steps))
+    return epochs
 
 
 def compute(sizes, data):
@@ -181,13 +181,15 @@ def compute(sizes, data):
     epoch: `error_drift`, `w1_drift`, `dw1_drift`, ... (epochs).
     """
     exact, shaken = trajectory(sizes, data), trajectory(sizes, data, Noise())
-    found = {"error": np.array([error for error, _, _ in exact])}
+    arrays = {"error": np.array([error for error, _, _ in exact])}
     moved = {"error": np.array([error for error, _, _ in shaken])}
     for layer in range(len(exact[0][1])):
         for part, name in ((1, f"w{layer + 1}"), (2, f"dw{layer + 1}")):
-            found[name], moved[name] = (np.array([epoch[part][layer] for epoch in one]) for one in (exact, shaken))
-    drifts = {name: np.abs(found[name] - moved[name]).reshape(sizes["epochs"], -1).max(axis=1) for name in found}
-    return found | {f"{name}_drift": np.maximum.accumulate(drift) for name, drift in drifts.items()}
+            arrays[name], moved[name] = (
+                np.array([epoch[part][layer] for epoch in epochs]) for epochs in (exact, shaken)
+            )
+    drifts = {name: np.abs(arrays[name] - moved[name]).reshape(sizes["epochs"], -1).max(axis=1) for name in arrays}
+    return arrays | {f"{name}_drift": np.maximum.accumulate(drift) for name, drift in drifts.items()}
 
 
 def bound(drift, precision):

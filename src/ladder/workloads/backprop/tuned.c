@@ -59,7 +59,7 @@ static long shared_size(const Network *net)
     return size;
 }
 
-static long own_size(const Network *net, long block)
+static long thread_size(const Network *net, long block)
 {
     long size = 0;
     for (long layer = 1; layer <= net->layers; layer++)
@@ -78,7 +78,7 @@ static long part_size(const Network *net)
 /* The number of elements that `sums` must hold. */
 long workspace(const Network *net, long block)
 {
-    return shared_size(net) + net->threads * own_size(net, block) + partition(net, block, NULL) * part_size(net);
+    return shared_size(net) + net->threads * thread_size(net, block) + partition(net, block, NULL) * part_size(net);
 }
 
 /* Take `count` elements from an arena that begins at `*free`. */
@@ -91,7 +91,7 @@ static REAL *arena_take(REAL **free, long count)
 
 static void lay_out(Layer *layers, const Network *net, long block, long thread)
 {
-    REAL *shared = net->sums, *own = shared + shared_size(net) + thread * own_size(net, block);
+    REAL *shared = net->sums, *of_thread = shared + shared_size(net) + thread * thread_size(net, block);
     for (long layer = 1; layer <= net->layers; layer++) {
         const long below = net->widths[layer - 1], above = net->widths[layer], stride = padded(above);
         layers[layer] = (Layer){
@@ -100,8 +100,8 @@ static void lay_out(Layer *layers, const Network *net, long block, long thread)
             .stride = stride,
             .w = arena_take(&shared, (below + 1) * stride),
             .back = arena_take(&shared, above * padded(below)),
-            .out = arena_take(&own, block * stride),
-            .delta = arena_take(&own, block * stride),
+            .out = arena_take(&of_thread, block * stride),
+            .delta = arena_take(&of_thread, block * stride),
         };
     }
 }
@@ -109,7 +109,7 @@ static void lay_out(Layer *layers, const Network *net, long block, long thread)
 /* Point the layers' `changes` to those of a part. */
 static void lay_out_part(Layer *layers, const Network *net, long block, long part)
 {
-    REAL *sums = net->sums + shared_size(net) + net->threads * own_size(net, block) + part * part_size(net);
+    REAL *sums = net->sums + shared_size(net) + net->threads * thread_size(net, block) + part * part_size(net);
     for (long layer = 1; layer <= net->layers; layer++)
         layers[layer].changes = arena_take(&sums, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
