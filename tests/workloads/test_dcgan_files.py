@@ -178,7 +178,7 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
     with pytest.raises(LadderError, match=r"must end in \.txt, \.bmp, \.png"):
         formats.require_output("pictures.jpg", 1)
     with pytest.raises(LadderError, match=r"write a \.txt"):
-        formats.require_output("pictures.png", formats.MOST_IN_A_GRID + 1)
+        formats.require_output("pictures.png", formats.MAX_IN_A_GRID + 1)
     with pytest.raises(LadderError, match="is an input as well"):
         generation.require_usable(tmp_path / "latents.txt", tmp_path / "latents.txt")
     with pytest.raises(LadderError, match="create its folder"):

@@ -31,7 +31,7 @@ def learning():
     """The module of the training, small and quick."""
     learning = pytest.importorskip("ladder.workloads.dcgan.learning")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"BATCH": 8, "SETTLED": 64, "LEAST_SPREAD": 0.0}.items():
+        for name, value in {"BATCH": 8, "SETTLED": 64, "MIN_SPREAD": 0.0}.items():
             patch.setattr(learning, name, value)
         yield learning
 
@@ -116,7 +116,7 @@ def test_a_training_has_a_network_in_the_end(learning, digits, capsys):
 def test_a_collapsed_generator_is_refused(learning, digits, faulty, monkeypatch):
     import torch
 
-    monkeypatch.setattr(learning, "LEAST_SPREAD", 0.5)
+    monkeypatch.setattr(learning, "MIN_SPREAD", 0.5)
     pictures = learning.coloured(torch.from_numpy(digits[1][:16]))
     value = 0.3 if faulty == "one picture" else torch.nan
     learning.require_varied(lambda latents: pictures, None, pictures)

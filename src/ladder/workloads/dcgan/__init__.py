@@ -60,10 +60,10 @@ def data_set(sizes):
 
 def load_data(path):
     """A network (count,) of 512 channels, float32, from a file in the earlier study's format. Raises LadderError."""
-    found, channels = formats.read_network(path)
+    weights, channels = formats.read_network(path)
     if channels != layout.FULL:
         raise LadderError(f"{path} is a network of {channels} channels, where the trained one has {layout.FULL}.")
-    return found
+    return weights
 
 
 def reference_sizes(sizes):
@@ -85,8 +85,8 @@ def arrays(sizes):
 
 def fill(inputs, sizes, round, data):
     """Write a round's latents in place, in the first round also the network; the names of those written."""
-    chosen = network.order(sizes["images"], sizes["seed"], round)
-    inputs["latents"][...] = network.latents(sizes["seed"])[chosen]
+    index = network.order(sizes["images"], sizes["seed"], round)
+    inputs["latents"][...] = network.latents(sizes["seed"])[index]
     if round:
         return ["latents"]
     inputs["network"][...] = network.of(sizes, data)
@@ -108,13 +108,13 @@ def cost(sizes):
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
     """Compare every number of every picture with the pool's."""
-    chosen, allowed = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
+    index, allowed = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
     expected = exact["pictures"]
     if sizes["pictures"] == "uint8":  # truncation subtracts 0 to 1
         expected, allowed = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * allowed + 0.5
 
     def compared(start):
-        some = slice(start, start + CHUNK)
-        return compare("pictures", outputs["pictures"][some], expected[chosen[some]], allowed)
+        part = slice(start, start + CHUNK)
+        return compare("pictures", outputs["pictures"][part], expected[index[part]], allowed)
 
-    return chunked.by_threads(compared, range(0, len(chosen), CHUNK)), None
+    return chunked.by_threads(compared, range(0, len(index), CHUNK)), None

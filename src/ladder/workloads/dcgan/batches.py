@@ -25,7 +25,7 @@ SPARE = 0.2
 class Generator:
     """The layers and buffers of a batch of at most `batch` images; `prepare` are the steps that load a network.
 
-    The first `split` transposed convolutions are those of the variant `first`, the others of `last`. `given` has
+    The first `split` transposed convolutions are those of the variant `first`, the others of `last`. `problem` has
     `network`, `sizes` and `device`. `works`, the operations on that device, has
 
     - `project(latents, weights, bias, out, activation)`;
@@ -35,10 +35,10 @@ class Generator:
       and `fused` has the operations fused into the layer, if any: an activation and possibly a `result` of bytes.
     """
 
-    def __init__(self, given, works, *, first, last, split, batch, epilogue):
+    def __init__(self, problem, works, *, first, last, split, batch, epilogue):
         self.works, self.epilogue = works, epilogue
-        channels, dtype, make = given.sizes["channels"], given.sizes["dtype"], given.device.empty
-        parts = self.parts = layout.parts(given.network, channels)
+        channels, dtype, make = problem.sizes["channels"], problem.sizes["dtype"], problem.device.empty
+        parts = self.parts = layout.parts(problem.network, channels)
         self.norms = [None] * 5
         if epilogue == "separate":
             self.norms = [*(make((2, width), dtype) for width in widths(channels)), None]
@@ -50,24 +50,24 @@ class Generator:
         shapes = [(batch, layout.FIRST << at, layout.FIRST << at, width) for at, width in enumerate(widths(channels))]
         self.values = [works.values(*pair) for pair in zip(variants, shapes, strict=True)]
         pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
-        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, given.pictures)]
+        read = [(array.shape, array.dtype) for array in self.values] + [(pictures, problem.pictures)]
         written = [(shape, dtype) for shape in (*shapes, pictures)]
         self.layers, is_written = [], [epilogue == "fused"]  # whether each writes what is read next
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
             weights, bias = (self.parts[name] for name in folding.names(index))
-            own = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
-            its = SimpleNamespace(sizes=own, device=given.device, filter=weights, bias=bias)
+            sizes = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
+            convolution = SimpleNamespace(sizes=sizes, device=problem.device, filter=weights, bias=bias)
             variant, following = variants[index - 1], [*variants, None][index]
-            fused = self.fused(variant, index, given.pictures)
-            layer = works.layer(variant, its, following, fused)
+            fused = self.fused(variant, index, problem.pictures)
+            layer = works.layer(variant, convolution, following, fused)
             self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
             is_written.append(layer.writes in ("operands", "uint8"))
         # A buffer for layers that don't write what is read next: float32 before it is rounded, padded to whole vectors,
         # or converted to the picture's bytes.
         self.raw = [
-            None if is_done or its == due else make(*due)
-            for is_done, its, due in zip(is_written, read, written, strict=True)
+            None if is_done or operand == result else make(*result)
+            for is_done, operand, result in zip(is_written, read, written, strict=True)
         ]
 
     def fused(self, variant, index, pictures):
@@ -84,12 +84,12 @@ class Generator:
         first batch begins with the layers that the group shares.
         """
         begin = [*self.projection(latents), *self.of_layers(self.layers[:SHARED], slice(0, len(latents)), None)]
-        found, start = [], 0
-        for own in pictures:
-            rows = slice(start, start + len(own))
-            found.append([*begin, *self.of_layers(self.layers[SHARED:], rows, own)])
+        batches, start = [], 0
+        for array in pictures:
+            rows = slice(start, start + len(array))
+            batches.append([*begin, *self.of_layers(self.layers[SHARED:], rows, array)])
             begin, start = [], rows.stop
-        return found
+        return batches
 
     def projection(self, latents):
         """The steps from latents to the input of the first layer."""
@@ -126,16 +126,16 @@ def tapered(images, batch):
     group, also of at most `batch` images.
     """
     sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS]
-    least, start, groups = sizes[-1], 0, []
+    smallest, start, groups = sizes[-1], 0, []
     while left := images - start:
-        due = least + SPARE * left
-        size = min((batch, *sizes), key=lambda size: abs(size - due))
-        own = slice(start, start + min(size, left))
-        if groups and own.stop - groups[-1][0].start <= batch:
-            groups[-1].append(own)
+        target = smallest + SPARE * left
+        size = min((batch, *sizes), key=lambda size: abs(size - target))
+        part = slice(start, start + min(size, left))
+        if groups and part.stop - groups[-1][0].start <= batch:
+            groups[-1].append(part)
         else:
-            groups.append([own])
-        start = own.stop
+            groups.append([part])
+        start = part.stop
     return groups
 
 

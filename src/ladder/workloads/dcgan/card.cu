@@ -23,14 +23,14 @@ __device__ __forceinline__ void finish(const float *from, typename As::Type *to,
   const unsigned down_step = gridDim.x * BLOCK / across, across_step = gridDim.x * BLOCK % across;
   unsigned row = first / across, column = first % across;
   while (row < rows) {
-    const int channel = column * V, own = (places == 1 ? 0 : row % places) * c + channel;
+    const int channel = column * V, index = (places == 1 ? 0 : row % places) * c + channel;
     Out out;
     if (channel < c) {
       const In in = *reinterpret_cast<const In *>(from + size_t(row) * c + channel);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        float value = factor ? factor[own + v] * in.of[v] : in.of[v];
-        out.of[v] = As::of(activated(summand ? value + summand[own + v] : value, activation));
+        float value = factor ? factor[index + v] * in.of[v] : in.of[v];
+        out.of[v] = As::of(activated(summand ? value + summand[index + v] : value, activation));
       }
     } else {
 #pragma unroll

@@ -82,6 +82,6 @@ def reads_operands(variant):
 
 def generator(network, sizes, *, first, last, split, batch, epilogue, math, product):
     """The Generator of a network in the GPU's memory."""
-    given = SimpleNamespace(network=network, sizes=sizes, device=cuda, pictures=sizes["pictures"])
+    problem = SimpleNamespace(network=network, sizes=sizes, device=cuda, pictures=sizes["pictures"])
     works = Works(sizes["channels"], batch, math, product)
-    return Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
+    return Generator(problem, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)

@@ -48,8 +48,8 @@ def project(parts, latents, arithmetic):
     """The projection (images, 4, 4, channels) of latents (images, 100), before its batch norm."""
     latents, weights = arithmetic.operand(latents), arithmetic.operand(parts["proj_w"])
     norms = np.linalg.norm(latents, axis=1)[:, None], np.linalg.norm(weights, axis=0)
-    found = arithmetic.total(latents @ weights, *norms) + parts["proj_b"]
-    return found.reshape(len(latents), layout.FIRST, layout.FIRST, -1)
+    values = arithmetic.total(latents @ weights, *norms) + parts["proj_b"]
+    return values.reshape(len(latents), layout.FIRST, layout.FIRST, -1)
 
 
 def normalise(parts, index, values, arithmetic):
@@ -78,10 +78,10 @@ def add_up(products):
     """The results (images, 2 h, 2 h, k) of the products of all pixels and taps (images, h, h, 5, 5, k)."""
     images, h, _, taps, _, k = products.shape
     # A margin holds the elements outside: row and column 1 are the first of the result.
-    found = np.zeros((images, 2 * h + 3, 2 * h + 3, k))
+    padded = np.zeros((images, 2 * h + 3, 2 * h + 3, k))
     for r, s in np.ndindex(taps, taps):
-        found[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += products[:, :, :, r, s]
-    return found[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]
+        padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += products[:, :, :, r, s]
+    return padded[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]
 
 
 def generate(parts, latents, arithmetic):

@@ -17,8 +17,8 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.workloads.dcgan import layout
 
-MOST_CHANNELS = 4096
-MOST_IN_A_GRID = 128**2
+MAX_CHANNELS = 4096
+MAX_IN_A_GRID = 128**2
 LONGEST = 18  # digits of a number of images
 PICTURES = (".bmp", ".png")
 SUFFIXES = (".txt", *PICTURES)
@@ -30,15 +30,15 @@ VARIANTS = {"offload": ("home", {"streams": 2, "batch": 512}), "host": ("host", 
 def read(network, latents):
     """The sizes of a case and its inputs by name, from two files. Raises LadderError if one of them is invalid."""
     weights, channels = read_network(network)
-    found = read_latents(latents)
-    sizes = {"images": len(found), "channels": channels}
-    return SimpleNamespace(sizes=sizes, inputs={"network": weights, "latents": found})
+    values = read_latents(latents)
+    sizes = {"images": len(values), "channels": channels}
+    return SimpleNamespace(sizes=sizes, inputs={"network": weights, "latents": values})
 
 
 def read_network(path):
     """A network (count,), float32, and its channels."""
     raw = contents(path)
-    counts = {4 * layout.count(channels): channels for channels in range(8, MOST_CHANNELS + 1, 8)}
+    counts = {4 * layout.count(channels): channels for channels in range(8, MAX_CHANNELS + 1, 8)}
     channels = counts.get(len(raw))
     if channels is None:
         nearest = min(counts, key=lambda size: abs(size - len(raw)))
@@ -62,13 +62,13 @@ def read_latents(path):
         raise LadderError(
             f"{path} must begin with the number of images, a whole number of at least 1, not with {first_of(words)}."
         )
-    images, due = int(words[0]), int(words[0]) * layout.LATENT
-    if len(words) - 1 != due:
+    images, count = int(words[0]), int(words[0]) * layout.LATENT
+    if len(words) - 1 != count:
         raise LadderError(
-            f"{path} has {len(words) - 1} numbers behind the first, where {images} images have {due}, "
+            f"{path} has {len(words) - 1} numbers behind the first, where {images} images have {count}, "
             f"{layout.LATENT} each, with blanks between them."
         )
-    values = np.fromiter(map(number, words[1:]), np.float64, due)
+    values = np.fromiter(map(number, words[1:]), np.float64, count)
     with np.errstate(over="ignore"):
         latents = values.astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(latents))
@@ -130,8 +130,8 @@ def require_output(path, images):
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise LadderError(f"{path} must end in {', '.join(SUFFIXES)}: the ending says how pictures are written.")
-    if suffix in PICTURES and images > MOST_IN_A_GRID:
-        raise LadderError(f"{path} would be a grid of {images} images, {MOST_IN_A_GRID} at most: write a .txt.")
+    if suffix in PICTURES and images > MAX_IN_A_GRID:
+        raise LadderError(f"{path} would be a grid of {images} images, {MAX_IN_A_GRID} at most: write a .txt.")
 
 
 def write(file, suffix, images, chunks):

@@ -78,23 +78,23 @@ def setup(
     cards = list(pool.map(begin, range(len(shares)), shares))
 
     def load():
-        for one in cards:
-            one.load(problem.network, graph == "on")
+        for gpu in cards:
+            gpu.load(problem.network, graph == "on")
 
     def trace():
         cuda.synchronize()
         began = time.perf_counter()
-        rows = pool.map(lambda one: Traced(one, began, len(cards) > 1).rows(), cards)
+        rows = pool.map(lambda gpu: Traced(gpu, began, len(cards) > 1).rows(), cards)
         return [*itertools.chain(*rows)]
 
     def run():
-        others = [pool.submit(one.run) for one in cards[1:]]
+        others = [pool.submit(gpu.run) for gpu in cards[1:]]
         cards[0].run()  # here, since waking a thread may take longer than a batch
         for other in others:
             other.result()
 
     lanes = 3 if memory == "staged" else 2
-    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MAX_ROWS
+    is_short = lanes * sum(len(gpu.batches) for gpu in cards) <= traces.MAX_ROWS
     return Steps([(None, run)], [("load", load)], trace=trace if is_short else None)
 
 
@@ -160,11 +160,11 @@ class Card:
         slots = itertools.cycle(self.slots)
         lanes = itertools.cycle(zip(self.streams, self.generators, strict=True))
         for number, (group, (stream, generator)) in enumerate(zip(groups, lanes, strict=False)):
-            own = [next(slots) for _ in group]
-            pictures = [slot.pictures[: length(images)] for slot, images in zip(own, group, strict=True)]
+            group_slots = [next(slots) for _ in group]
+            pictures = [slot.pictures[: length(images)] for slot, images in zip(group_slots, group, strict=True)]
             every = generator.steps(self.latents[images_of(group)], pictures)
             link = self.link if self.is_hidden else stream
-            for images, steps, slot in zip(group, every, own, strict=True):
+            for images, steps, slot in zip(group, every, group_slots, strict=True):
                 yield Batch(images, number, in_order(steps), slot, stream, link)
 
     def load(self, network, graph):

@@ -30,10 +30,10 @@ void finish(REAL *values, const REAL *scale, const REAL *shift, long images, lon
 {
 #pragma omp parallel for num_threads(threads)
     for (long image = 0; image < images; image++) {
-        REAL *const own = values + image * pixels * channels;
+        REAL *const of_image = values + image * pixels * channels;
         for (long pixel = 0; scale && pixel < pixels; pixel++)
             for (long j = 0; j < channels; j++)
-                own[pixel * channels + j] = own[pixel * channels + j] * scale[j] + shift[j];
-        activate(own, pixels * channels, activation);
+                of_image[pixel * channels + j] = of_image[pixel * channels + j] * scale[j] + shift[j];
+        activate(of_image, pixels * channels, activation);
     }
 }

@@ -42,8 +42,8 @@ def setup(
     batch = min(batch, images)
 
     works = Works(library, threads)
-    given = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
-    generator = Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
+    case = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
+    generator = Generator(case, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
     steps = all_steps(generator, problem.latents, problem.pictures, even(images, batch))
     return Steps(steps, prepare=generator.prepare)
 

@@ -18,13 +18,13 @@ class Generator:
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):
         """`network` is a tensor (count,) on the device of the computation."""
-        self.given, self.folded = (layout.parts(one, channels) for one in (network, torch.empty_like(network)))
+        self.parts, self.folded = (layout.parts(array, channels) for array in (network, torch.empty_like(network)))
         self.channels, self.dtype, self.turned = channels, dtype, turned
 
     @torch.inference_mode()
     def load(self):
         """Fold the batch norms, and convert filters to PyTorch's order of axes and the memory format channels last."""
-        folding.fold(self.given, self.folded)
+        folding.fold(self.parts, self.folded)
         shape = (-1, layout.FIRST, layout.FIRST, self.channels)
         projection, bias = (self.folded[name].reshape(shape) for name in folding.names(0))
         filters = [self.folded[folding.names(index)[0]] for index in (1, 2, 3, 4)]

@@ -22,19 +22,19 @@ def widths(channels):
 
 def layers(channels):
     """The rows and channels of the input and the output channels of every transposed convolution, [(h, c, k), ...]."""
-    found = widths(channels)
-    return [(FIRST << index, *found[index : index + 2]) for index in range(len(found) - 1)]
+    counts = widths(channels)
+    return [(FIRST << index, *counts[index : index + 2]) for index in range(len(counts) - 1)]
 
 
 def shapes(channels):
     """The shapes of all arrays by name, in the order of the file."""
-    found = {"proj_w": (LATENT, FIRST * FIRST * channels), "proj_b": (FIRST * FIRST * channels,)}
-    found |= norm(0, channels)
+    by_name = {"proj_w": (LATENT, FIRST * FIRST * channels), "proj_b": (FIRST * FIRST * channels,)}
+    by_name |= norm(0, channels)
     for index, (_, c, k) in enumerate(layers(channels), start=1):
-        found |= {f"tconv{index}_w": (TAPS, TAPS, k, c), f"tconv{index}_b": (k,)}
+        by_name |= {f"tconv{index}_w": (TAPS, TAPS, k, c), f"tconv{index}_b": (k,)}
         if k != COLOURS:
-            found |= norm(index, k)
-    return found
+            by_name |= norm(index, k)
+    return by_name
 
 
 def norm(index, channels):
@@ -49,8 +49,8 @@ def count(channels):
 
 def parts(network, channels):
     """Writable views of a network's arrays by name."""
-    found, start = {}, 0
+    views, start = {}, 0
     for name, shape in shapes(channels).items():
-        found[name] = network[start : start + math.prod(shape)].reshape(shape)
+        views[name] = network[start : start + math.prod(shape)].reshape(shape)
         start += math.prod(shape)
-    return found
+    return views

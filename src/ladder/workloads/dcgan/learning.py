@@ -30,7 +30,7 @@ NOISE = 0.3, 0.1  # standard deviation of the noise on the discriminator's input
 KEPT = 0.999  # decay of the moving average per step
 BITS = 11  # significant bits of a published number, so that the file compresses
 SETTLED = 4096  # latents for the statistics of the batch norms
-LEAST_SPREAD = 0.5  # relative to that of the digits: below it, the generator draws the same for all latents
+MIN_SPREAD = 0.5  # relative to that of the digits: below it, the generator draws the same for all latents
 
 
 class Generator(nn.Module):
@@ -70,8 +70,8 @@ class Generator(nn.Module):
     @torch.no_grad()
     def network(self, channels):
         """The network (count,), float32, as `layout` orders it."""
-        found = np.empty(layout.count(channels), np.float32)
-        parts = layout.parts(found, channels)
+        weights = np.empty(layout.count(channels), np.float32)
+        parts = layout.parts(weights, channels)
 
         def write(name, values):
             parts[name][...] = values.cpu().numpy()
@@ -85,7 +85,7 @@ class Generator(nn.Module):
             write(f"bn{index}_variance", norm.running_var)
             write(f"tconv{index + 1}_w", layer.weight.permute(2, 3, 1, 0))
             write(f"tconv{index + 1}_b", layer.bias)
-        return found
+        return weights
 
 
 class Discriminator(nn.Module):
@@ -147,17 +147,21 @@ def train(digits, channels=layout.FULL, steps=STEPS, device="cuda", seed=1):
     for layer in (*discriminator.layers, discriminator.verdict):
         spectral_norm(layer)
     nn.init.constant_(generator.layers[-1].bias, BLACK)
-    generator, discriminator = (one.to(device, memory_format=torch.channels_last) for one in (generator, discriminator))
+    generator, discriminator = (
+        model.to(device, memory_format=torch.channels_last) for model in (generator, discriminator)
+    )
     kept = AveragedModel(generator, multi_avg_fn=get_ema_multi_avg_fn(KEPT))
-    optimisers = [torch.optim.Adam(one.parameters(), RATE, BETAS) for one in (discriminator, generator)]
-    falling = [torch.optim.lr_scheduler.LambdaLR(one, lambda at: min(1, 2 - 2 * at / steps)) for one in optimisers]
+    optimisers = [torch.optim.Adam(model.parameters(), RATE, BETAS) for model in (discriminator, generator)]
+    schedulers = [
+        torch.optim.lr_scheduler.LambdaLR(optimiser, lambda at: min(1, 2 - 2 * at / steps)) for optimiser in optimisers
+    ]
     for step in range(steps):
-        some = digits[torch.randint(len(digits), (BATCH,), device=device)]
+        batch = digits[torch.randint(len(digits), (BATCH,), device=device)]
         noise = NOISE[0] + (NOISE[1] - NOISE[0]) * step / steps
-        losses = alternate(generator, discriminator, optimisers, coloured(some), noise)
+        losses = alternate(generator, discriminator, optimisers, coloured(batch), noise)
         kept.update_parameters(generator)
-        for one in falling:
-            one.step()
+        for scheduler in schedulers:
+            scheduler.step()
         if not (step + 1) % (-(-steps // 20)):
             lost = ", ".join(f"{loss.item():.3f}" for loss in losses)
             print(f"step {step + 1} of {steps}: losses of discriminator and generator {lost}", file=sys.stderr)
@@ -177,17 +181,17 @@ def alternate(generator, discriminator, optimisers, pictures, noise):
     bfloat16 = torch.autocast(pictures.device.type, torch.bfloat16, enabled=pictures.is_cuda)
     with bfloat16:
         drawn = generator(torch.randn(len(pictures), layout.LATENT, device=pictures.device))
-        found = relu(1 - judged(pictures)).mean() + relu(1 + judged(drawn.detach())).mean()
-    advance(optimisers[0], found)
+        loss = relu(1 - judged(pictures)).mean() + relu(1 + judged(drawn.detach())).mean()
+    advance(optimisers[0], loss)
     with bfloat16:
         fooled = -judged(drawn).mean()
     advance(optimisers[1], fooled)
-    return found, fooled
+    return loss, fooled
 
 
-def advance(optimiser, found):
+def advance(optimiser, loss):
     optimiser.zero_grad(set_to_none=True)
-    found.backward()
+    loss.backward()
     optimiser.step()
 
 
@@ -195,7 +199,7 @@ def advance(optimiser, found):
 def require_varied(generator, latents, pictures):
     """Refuse a generator whose pictures of latents differ much less than pictures of digits. Raises LadderError."""
     spread = (generator(latents).std(0).mean() / pictures.std(0).mean()).item()
-    if not spread > LEAST_SPREAD:  # or NaN
+    if not spread > MIN_SPREAD:  # or NaN
         raise LadderError(
             f"The training has collapsed: pictures differ {spread:.2f} times as much as digits. Train again, with "
             "another seed in learning.py of dcgan if that doesn't help."

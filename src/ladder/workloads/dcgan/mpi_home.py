@@ -68,10 +68,10 @@ class Rank:
             latents, pictures = (device.empty((share.stop, *shape[1:]), dtype) for shape, dtype in kinds)
         self.latents, self.pictures = latents[share], pictures[share]
         away = world.allgather(self.is_away)
-        self.away = [(rank, one) for rank, one in enumerate(shares) if away[rank]] if device.is_first() else []
+        self.away = [(rank, share) for rank, share in enumerate(shares) if away[rank]] if device.is_first() else []
         if len(self.latents):
-            given = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
-            self.card = Card(self, given, share, cut(len(self.latents)), streams, how)
+            rank_problem = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
+            self.card = Card(self, rank_problem, share, cut(len(self.latents)), streams, how)
 
     def load(self):
         """Load the first rank's network on every GPU."""
@@ -118,8 +118,8 @@ class Rank:
 class Card(home.Card):
     """A rank's GPU. Between batches, unless they are a graph, MPI sends pictures from other nodes to the first rank."""
 
-    def __init__(self, rank, given, share, groups, streams, how):
-        super().__init__(0, given, share, groups, "pinned", "hidden", streams, how)
+    def __init__(self, rank, problem, share, groups, streams, how):
+        super().__init__(0, problem, share, groups, "pinned", "hidden", streams, how)
         self.rank = rank
 
     def arrive(self, batch):

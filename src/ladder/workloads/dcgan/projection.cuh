@@ -37,13 +37,13 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
                                         typename As::Type *out, int images, int columns, int activation) {
   using Out = typename As::Type;
   constexpr int V = 16 / sizeof(Out);
-  __shared__ Numbers own[2][ROWS][ACROSS];
+  __shared__ Numbers staged[2][ROWS][ACROSS];
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int column = blockIdx.x * COLUMNS + threadIdx.x / 32 * WARP_COLUMNS;
   wait_for_kernel_before();
   let_next_begin();
   int first = blockIdx.y * ROWS, turn = 0;
-  load_latents(own[turn], latents, first, images);
+  load_latents(staged[turn], latents, first, images);
 
   float of_weights[STEPS][4][2];
 #pragma unroll
@@ -51,17 +51,17 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int at = 8 * step + 2 * t + h;
-      Numbers found = {};
-      if (at < LATENT) found = *reinterpret_cast<const Numbers *>(weights + size_t(at) * columns + column + 4 * g);
+      Numbers numbers = {};
+      if (at < LATENT) numbers = *reinterpret_cast<const Numbers *>(weights + size_t(at) * columns + column + 4 * g);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) of_weights[step][j][h] = rounded(found.of[j]);
+      for (int j = 0; j < 4; ++j) of_weights[step][j][h] = rounded(numbers.of[j]);
     }
   Numbers of_bias[2];
   for (int h = 0; h < 2; ++h) of_bias[h] = *reinterpret_cast<const Numbers *>(bias + column + 8 * t + 4 * h);
 
   for (const int step = gridDim.y * ROWS; first < images; first += step, turn ^= 1) {
     if (first + step < images)
-      load_latents(own[turn ^ 1], latents, first + step, images);
+      load_latents(staged[turn ^ 1], latents, first + step, images);
     else
       commit_copies();  // an empty group, so that the number of pending groups stays the same
     wait_for_groups<1>();
@@ -78,9 +78,9 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
         float of_latents[4];
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const float *const pair = &own[turn][i + h * 8 + g][2 * step + t / 2].of[t % 2 * 2];
-          const float2 found = *reinterpret_cast<const float2 *>(pair);
-          of_latents[h] = rounded(found.x), of_latents[2 + h] = rounded(found.y);
+          const float *const pair = &staged[turn][i + h * 8 + g][2 * step + t / 2].of[t % 2 * 2];
+          const float2 values = *reinterpret_cast<const float2 *>(pair);
+          of_latents[h] = rounded(values.x), of_latents[2 + h] = rounded(values.y);
         }
 #pragma unroll
         for (int j = 0; j < 4; ++j) mma(sums[j], of_latents, of_weights[step][j]);
@@ -93,10 +93,10 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
         Out *const to = out + size_t(row) * columns + column + 8 * t;
 #pragma unroll
         for (int at = 0; at < 8; at += V) {
-          Neighbours<Out, V> found;
+          Neighbours<Out, V> neighbours;
 #pragma unroll
-          for (int v = 0; v < V; ++v) found.of[v] = As::of(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
-          *reinterpret_cast<Neighbours<Out, V> *>(to + at) = found;
+          for (int v = 0; v < V; ++v) neighbours.of[v] = As::of(sums[(at + v) % 4][(at + v) / 4 + 2 * h]);
+          *reinterpret_cast<Neighbours<Out, V> *>(to + at) = neighbours;
         }
       }
     }

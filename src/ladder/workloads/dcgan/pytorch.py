@@ -20,7 +20,7 @@ def setup(problem, *, threads: int, batch: int = 16):
 
     @torch.inference_mode()
     def run():
-        for some, out in zip(latents.split(batch), pictures.split(batch), strict=True):
-            out.copy_(generator(some).permute(0, 2, 3, 1))
+        for part, out in zip(latents.split(batch), pictures.split(batch), strict=True):
+            out.copy_(generator(part).permute(0, 2, 3, 1))
 
     return Steps([(None, run)], prepare=[("load", generator.load)])

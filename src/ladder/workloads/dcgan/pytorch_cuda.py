@@ -36,8 +36,8 @@ def setup(
 
     @torch.inference_mode()
     def run():
-        for some, out in zip(latents.split(batch), pictures.split(batch), strict=True):
-            out.copy_(draw(some).permute(0, 2, 3, 1))
+        for part, out in zip(latents.split(batch), pictures.split(batch), strict=True):
+            out.copy_(draw(part).permute(0, 2, 3, 1))
 
     if graph == "off":
         return Steps([(None, run)], prepare=[("load", generator.load)])

@@ -29,22 +29,22 @@ def setup(
     """The timed batches with their copies, and the loading of the network."""
     for array in (problem.latents, problem.pictures):
         cuda.lock_pages(array)
-    latents, given, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
-    network = torch.empty_like(given, device="cuda")
+    latents, host_network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
+    network = torch.empty_like(host_network, device="cuda")
     generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
     draw, link = in_torch.drawing(generator, compiled), torch.cuda.Stream()
 
     def load():
-        network.copy_(given)
+        network.copy_(host_network)
         generator.load()
         torch.cuda.synchronize()
 
     @torch.inference_mode()
     def run():
-        there = latents.cuda(non_blocking=True)
+        device_latents = latents.cuda(non_blocking=True)
         kept = []  # until the end, so that their memory isn't reused while it is copied
-        for some, out in zip(there.split(batch), pictures.split(batch), strict=True):
-            drawn = draw(some).permute(0, 2, 3, 1).float()
+        for part, out in zip(device_latents.split(batch), pictures.split(batch), strict=True):
+            drawn = draw(part).permute(0, 2, 3, 1).float()
             kept.append(drawn)
             link.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(link):
