@@ -88,11 +88,11 @@ def refuse(sizes):
         return "start=worst of descent is known without a scaling only: take start=random."
     if sizes["tolerance"] >= 1:
         return f"tolerance={sizes['tolerance']:g} of descent must be below 1: x = 0 is an answer to it already."
-    least = REACHED * sizes["kappa"] * unit_roundoff(sizes["dtype"])
-    if 0 < sizes["tolerance"] < least:
+    minimum = REACHED * sizes["kappa"] * unit_roundoff(sizes["dtype"])
+    if 0 < sizes["tolerance"] < minimum:
         return (
             f"tolerance={sizes['tolerance']:g} of descent can't be reached in {sizes['dtype']} with "
-            f"kappa={sizes['kappa']:g}: ask for {least:.1e} or more, or for float64."
+            f"kappa={sizes['kappa']:g}: ask for {minimum:.1e} or more, or for float64."
         )
     return None
 
@@ -127,8 +127,8 @@ def fill(inputs, sizes, round, data):
 
 def generate(problem, round):
     """Write the round's matrix in place."""
-    its = system.of(problem.sizes, round)
-    system.generate(problem, its.c, its.d, its.p)
+    equations = system.of(problem.sizes, round)
+    system.generate(problem, equations.c, equations.d, equations.p)
 
 
 def cost(sizes, facts):
@@ -145,38 +145,38 @@ def cost(sizes, facts):
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare the history with the reference's, A x with b, and the last step with the expected one."""
-    its = system.of(sizes, round)
+    equations = system.of(sizes, round)
     x, steps = outputs["x"].astype(np.float64), int(outputs["steps"][0])
-    true = np.linalg.norm(its.b - its.product(x))
+    true = np.linalg.norm(equations.b - equations.product(x))
     if sizes["algorithm"] == "direct":
-        allowed = CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(precision) * its.norm * np.linalg.norm(x)
+        allowed = CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(precision) * equations.norm * np.linalg.norm(x)
         return [Check("residual", float(true), float(allowed) or np.finfo(np.float64).tiny)], None
-    due = trajectory.of(sizes, round)
-    if due.history[-1] > sizes["tolerance"] ** 2 * (its.b @ its.b) > 0:
+    exact = trajectory.of(sizes, round)
+    if exact.history[-1] > sizes["tolerance"] ** 2 * (equations.b @ equations.b) > 0:
         raise LadderError(
             f"iterations={sizes['iterations']} of descent don't suffice for tolerance={sizes['tolerance']:g}: the "
-            f"exact solve is at {(due.history[-1] / due.history[0]) ** 0.5:.1e} after them. Ask for more."
+            f"exact solve is at {(exact.history[-1] / exact.history[0]) ** 0.5:.1e} after them. Ask for more."
         )
     if not 0 <= steps <= sizes["iterations"]:
         return [Check("steps", float(abs(steps)), float(sizes["iterations"]))], None
     history = outputs["history"].astype(np.float64)
-    found, expected = history[: steps + 1], due.history[: steps + 1]
+    computed, expected = history[: steps + 1], exact.history[: steps + 1]
     # A residual of the size of rounding errors is not checked.
-    allowed = due.drift[: steps + 1] + due.gap[: steps + 1] ** 2 + unit_roundoff(precision) * expected
+    allowed = exact.drift[: steps + 1] + exact.gap[: steps + 1] ** 2 + unit_roundoff(precision) * expected
     checks = [
-        compare("history", found, expected, allowed),
+        compare("history", computed, expected, allowed),
         compare("history beyond the end", history[steps + 1 :], np.zeros(len(history) - steps - 1), 0.0),
-        Check("true residual", float(abs(true - found[-1] ** 0.5)), float(due.gap[steps]) or np.finfo(float).tiny),
-        *ends(sizes, history, steps, its.b @ its.b),
+        Check("true residual", float(abs(true - computed[-1] ** 0.5)), float(exact.gap[steps]) or np.finfo(float).tiny),
+        *ends(sizes, history, steps, equations.b @ equations.b),
     ]
     if sizes["tolerance"]:
-        most = sizes["tolerance"] * np.linalg.norm(its.b) + due.gap[steps]
-        checks.append(Check("residual", float(true), float(most)))
-    is_long = steps >= STEPS and due.history[STEPS] > unit_roundoff(precision) ** 2 * due.history[0]
+        limit = sizes["tolerance"] * np.linalg.norm(equations.b) + exact.gap[steps]
+        checks.append(Check("residual", float(true), float(limit)))
+    is_long = steps >= STEPS and exact.history[STEPS] > unit_roundoff(precision) ** 2 * exact.history[0]
     # With kappa = 1 the matrix is diagonal, and a solve ends at an x that is rounded once.
     if precision == "float32" and sizes["n"] >= ELEMENTS and is_long and sizes["kappa"] > 1:
         checks.append(Check("precision", ONCE / max(roundings(x, sizes, round, steps, precision), 1e-9), 1.0))
-    points = zip(range(steps + 1), found, expected, allowed, strict=True)
+    points = zip(range(steps + 1), computed, expected, allowed, strict=True)
     return checks, [dict(zip(CURVE, map(float, point), strict=True)) for point in points]
 
 
@@ -189,10 +189,10 @@ def ends(sizes, history, steps, squared):
     # The variant's b.b is a sum of n terms, too.
     slack = 1 + CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(sizes["dtype"])
     limit = sizes["tolerance"] ** 2 * squared
-    found = [Check("residual where it stops", float(history[steps] / limit), slack)]
+    checks = [Check("residual where it stops", float(history[steps] / limit), slack)]
     if steps:
-        found.append(Check("residual before it stops", float(limit / history[steps - 1]), slack))
-    return found
+        checks.append(Check("residual before it stops", float(limit / history[steps - 1]), slack))
+    return checks
 
 
 def roundings(x, sizes, round, steps, precision):
@@ -200,6 +200,6 @@ def roundings(x, sizes, round, steps, precision):
 
     If a variant iterates at a higher precision than declared and rounds x once at the end, it is that of one rounding.
     """
-    due = trajectory.x_after(sizes, round, steps)
-    parts = np.divide(x - due, due, out=np.zeros_like(due), where=due != 0)
+    expected = trajectory.x_after(sizes, round, steps)
+    parts = np.divide(x - expected, expected, out=np.zeros_like(expected), where=expected != 0)
     return float(np.median(np.abs(parts))) / unit_roundoff(precision)

@@ -27,7 +27,7 @@ def solver(problem, kernels):
     ]
     move = kernels.on_vectors("vecsum", x, step, x)
 
-    def found(launches, scalar):
+    def compute(launches, scalar):
         """The scalar that the launches compute."""
         for launch in launches:
             launch()
@@ -37,11 +37,11 @@ def solver(problem, kernels):
         history = np.zeros(problem.sizes["iterations"] + 1, dtype)
         x.fill(0)
         for done in range(len(history)):
-            history[done] = found(residual, rr)
+            history[done] = compute(residual, rr)
             if done == len(history) - 1 or history[done] <= problem.sizes["tolerance"] ** 2 * history[0]:
                 break
             # If the residual is tiny, r.A r may be 0.
-            alpha = history[done] / max(found(curvature, ra), np.finfo(dtype).tiny)
+            alpha = history[done] / max(compute(curvature, ra), np.finfo(dtype).tiny)
             kernels.on_vectors("scale", r, alpha, step)()
             move()
         results = {"history": history, "steps": np.array([done])}

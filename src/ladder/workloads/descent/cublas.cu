@@ -35,27 +35,27 @@ extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, lo
 }
 
 // The first entry of the history. Without a preconditioner, rz is rr.
-extern "C" __global__ void first_entry(Scalars *its, const REAL *rz, REAL *history) {
-  its->one = 1;
-  history[0] = its->squared = its->rr;
-  its->product = *rz;
+extern "C" __global__ void first_entry(Scalars *scalars, const REAL *rz, REAL *history) {
+  scalars->one = 1;
+  history[0] = scalars->squared = scalars->rr;
+  scalars->product = *rz;
 }
 
 // The step length alpha; 0 once the solve has ended.
-extern "C" __global__ void length(Scalars *its, const REAL *history, const long long *steps, long long iterations,
+extern "C" __global__ void length(Scalars *scalars, const REAL *history, const long long *steps, long long iterations,
                                   double tolerance) {
-  const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);
-  its->alpha = is_due ? its->product / max(its->pq, TINY) : REAL(0);
-  its->minus_alpha = -its->alpha;
+  const bool is_due = goes_on(scalars->squared, history, steps[0], iterations, tolerance);
+  scalars->alpha = is_due ? scalars->product / max(scalars->pq, TINY) : REAL(0);
+  scalars->minus_alpha = -scalars->alpha;
 }
 
 // The next entry of the history, and beta, the coefficient of the last direction in the next one; 0 once the solve has
 // ended, so that directions stay finite.
-extern "C" __global__ void advance(Scalars *its, const REAL *rz, REAL *history, long long *steps, long long iterations,
-                                   double tolerance) {
-  const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);
-  its->beta = is_due ? *rz / max(its->product, TINY) : REAL(0);
+extern "C" __global__ void advance(Scalars *scalars, const REAL *rz, REAL *history, long long *steps,
+                                   long long iterations, double tolerance) {
+  const bool is_due = goes_on(scalars->squared, history, steps[0], iterations, tolerance);
+  scalars->beta = is_due ? *rz / max(scalars->product, TINY) : REAL(0);
   if (!is_due) return;
-  history[++steps[0]] = its->squared = its->rr;
-  its->product = *rz;
+  history[++steps[0]] = scalars->squared = scalars->rr;
+  scalars->product = *rz;
 }

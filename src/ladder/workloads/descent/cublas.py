@@ -36,10 +36,10 @@ SCALARS = ("one", "pq", "rr", "rz", "squared", "product", "alpha", "minus_alpha"
 def handle():
     """A cuBLAS handle with factors and sums in the GPU's memory."""
     shared()  # makes CUDA's context current
-    found = ctypes.c_void_p()
-    call("cublasCreate_v2", ctypes.byref(found))
-    call("cublasSetPointerMode_v2", found, ctypes.c_int(1))  # CUBLAS_POINTER_MODE_DEVICE
-    return found
+    result = ctypes.c_void_p()
+    call("cublasCreate_v2", ctypes.byref(result))
+    call("cublasSetPointerMode_v2", result, ctypes.c_int(1))  # CUBLAS_POINTER_MODE_DEVICE
+    return result
 
 
 def name_of(function, dtype):
@@ -51,8 +51,8 @@ def symmetric_product(matrix, v, out):
     """Like `gemv.cublas.product`, by the upper triangle of the matrix, the lower one in column-major order."""
     n, dtype = ctypes.c_int64(len(v)), v.dtype
     operands = pointer(matrix), n, pointer(v), ONE, factor(0, dtype), pointer(out), ONE
-    one = bound(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
-    return functools.partial(gemv.multiply, [one], (matrix, v, out))
+    symv = bound(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
+    return functools.partial(gemv.multiply, [symv], (matrix, v, out))
 
 
 def calls(problem, product):
@@ -63,19 +63,19 @@ def calls(problem, product):
     z = empty() if is_divided else r
     p = z if sizes["algorithm"] == "steepest" else empty()
     scalars = problem.device.empty((len(SCALARS),), dtype)
-    its = {name: scalars[place : place + 1] for place, name in enumerate(SCALARS)}
-    rz = its["rz" if is_divided else "rr"]
+    named = {name: scalars[place : place + 1] for place, name in enumerate(SCALARS)}
+    rz = named["rz" if is_divided else "rr"]
     count, end = np.int64(n), (np.int64(sizes["iterations"]), np.float64(sizes["tolerance"]))
 
     def blas(name, *operands):
-        operands = (one if one is ONE else pointer(one) for one in operands)
+        operands = (operand if operand is ONE else pointer(operand) for operand in operands)
         return bound(name_of(name, dtype), handle(), ctypes.c_int64(n), *operands)
 
     def launch(name, *arguments, threads=1):
         kernel = cuda.kernel("descent", "cublas", name, dtype.name)
         return functools.partial(kernel, (-(-threads // BLOCK),), (min(threads, BLOCK),), arguments)
 
-    sums = [blas("dot", r, ONE, r, ONE, its["rr"])]
+    sums = [blas("dot", r, ONE, r, ONE, named["rr"])]
     divide = []
     if is_divided:
         sums.append(blas("dot", r, ONE, z, ONE, rz))
@@ -88,16 +88,16 @@ def calls(problem, product):
     ]
     iteration = [
         product(problem.matrix, p, q),
-        blas("dot", p, ONE, q, ONE, its["pq"]),
+        blas("dot", p, ONE, q, ONE, named["pq"]),
         launch("length", scalars, problem.history, problem.steps, *end),
-        blas("axpy", its["alpha"], p, ONE, x, ONE),
-        blas("axpy", its["minus_alpha"], q, ONE, r, ONE),
+        blas("axpy", named["alpha"], p, ONE, x, ONE),
+        blas("axpy", named["minus_alpha"], q, ONE, r, ONE),
         *divide,
         *sums,
         launch("advance", scalars, rz, problem.history, problem.steps, *end),
     ]
     if p is not z:
-        iteration += [blas("scal", its["beta"], p, ONE), blas("axpy", its["one"], z, ONE, p, ONE)]
+        iteration += [blas("scal", named["beta"], p, ONE), blas("axpy", named["one"], z, ONE, p, ONE)]
     return begin, iteration
 
 
@@ -107,7 +107,7 @@ def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal[
     iterations = problem.sizes["iterations"]
     count = min(batch or iterations, iterations)
     start, go_on = (
-        in_order([("stream", lambda: use_current_stream(handle())), *(("call", one) for one in part)])
+        in_order([("stream", lambda: use_current_stream(handle())), *(("call", function) for function in part)])
         for part in (begin, iteration * count)
     )
     if graph == "on":
@@ -117,9 +117,9 @@ def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal[
 
     def solve():
         start()
-        for due in range(count, iterations + count, count):
+        for done in range(count, iterations + count, count):
             go_on()
-            if batch and int(problem.steps[0]) < due:
+            if batch and int(problem.steps[0]) < done:
                 return
 
     return solve

@@ -59,8 +59,8 @@ def setup(
         launches.append(launched("advance_by_one", step, np.int32(is_due)))
 
     def run():
-        for one in launches:
-            one()
+        for kernel in launches:
+            kernel()
 
     if graph == "off":
         return run

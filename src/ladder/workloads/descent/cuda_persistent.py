@@ -41,7 +41,7 @@ TILES = {
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
 # Beyond this size a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
-MOST = {"float32": 3072, "float64": 2048}
+MAX_N = {"float32": 3072, "float64": 2048}
 
 
 def setup(
@@ -91,7 +91,7 @@ def by_shares(problem, blocks, recompute, **tiling):
     n, dtype = problem.sizes["n"], problem.x.dtype
     tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
     shares = launch.shares_of(problem, tiles, blocks, **tiling)
-    if n <= MOST[dtype.name] and shares.team == WARP and shares.resident() <= launch.shared_memory():
+    if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident() <= launch.shared_memory():
         outer = *launch.outer(problem), mail(n, dtype), np.int32(n), *launch.limits(problem)
         arguments = *outer, np.int32(shares.stride), np.int32(recompute), counts()
         return launched(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident())
@@ -113,10 +113,10 @@ def counts():
 def launched(dtype, name, blocks, tiling, arguments, shared=0):
     """The cooperative launch of a kernel. Raises LadderError if the GPU can't run the blocks at once."""
     kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **tiling)
-    most = cuda.blocks_at_once(kernel, tiling["block"], shared)
-    if blocks > most:
+    max_blocks = cuda.blocks_at_once(kernel, tiling["block"], shared)
+    if blocks > max_blocks:
         raise LadderError(
             f"blocks={blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the GPU runs "
-            f"{most} such blocks at once. Ask for fewer, or for none."
+            f"{max_blocks} such blocks at once. Ask for fewer, or for none."
         )
     return partial(kernel, (blocks,), (tiling["block"],), arguments, shared_mem=shared)

@@ -21,7 +21,7 @@ def setup(problem):
     n, dtype = len(problem.b), problem.matrix.dtype
     kind = {"float32": "s", "float64": "d"}[dtype.name]
     factorise, substitute, room = (getattr(cusolver, kind + name) for name in ("potrf", "potrs", "potrf_bufferSize"))
-    factor, x, found = cupy.empty_like(problem.matrix), problem.x, cupy.empty(1, "int32")
+    factor, x, info = cupy.empty_like(problem.matrix), problem.x, cupy.empty(1, "int32")
     place, lower = factor.data.ptr, cublas.CUBLAS_FILL_MODE_LOWER
     handle = cupy.cuda.device.get_cusolver_handle()
     workspace = cupy.empty(room(handle, lower, n, place, n), dtype)
@@ -29,8 +29,8 @@ def setup(problem):
     def solve():
         factor[...], x[...] = problem.matrix, problem.b
         # A is symmetric: its row-major and column-major forms are the same.
-        factorise(handle, lower, n, place, n, workspace.data.ptr, workspace.size, found.data.ptr)
-        substitute(handle, lower, n, 1, place, n, x.data.ptr, n, found.data.ptr)
+        factorise(handle, lower, n, place, n, workspace.data.ptr, workspace.size, info.data.ptr)
+        substitute(handle, lower, n, 1, place, n, x.data.ptr, n, info.data.ptr)
         problem.history[...], problem.steps[...] = 0, 0
 
     return solve

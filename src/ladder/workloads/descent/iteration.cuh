@@ -46,14 +46,18 @@ struct Solve {
 
 // A block's shared memory.
 struct Shared {
-  REAL *staged;   // the part of the vector that is multiplied, `columns`
-  REAL *own;      // p of the block's rows
-  REAL *sums;     // SLOTS of each row
-  REAL *scratch;  // SCRATCH
+  REAL *staged;     // the part of the vector that is multiplied, `columns`
+  REAL *direction;  // p of the block's rows
+  REAL *sums;       // SLOTS of each row
+  REAL *scratch;    // SCRATCH
   int columns;
 
   __device__ Shared(REAL *start, int rows, int columns)
-      : staged(start), own(staged + columns), sums(own + rows), scratch(sums + rows * SLOTS), columns(columns) {}
+      : staged(start),
+        direction(staged + columns),
+        sums(direction + rows),
+        scratch(sums + rows * SLOTS),
+        columns(columns) {}
 };
 
 // The length alpha of the previous step, from all blocks' parts of p.q; 0 if p.q is tiny.
@@ -138,7 +142,7 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
       const REAL value = i < s.n ? r[u] / weight(s, step, i) + beta * p[u] : REAL(0);
       shared.staged[i] = value;
       if (i < first || i >= end) continue;
-      shared.own[i - first] = value;
+      shared.direction[i - first] = value;
       if (s.algorithm != STEEPEST) s.p(step)[i] = value;
     }
   }
@@ -159,7 +163,7 @@ __device__ __forceinline__ void stage_p(const Solve &s, int step, Start start, c
     }
     shared.staged[c] = value;
     if (i < first || i >= end) continue;
-    shared.own[i - first] = value;
+    shared.direction[i - first] = value;
     if (s.algorithm != STEEPEST) s.p(step)[i] = value;
   }
 }
@@ -276,7 +280,7 @@ __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, c
   for (int row = threadIdx.x; row < number; row += BLOCK) {
     const REAL sum = sum_of_row(shared, row);
     s.q(step)[first + row] = sum;
-    part += shared.own[row] * sum;
+    part += shared.direction[row] * sum;
   }
   sum_of_block(part, unused, shared.scratch);
   if (threadIdx.x == 0) s.parts(step)[blockIdx.x] = part;

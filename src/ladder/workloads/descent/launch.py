@@ -22,8 +22,8 @@ def shares_of(problem, tiles, blocks=0, **tiling):
     the tiling is missing.
     """
     n = problem.sizes["n"]
-    (chosen,) = binaries.tiling_or((tiles[n > LARGE],), **tiling)
-    return Shares(n, problem.x.dtype.itemsize, blocks or enough(n, chosen), **chosen)
+    (tiling,) = binaries.tiling_or((tiles[n > LARGE],), **tiling)
+    return Shares(n, problem.x.dtype.itemsize, blocks or enough(n, tiling), **tiling)
 
 
 def shared_memory():
@@ -44,7 +44,7 @@ class Shares:
     unroll: int
 
     @property
-    def most_rows(self):
+    def max_rows(self):
         """The maximum number of rows of a block."""
         return -(-self.n // self.blocks)
 
@@ -60,19 +60,19 @@ class Shares:
 
     def fixed(self):
         """The elements of shared memory without the staged part of a vector."""
-        return self.most_rows * (1 + self.team // 32) + SCRATCH
+        return self.max_rows * (1 + self.team // 32) + SCRATCH
 
     def resident(self):
         """The bytes of shared memory with the share of A and a whole vector."""
-        return ((self.most_rows + 1) * self.stride + SCRATCH) * self.itemsize
+        return ((self.max_rows + 1) * self.stride + SCRATCH) * self.itemsize
 
     def columns(self):
         """The elements of a vector that are staged at once: all, or equal parts that fill the threads' accesses."""
-        most = shared_memory() // self.itemsize - self.fixed()
-        if self.stride <= most:
+        capacity = shared_memory() // self.itemsize - self.fixed()
+        if self.stride <= capacity:
             return self.stride
         step = self.team * self.unroll * ACCESS // self.itemsize
-        parts = -(-self.n // (most // step * step))
+        parts = -(-self.n // (capacity // step * step))
         return -(-self.n // (parts * step)) * step
 
     def staged(self):

@@ -89,10 +89,10 @@ def together(task, factor, matrix, b, x, vectors, weights, sums):
 @numba.njit(**OPTIONS)
 def total(sums, column):
     """The sum of a column, in order."""
-    found = sums[0, column]
+    result = sums[0, column]
     for thread in range(1, len(sums)):
-        found += sums[thread, column]
-    return found
+        result += sums[thread, column]
+    return result
 
 
 @numba.njit(**OPTIONS)

@@ -132,5 +132,5 @@ def generate_on_card(matrix, c, d, p):
     cupy, n = load_cupy(), len(p)
     real = {"float64": "double", "float32": "float"}[matrix.dtype.name]
     kernel = cupy.RawKernel(CUDA, "generate", options=(f"-DREAL={real}",))
-    arguments = (*(cupy.asarray(one, matrix.dtype) for one in (c, d)), cupy.asarray(p), np.int64(n))
+    arguments = (*(cupy.asarray(array, matrix.dtype) for array in (c, d)), cupy.asarray(p), np.int64(n))
     kernel((min(-(-n // 256), 64), min(n, 65535)), (256,), (matrix, *arguments))

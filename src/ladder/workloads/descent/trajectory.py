@@ -40,8 +40,8 @@ class Solve:
 class Exact:
     """Only the errors of float64. `unit` is the unit roundoff of the results that are compared with it."""
 
-    def __init__(self, its, unit):
-        self.system, self.unit = its, unit
+    def __init__(self, equations, unit):
+        self.system, self.unit = equations, unit
 
     def product(self, v):
         return self.system.product(v)
@@ -59,10 +59,10 @@ class Noisy(Exact):
     The eigenvalues have fixed errors, as have those of the reference.
     """
 
-    def __init__(self, its, unit, seed):
-        super().__init__(its, unit)
+    def __init__(self, equations, unit, seed):
+        super().__init__(equations, unit)
         self.generator = np.random.default_rng(seed)
-        self.eigenvalues = its.eigenvalues + self.draw(len(its.eigenvalues)) * its.eigenvalues.max()
+        self.eigenvalues = equations.eigenvalues + self.draw(len(equations.eigenvalues)) * equations.eigenvalues.max()
 
     def draw(self, count=None):
         return self.unit * self.generator.uniform(-1, 1, count)
@@ -82,26 +82,26 @@ class Noisy(Exact):
         return v * (1 + self.draw(len(v)))
 
 
-def solve(its, algorithm, iterations, tolerance, arithmetic, is_recomputed=False):
+def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed=False):
     """The Solve of a System from x = 0, to `iterations` or BEYOND a tolerance.
 
     A recomputed residual is followed down to the noise: conjugate gradients that continue beyond it diverge.
     Shewchuk, An Introduction to the Conjugate Gradient Method Without the Agonizing Pain (1994), has the algorithms.
     """
-    b = its.b
-    weights = its.diagonal if algorithm == "jacobi" else None
+    b = equations.b
+    weights = equations.diagonal if algorithm == "jacobi" else None
     precondition = (lambda r: arithmetic.vector(r / weights)) if algorithm == "jacobi" else (lambda r: r)
-    found = Solve(np.zeros_like(b))
-    x, r = found.x, b
+    result = Solve(np.zeros_like(b))
+    x, r = result.x, b
     p = z = precondition(r)
     rz = arithmetic.dot(r, z)
     stop = (BEYOND * max(tolerance, arithmetic.unit)) ** 2 * (b @ b)
     for step in range(iterations + 1):
-        found.history.append(arithmetic.dot(r, r) if weights is not None else rz)
-        found.gap.append(float(np.linalg.norm(b - its.product(x) - r)))
-        if step == iterations or found.history[-1] <= stop:
+        result.history.append(arithmetic.dot(r, r) if weights is not None else rz)
+        result.gap.append(float(np.linalg.norm(b - equations.product(x) - r)))
+        if step == iterations or result.history[-1] <= stop:
             break
-        if is_recomputed and not (NOISE * found.gap[-1]) ** 2 < found.history[-1] < (b @ b) / arithmetic.unit:
+        if is_recomputed and not (NOISE * result.gap[-1]) ** 2 < result.history[-1] < (b @ b) / arithmetic.unit:
             break
         q = arithmetic.product(p)
         if (pq := arithmetic.dot(p, q)) == 0:  # r.r is next to nothing and its square is nothing
@@ -112,8 +112,8 @@ def solve(its, algorithm, iterations, tolerance, arithmetic, is_recomputed=False
         z = precondition(r)
         before, rz = rz, arithmetic.dot(r, z)
         p = z if algorithm == "steepest" else arithmetic.vector(z + rz / before * p)
-    found.x = x
-    return found
+    result.x = x
+    return result
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,14 @@ class Reference:
 @functools.lru_cache(maxsize=4)
 def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype, seed, round):
     """The Reference of a case's round."""
-    its, unit = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
-    same = its, algorithm, iterations, tolerance
-    exact = solve(*same, Exact(its, unit))
-    shaken = [solve(*same, Noisy(its, unit, seed), way) for seed, way in itertools.product(SEEDS, (False, True))]
+    equations, unit = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
+    same = equations, algorithm, iterations, tolerance
+    exact = solve(*same, Exact(equations, unit))
+    shaken = [solve(*same, Noisy(equations, unit, seed), way) for seed, way in itertools.product(SEEDS, (False, True))]
     history, drift, gap = padded(exact.history, iterations), np.zeros(iterations + 1), np.zeros(iterations + 1)
-    for one in shaken:
-        drift = np.maximum(drift, np.abs(padded(one.history, iterations) - history))
-        gap = np.maximum(gap, padded(one.gap, iterations, mode="edge"))
+    for noisy in shaken:
+        drift = np.maximum(drift, np.abs(padded(noisy.history, iterations) - history))
+        gap = np.maximum(gap, padded(noisy.gap, iterations, mode="edge"))
     # The first step rounds one dot product; relative to the history, drifts only grow, up to all of it.
     share = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
     share[(drift >= history) & (history > 0)] = 1
@@ -164,8 +164,8 @@ def of(sizes, round):
 @functools.lru_cache(maxsize=4)
 def exact_x(n, kappa, algorithm, start, scaling, dtype, seed, round, steps):
     """The exact x after `steps` steps."""
-    its = system.make(n, kappa, start, scaling, dtype, seed, round)
-    return solve(its, algorithm, steps, 0.0, Exact(its, unit_roundoff(dtype))).x
+    equations = system.make(n, kappa, start, scaling, dtype, seed, round)
+    return solve(equations, algorithm, steps, 0.0, Exact(equations, unit_roundoff(dtype))).x
 
 
 def x_after(sizes, round, steps):

@@ -148,8 +148,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 def by_rows(compare_these, n):
     """The worst of the Checks of groups of rows that cover a matrix."""
     step = max(1, PART // n)
-    found = chunked.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
-    return max(found, key=lambda one: one.error)
+    checks = chunked.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    return max(checks, key=lambda check: check.error)
 
 
 def compare_drawn(key, a, b):
@@ -166,7 +166,7 @@ def compare_elements(kernel, out, precision, *operands):
     """The Check of results that are rounded at most once."""
     if kernel == "scale":
         operands = *operands, np.array(ALPHA, out.dtype)
-    expected = OPERATIONS[kernel](*(one.astype(np.float64) for one in operands))
+    expected = OPERATIONS[kernel](*(operand.astype(np.float64) for operand in operands))
     return compare(kernel, out, expected, unit_roundoff(precision) * np.abs(expected))
 
 

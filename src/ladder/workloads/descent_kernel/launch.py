@@ -15,7 +15,7 @@ from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.descent_kernel.passes import lengths
 
 WARP = 32
-MOST = 1024  # threads of a block
+MAX_THREADS = 1024  # threads of a block
 
 
 class OneBlock:
@@ -73,10 +73,10 @@ class LinearIndex:
     def swapped_over(self, threads, name, *arguments):
         """The same with grid and block exchanged."""
         blocks = -(-threads // self.block)
-        if blocks > MOST:
+        if blocks > MAX_THREADS:
             raise LadderError(
                 f"{name} has {blocks} blocks, and launch=swapped would make blocks of so many threads, of which there "
-                f"are {MOST} at most: lower n, or raise block."
+                f"are {MAX_THREADS} at most: lower n, or raise block."
             )
         return partial(self.kernel(name), (self.block,), (blocks,), arguments)
 

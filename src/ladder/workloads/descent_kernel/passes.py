@@ -3,7 +3,7 @@
 
 def lengths(n, load):
     """The length of a row of n elements after each pass, down to 1, with at least one pass."""
-    found = [-(-n // load)]
-    while found[-1] > 1:
-        found.append(-(-found[-1] // load))
-    return found
+    passes = [-(-n // load)]
+    while passes[-1] > 1:
+        passes.append(-(-passes[-1] // load))
+    return passes
