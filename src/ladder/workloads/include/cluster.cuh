@@ -11,9 +11,9 @@ __device__ __forceinline__ unsigned address_of(const void *place) { return (unsi
 
 // The shared-memory address, in block `rank` of the cluster, of the object that this block has at `place`.
 __device__ __forceinline__ unsigned address_in(unsigned rank, const void *place) {
-  unsigned found;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(found) : "r"(address_of(place)), "r"(rank));
-  return found;
+  unsigned result;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address_of(place)), "r"(rank));
+  return result;
 }
 
 // An mbarrier in a block's shared memory that counts the bytes of asynchronous stores.

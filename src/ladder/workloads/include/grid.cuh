@@ -19,17 +19,17 @@ __device__ __forceinline__ void sum_of_block(REAL &a, REAL &b, REAL *scratch) {
 // A barrier of all blocks of a cooperative launch. `counts` are two numbers in global memory, 0 before the launch. Data
 // written before the barrier are visible to all threads after it, by loads that bypass the L1 cache.
 struct Barrier {
-  unsigned *counts, due = 0;
+  unsigned *counts, target = 0;
 
   __device__ __forceinline__ void wait() {
-    due += gridDim.x;
+    target += gridDim.x;
     __syncthreads();
     if (threadIdx.x == 0) {
       unsigned arrived;
       asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counts) : "memory");
       do {
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(arrived) : "l"(counts) : "memory");
-      } while (arrived < due);
+      } while (arrived < target);
     }
     __syncthreads();
   }
@@ -70,11 +70,11 @@ __device__ __forceinline__ void load_flagged(unsigned long long (&words)[WORDS],
 
 // Whether loaded words are those of a turn, and if so, their value.
 __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS], unsigned turn, REAL &value) {
-  bool found = true;
+  bool is_complete = true;
 #pragma unroll
   for (int k = 0; k < WORDS; ++k) {
-    found &= words[k] >> 32 == turn;
+    is_complete &= words[k] >> 32 == turn;
     reinterpret_cast<unsigned *>(&value)[k] = (unsigned)words[k];
   }
-  return found;
+  return is_complete;
 }

@@ -32,9 +32,9 @@ __device__ __forceinline__ void cluster_barrier() {
 // The address, in block `rank` of the cluster, of the object that this block has at `mine` in shared memory.
 template <class Type>
 __device__ __forceinline__ const Type *theirs(const Type *mine, int rank) {
-  const Type *found;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(found) : "l"(mine), "r"(rank));
-  return found;
+  const Type *result;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(result) : "l"(mine), "r"(rank));
+  return result;
 }
 
 // An operand of mma(): float32 rounded to the nearest TF32; float64 unchanged.

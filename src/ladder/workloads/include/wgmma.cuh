@@ -69,7 +69,7 @@ __device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned
 
 // The maximum, or NaN if one of the two is NaN.
 __device__ __forceinline__ float larger(float x, float y) {
-  float found;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));
-  return found;
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
+  return result;
 }
