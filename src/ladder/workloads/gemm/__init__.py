@@ -76,12 +76,12 @@ def refuse(sizes):
 def shapes(sizes):
     """The shape of every array of a product."""
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
-    found = {
+    by_name = {
         "a": (k, m) if sizes["form"] == "tn" else (m, k),
         "b": (n, k) if sizes["form"] == "nt" else (k, n),
         "out": (m, n),
     }
-    return found | ({"c": (m, n)} if sizes["form"] == "nt" else {})
+    return by_name | ({"c": (m, n)} if sizes["form"] == "nt" else {})
 
 
 def data_set(sizes):
@@ -130,8 +130,8 @@ def cut(images, shape, round):
     """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different one each round."""
     rows, columns = shape
     start = round * 17
-    chosen = np.arange(start, start + rows) % len(images)
-    return images.reshape(len(images), -1)[chosen, :columns] / 255.0
+    index = np.arange(start, start + rows) % len(images)
+    return images.reshape(len(images), -1)[index, :columns] / 255.0
 
 
 def cost(sizes):
@@ -169,8 +169,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         if not everything:  # elements that aren't whole numbers are detected directly, other errors by exact sums
             scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
-        for name, given in projected.items():
-            checks.append(compare(f"{name} projected, whole numbers", *projection(*given), 0.0))
+        for name, operands in projected.items():
+            checks.append(compare(f"{name} projected, whole numbers", *projection(*operands), 0.0))
         return checks, None
     # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)
@@ -180,8 +180,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
         of_random_signs = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
         checks.append(compare("product, random signs", out[rows], expected, of_random_signs * np.sqrt(squares)))
-    for name, given in projected.items():
-        checks += projections(f"{name} projected", *given, precision)
+    for name, operands in projected.items():
+        checks += projections(f"{name} projected", *operands, precision)
     return checks, None
 
 
@@ -198,17 +198,17 @@ def projection(a, b, c, out, signs):
 
 def projections(name, a, b, c, out, signs, precision):
     """The Checks of a projection, for all data and for random signs; the bounds have both sides' rounding."""
-    found, expected = projection(a, b, c, out, signs)
+    computed, expected = projection(a, b, c, out, signs)
     scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)
     if c is not None:
         scale += np.abs(c).sum(axis=1)
         squares += np.square(c).sum(axis=1)
     k, n = b.shape
-    own = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
-    checks = [compare(name, found, expected, (product_factor(k + 1, precision) + own) * scale)]
+    check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
+    checks = [compare(name, computed, expected, (product_factor(k + 1, precision) + check_factor) * scale)]
     if precision != "tf32x3":
         # Large errors of many short sums are as improbable as those of one longer sum.
-        factor, own = (random_sum_factor(max(k + 1, FEW), kind) for kind in (precision, np.float64))
-        factor += own + 2 * random_sum_factor(max(n, FEW), np.float64)
-        checks.append(compare(f"{name}, random signs", found, expected, factor * np.sqrt(squares)))
+        factor, check_factor = (random_sum_factor(max(k + 1, FEW), kind) for kind in (precision, np.float64))
+        factor += check_factor + 2 * random_sum_factor(max(n, FEW), np.float64)
+        checks.append(compare(f"{name}, random signs", computed, expected, factor * np.sqrt(squares)))
     return checks

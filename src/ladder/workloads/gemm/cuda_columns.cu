@@ -22,15 +22,15 @@ static_assert(2 * BK * A_ROW <= 3072, "The tiles need more than 48 KiB of shared
 // Elements p to p + V - 1 of column j of op(B), zeros outside; `wide`: rows of B are aligned to vectors.
 template <Form form>
 __device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
-  Vector found = {};
+  Vector elements = {};
   if (form == Form::nt && wide) {
-    if (j < n && p < k) found = *reinterpret_cast<const Vector *>(b + b_index<form>(p, j, n, k));
+    if (j < n && p < k) elements = *reinterpret_cast<const Vector *>(b + b_index<form>(p, j, n, k));
   } else {
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      if (j < n && p + v < k) found.of[v] = b[b_index<form>(p + v, j, n, k)];
+      if (j < n && p + v < k) elements.of[v] = b[b_index<form>(p + v, j, n, k)];
   }
-  return found;
+  return elements;
 }
 
 template <Form form>

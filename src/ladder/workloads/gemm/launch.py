@@ -8,7 +8,7 @@ from ladder.devices import cuda
 from ladder.errors import LadderError
 
 NO_ARRAY = np.uintp(0)
-MOST_ROWS = 65535
+MAX_ROWS = 65535
 # The dynamic shared memory that a block can have without opting in.
 STATIC_SHARED = 48 * 2**10
 # The overhead of a block, in steps along k.
@@ -28,8 +28,8 @@ def product(variant, form, geometry, tilings):
         tiling = fastest(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
         kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype, **tiling)
         blocks, threads, shared = geometry({"form": form, "m": m, "n": n, "k": k, "dtype": dtype}, **tiling)
-        if blocks[1] > MOST_ROWS:
-            raise LadderError(f"A grid of gemm/{variant} has at most {MOST_ROWS} rows of blocks: take larger tiles.")
+        if blocks[1] > MAX_ROWS:
+            raise LadderError(f"A grid of gemm/{variant} has at most {MAX_ROWS} rows of blocks: take larger tiles.")
         if shared > STATIC_SHARED:
             kernel.max_dynamic_shared_size_bytes = shared
         counts = np.int32(m), np.int32(n), np.int32(k)

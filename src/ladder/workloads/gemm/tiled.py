@@ -94,8 +94,8 @@ class _Vectors:
         return self.builder.shuffle_vector(first, second, mask)
 
     def broadcast(self, value):
-        one = self.builder.insert_element(self.undefined, value, ir.IntType(32)(0))
-        return self.shuffle(one, self.undefined, [0] * self.lanes)
+        vector = self.builder.insert_element(self.undefined, value, ir.IntType(32)(0))
+        return self.shuffle(vector, self.undefined, [0] * self.lanes)
 
     def multiply_add(self, x, y, z):
         name = f"llvm.fmuladd.v{self.lanes}f{8 * self.align}"
