@@ -33,13 +33,13 @@ def rank_of(problem, chunks):
     world, device = problem.device.communicator(), problem.device
     n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
     parts = parts_of(n, world.size, chunks)
-    own, is_first = parts[world.rank], world.rank == 0
-    start, count = own[0][0], sum(rows for _, rows in own)
+    pieces, is_first = parts[world.rank], world.rank == 0
+    start, count = pieces[0][0], sum(rows for _, rows in pieces)
     host = problem if is_first else SimpleNamespace(x=device.empty((m,), dtype), y=device.empty((count,), dtype))
     return SimpleNamespace(
         world=world,
         parts=parts,
-        pieces=[slice(first - start, first - start + rows) for first, rows in own],
+        pieces=[slice(first - start, first - start + rows) for first, rows in pieces],
         is_first=is_first,
         host=host,
         matrix=cuda.empty((count, m), dtype),

@@ -41,9 +41,9 @@ def multiply(calls, arrays):
 
 def part(matrix, x, y):
     """One call of cuBLAS, which writes M x to y, as a function."""
-    (n, m), one = map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
+    (n, m), increment = map(ctypes.c_int64, matrix.shape), ctypes.c_int64(1)
     alpha, beta = factor(1, y.dtype), factor(0, y.dtype)
-    operands = (alpha, pointer(matrix), m, pointer(x), one, beta, pointer(y), one)
+    operands = (alpha, pointer(matrix), m, pointer(x), increment, beta, pointer(y), increment)
     return bound(NAMES[y.dtype.name], handle(), TRANSPOSED, m, n, *operands)
 
 

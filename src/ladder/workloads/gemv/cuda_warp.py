@@ -42,9 +42,9 @@ def suited(n, m, itemsize):
 def division(n, m, width, multiprocessors, block, team, rows, unroll):
     """The numbers of blocks along the rows, of parts of their columns, and of a part's columns (whole `width`s)."""
     groups = -(-n // (rows * (block // team)))
-    most = min(BLOCKS * multiprocessors // groups, m // (STEPS * team * unroll * width))
+    max_parts = min(BLOCKS * multiprocessors // groups, m // (STEPS * team * unroll * width))
     step = team * width
-    columns = -(-m // (max(1, most) * step)) * step
+    columns = -(-m // (max(1, max_parts) * step)) * step
     return groups, -(-m // columns), columns
 
 

@@ -38,8 +38,8 @@ class Link:
         """Start to send a piece of the matrix to every host."""
         here, mine = self.rank.pieces[piece], self.rank.parts[self.rank.world.rank][piece][1]
         whole = [self.whole, *self.layout(piece), self.row] if self.is_first else None
-        own = ranks.in_place() if self.is_first else [self.staged[here], mine, self.row]
-        self.sent[piece] = self.rank.world.Iscatterv(whole, own)
+        buffer = ranks.in_place() if self.is_first else [self.staged[here], mine, self.row]
+        self.sent[piece] = self.rank.world.Iscatterv(whole, buffer)
 
     def receive(self, piece):
         """Copy a piece to the GPU once it has arrived."""
@@ -62,8 +62,8 @@ class Link:
             copied.synchronize()
             here, mine = self.rank.pieces[piece], self.rank.parts[self.rank.world.rank][piece][1]
             whole = [self.rank.host.y, *self.layout(piece), self.element] if self.is_first else None
-            own = ranks.in_place() if self.is_first else [self.rank.host.y[here], mine, self.element]
-            requests.append(self.rank.world.Igatherv(own, whole))
+            buffer = ranks.in_place() if self.is_first else [self.rank.host.y[here], mine, self.element]
+            requests.append(self.rank.world.Igatherv(buffer, whole))
         for request in requests:
             request.Wait()
         self.leaving.clear()
