@@ -125,12 +125,12 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
         parameters.append((inputs[f"w{layer}"].astype(np.float64), inputs[f"b{layer}"].astype(np.float64)))
     allowed = reference.bound(exact["loss_drift"][round], precision)
     checks.append(compare("loss", outputs["loss"], exact["loss"][round], allowed))
-    loss, due = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
+    loss, expected = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
     point = {
         "epoch": round + 1,
         "loss": loss,
-        "reference_loss": due,
+        "reference_loss": expected,
         "loss_bound": float(allowed),
         "accuracy": reference.accuracy(parameters, data.test_images, data.test_labels, sizes["activation"]),
     }
-    return [*checks, Check("epoch loss", abs(loss - due), float(allowed))], point
+    return [*checks, Check("epoch loss", abs(loss - expected), float(allowed))], point

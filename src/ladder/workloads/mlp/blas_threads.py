@@ -58,8 +58,8 @@ def share(threads):
     setters = [setter(pool["filepath"]) for pool in pools if pool["num_threads"] <= threads]
     if len(setters) < len(pools) or None in setters:
         return False
-    for one in setters:
-        one(ctypes.c_void_p(callback.address))
+    for set_callback in setters:
+        set_callback(ctypes.c_void_p(callback.address))
     return True
 
 

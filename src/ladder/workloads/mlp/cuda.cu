@@ -39,10 +39,10 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     const int label = labels[order[i]];
     REAL top = row[0] + bias[0];
     for (int j = 0; j < columns; ++j) top = max(top, row[j] += bias[j]);
-    const REAL due = row[label] - top;
+    const REAL logit = row[label] - top;
     REAL mass = 0;
     for (int j = 0; j < columns; ++j) mass += row[j] = exp(row[j] - top);
-    total += log(mass) - due;
+    total += log(mass) - logit;
     for (int j = 0; j < columns; ++j) row[j] = -rate * (row[j] / mass - (j == label)) / rows;
   }
   total = sum_of_warp(total);
@@ -75,8 +75,8 @@ __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int co
   sums[threadIdx.x][threadIdx.y] = sum;
   __syncthreads();  // all threads' sums are complete; a warp adds those of a column
   sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
-  const int own = blockIdx.x * WARP + threadIdx.y;
-  if (threadIdx.x == 0 && own < columns) bias[own] += sum;
+  const int column = blockIdx.x * WARP + threadIdx.y;
+  if (threadIdx.x == 0 && column < columns) bias[column] += sum;
 }
 extern "C" __global__ void __launch_bounds__(1024)
     sigmoid_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {

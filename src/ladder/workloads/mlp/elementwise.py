@@ -32,10 +32,10 @@ def gather(pixels, order, start, x):
 @numba.njit(parallel=True, **EXACT)
 def sigmoid(z, bias):
     """z <- sigmoid(z + bias) in place."""
-    one = z.dtype.type(1)
+    unit = z.dtype.type(1)
     for i in numba.prange(z.shape[0]):
         for j in range(z.shape[1]):
-            z[i, j] = one / (one + exponential(-(z[i, j] + bias[j])))
+            z[i, j] = unit / (unit + exponential(-(z[i, j] + bias[j])))
 
 
 @numba.njit(parallel=True, **OPTIONS)
@@ -49,10 +49,10 @@ def relu(z, bias):
 @numba.njit(parallel=True, **OPTIONS)
 def sigmoid_slope(delta, a):
     """delta <- delta * a (1 - a) in place, the Hadamard product with the sigmoid's derivative."""
-    one = a.dtype.type(1)
+    unit = a.dtype.type(1)
     for i in numba.prange(a.shape[0]):
         for j in range(a.shape[1]):
-            delta[i, j] *= a[i, j] * (one - a[i, j])
+            delta[i, j] *= a[i, j] * (unit - a[i, j])
 
 
 @numba.njit(parallel=True, **OPTIONS)
@@ -75,12 +75,12 @@ def softmax_loss(z, bias, labels, order, start, loss, step):
         for j in range(columns):
             z[i, j] += bias[j]
             top = max(top, z[i, j])
-        due = z[i, label] - top
+        logit = z[i, label] - top
         mass = 0.0
         for j in range(columns):
             z[i, j] = np.exp(z[i, j] - top)
             mass += z[i, j]
-        total += np.log(mass) - due
+        total += np.log(mass) - logit
         for j in range(columns):
             z[i, j] /= mass * rows
         z[i, label] -= z.dtype.type(1.0 / rows)

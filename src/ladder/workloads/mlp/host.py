@@ -63,4 +63,4 @@ def setup(problem, *, product: str, threads: int):
                 yield "activation", partial(slope, d[layer - 1], a[layer - 1])
 
     starts = range(0, sizes["images"], sizes["batch"])
-    return [one for step, start in enumerate(starts) for one in batch(step, start)]
+    return [entry for step, start in enumerate(starts) for entry in batch(step, start)]

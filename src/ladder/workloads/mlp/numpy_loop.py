@@ -18,9 +18,9 @@ def setup(problem, *, threads: int):
 
     def run():
         for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
-            chosen = problem.order[start : start + sizes["batch"]]
-            labels, rows = problem.labels[chosen], np.arange(len(chosen))
-            a = [x_train[chosen]]
+            index = problem.order[start : start + sizes["batch"]]
+            labels, rows = problem.labels[index], np.arange(len(index))
+            a = [x_train[index]]
             for layer in range(count):
                 z = a[-1] @ weights[layer] + biases[layer]
                 if layer < count - 1:
@@ -32,7 +32,7 @@ def setup(problem, *, threads: int):
             problem.loss[step] = (np.log(total[:, 0]) - logits[rows, labels]).mean()
             delta = likely / total
             delta[rows, labels] -= 1
-            delta /= dtype.type(len(chosen))
+            delta /= dtype.type(len(index))
             for layer in reversed(range(count)):
                 by_weights, by_bias = a[layer].T @ delta, delta.sum(axis=0)
                 if layer:

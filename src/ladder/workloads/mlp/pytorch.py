@@ -29,12 +29,12 @@ def epoch(problem, tensor):
 
     def run():
         for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
-            chosen = order[start : start + sizes["batch"]]
-            z = pixels[chosen]
+            index = order[start : start + sizes["batch"]]
+            z = pixels[index]
             for layer in range(count):
                 z = torch.addmm(parameters[2 * layer + 1], z, parameters[2 * layer])
                 z = hidden(z) if layer < count - 1 else z
-            loss = torch.nn.functional.cross_entropy(z, labels[chosen])
+            loss = torch.nn.functional.cross_entropy(z, labels[index])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

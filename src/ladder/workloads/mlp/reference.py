@@ -76,12 +76,12 @@ def gradients(parameters, x, labels, activation, product=np.matmul):
     """The mean loss of a batch and its gradients as [(by weights, by bias), ...]."""
     layers = forward(parameters, x, activation, product)
     loss, delta = cross_entropy(layers[-1], labels)
-    found = []
+    pairs = []
     for index in reversed(range(len(parameters))):
-        found.append((product(layers[index].T, delta), delta.sum(axis=0)))
+        pairs.append((product(layers[index].T, delta), delta.sum(axis=0)))
         if index:
             delta = product(delta, parameters[index][0].T) * slope(activation, layers[index])
-    return loss, found[::-1]
+    return loss, pairs[::-1]
 
 
 def accuracy(parameters, images, labels, activation):
@@ -124,8 +124,8 @@ def trajectory(sizes, dataset, noise=None):
         visit = order(sizes, epoch)
         losses.append([])
         for start in range(0, sizes["images"], sizes["batch"]):
-            chosen = visit[start : start + sizes["batch"]]
-            loss, steps = gradients(parameters, scaled(images[chosen]), labels[chosen], sizes["activation"], product)
+            index = visit[start : start + sizes["batch"]]
+            loss, steps = gradients(parameters, scaled(images[index]), labels[index], sizes["activation"], product)
             losses[-1].append(loss)
             pairs = zip(parameters, steps, strict=True)
             parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in pairs]
@@ -143,15 +143,15 @@ def compute(sizes, dataset):
     """
     losses, parameters = trajectory(sizes, dataset)
     shaken_losses, shaken = trajectory(sizes, dataset, Noise())
-    found = {"loss": losses, "loss_drift": np.maximum.accumulate(np.abs(losses - shaken_losses).max(axis=1))}
+    arrays = {"loss": losses, "loss_drift": np.maximum.accumulate(np.abs(losses - shaken_losses).max(axis=1))}
     for layer in range(len(parameters[0])):
         for part, letter in enumerate("wb"):
             exact = np.array([epoch[layer][part] for epoch in parameters])
             moved = np.array([epoch[layer][part] for epoch in shaken])
             drift = np.abs(exact - moved).reshape(len(exact), -1).max(axis=1)
-            found[f"{letter}{layer + 1}"] = exact
-            found[f"{letter}{layer + 1}_drift"] = np.maximum.accumulate(drift)
-    return found
+            arrays[f"{letter}{layer + 1}"] = exact
+            arrays[f"{letter}{layer + 1}_drift"] = np.maximum.accumulate(drift)
+    return arrays
 
 
 def bound(drift, dtype):
