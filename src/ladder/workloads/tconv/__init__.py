@@ -101,13 +101,13 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     A projection multiplies the result along its channels by a vector of random signs, and compares this with the result
     of the projected filter (Freivalds, 1977), so that every element of a large result takes part in a comparison.
     """
-    given = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
-    image, weights, bias, out = (array.astype(np.float64, copy=False) for array in given)
+    arrays = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
+    image, weights, bias, out = (array.astype(np.float64, copy=False) for array in arrays)
     everything = products(sizes) <= FULL_CHECK
-    chosen = np.arange(len(image)) if everything else sampled_images(len(image), sizes["seed"])
+    index = np.arange(len(image)) if everything else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
-    bounds = bound(image[chosen], *squares, precision)
-    checks = [compare("elements", out[chosen], spread(image[chosen], weights) + bias, bounds)]
+    bounds = bound(image[index], *squares, precision)
+    checks = [compare("elements", out[index], spread(image[index], weights) + bias, bounds)]
     if not everything:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
         projected = np.einsum("rsji,j->rsi", weights, signs)[:, :, None]
@@ -115,10 +115,10 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         summed = [each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True)]
 
         def compared(part):
-            due = spread(image[part], projected) + bias @ signs
+            expected = spread(image[part], projected) + bias @ signs
             bounds = bound(image[part], *summed, precision)
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
-            return compare("channels projected", (out[part] @ signs)[..., None], due, bounds)
+            return compare("channels projected", (out[part] @ signs)[..., None], expected, bounds)
 
         checks += chunked.by_threads(compared, chunked.parts(len(image)))
     return checks, None
@@ -141,7 +141,7 @@ def spread(image, weights):
     """The transposed convolution without a bias: each pixel times the filter, added to the elements that it affects."""
     images, h = image.shape[:2]
     # A margin holds the elements outside: row and column 1 are the first of the result.
-    found = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
+    padded = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
     for r, s in np.ndindex(TAPS, TAPS):
-        found[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])
-    return found[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]
+        padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])
+    return padded[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]

@@ -28,8 +28,8 @@ def convolve(image, weights, bias, out, scratch, count):
         products = scratch[numba.get_thread_id(), : len(pixels)]
         np.dot(pixels, weights.T, products)
         for number in range(first, last):
-            own = products[(number - first) * h * h : (number - first + 1) * h * h]
-            add_up(own, bias, out[number])
+            image_products = products[(number - first) * h * h : (number - first + 1) * h * h]
+            add_up(image_products, bias, out[number])
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int k,
        int activation) {
   const int y = blockIdx.x % (2 * h);
-  const REAL *const own = products + size_t(blockIdx.x / (2 * h)) * h * h * TAPS * TAPS * k;
+  const REAL *const of_image = products + size_t(blockIdx.x / (2 * h)) * h * h * TAPS * TAPS * k;
   REAL *const row = out + size_t(blockIdx.x) * 2 * h * k;
   for (int at = threadIdx.x; at < 2 * h * k; at += BLOCK) {
     const int x = at / k, channel = at % k;
@@ -19,7 +19,7 @@ add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *_
       if (down >= h) continue;
       for (int s = (x + 1) % 2; s < TAPS && s <= x + 1; s += 2) {
         const int right = (x + 1 - s) / 2;
-        if (right < h) sum += own[((size_t(down) * h + right) * TAPS * TAPS + r * TAPS + s) * k + channel];
+        if (right < h) sum += of_image[((size_t(down) * h + right) * TAPS * TAPS + r * TAPS + s) * k + channel];
       }
     }
     row[at] = activated(sum, activation);

@@ -36,9 +36,9 @@ def blocks(problem, activation, product, block):
 
     def steps(image, out):
         rows = len(image) * pixels
-        own = matrix[:rows]
-        yield "product", partial(multiply, image.reshape(rows, c), weights, own)
-        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (own, problem.bias, out, *counts))
+        part = matrix[:rows]
+        yield "product", partial(multiply, image.reshape(rows, c), weights, part)
+        yield "add up", partial(add_up, (len(image) * 2 * h,), (BLOCK,), (part, problem.bias, out, *counts))
 
     return Blocks(count, steps, dtype)
 

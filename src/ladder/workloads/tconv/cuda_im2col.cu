@@ -10,12 +10,12 @@ template <class Part>
 __device__ __forceinline__ void gather_row(const Part *__restrict__ image, Part *__restrict__ matrix, int h,
                                            int parts) {
   const int place = blockIdx.x % (4 * h * h), y = place / (2 * h), x = place % (2 * h);
-  const Part *const own = image + size_t(blockIdx.x / (4 * h * h)) * h * h * parts;
+  const Part *const of_image = image + size_t(blockIdx.x / (4 * h * h)) * h * h * parts;
   Part *const row = matrix + size_t(blockIdx.x) * TAPS * TAPS * parts;
   for (int at = threadIdx.x; at < TAPS * TAPS * parts; at += BLOCK) {
     const int tap = at / parts, down = y + tap / TAPS - 3, right = x + tap % TAPS - 3;
     const bool hits = down % 2 == 0 && right % 2 == 0 && down >= 0 && right >= 0 && down < 2 * h && right < 2 * h;
-    row[at] = hits ? own[(size_t(down / 2) * h + right / 2) * parts + at % parts] : Part{};
+    row[at] = hits ? of_image[(size_t(down / 2) * h + right / 2) * parts + at % parts] : Part{};
   }
 }
 

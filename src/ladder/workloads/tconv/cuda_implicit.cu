@@ -44,8 +44,8 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
 
 #pragma unroll
   for (int j = 0; j < TN; ++j) {
-    const int own = column + at.column(j / V) + j % V;
-    const REAL summand = own < columns ? bias[channel_of(own, k)] : 0;
+    const int thread_column = column + at.column(j / V) + j % V;
+    const REAL summand = thread_column < columns ? bias[channel_of(thread_column, k)] : 0;
 #pragma unroll
     for (int i = 0; i < TM; ++i) sums[i][j] += summand;
   }

@@ -63,7 +63,9 @@ def layer(
 
     @cache
     def launch(images):
-        tiling = implicit.fastest([one for one in tilings if one["parities"] == parities], sizes | {"images": images})
+        tiling = implicit.fastest(
+            [tiling for tiling in tilings if tiling["parities"] == parities], sizes | {"images": images}
+        )
         kernel = cuda.kernel("tconv", "cuda_implicit", "convolve", sizes["dtype"], **tiling)
         grid, block, _ = geometry(sizes | {"images": images}, **tiling)
         return lambda *arguments: kernel(grid, block, arguments)

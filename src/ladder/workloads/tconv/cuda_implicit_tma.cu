@@ -207,12 +207,12 @@ struct Epilogue {
         if (image >= images || y >= h || x >= h) continue;
 #pragma unroll
         for (int place = 0; place < 4; ++place) {
-          Written found;
+          Written values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            found.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
+            values.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
-          write(out + pixel * out_width, column + at, found);
+          write(out + pixel * out_width, column + at, values);
         }
       }
     }

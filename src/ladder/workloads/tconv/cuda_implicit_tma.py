@@ -86,10 +86,10 @@ def columns_of(channels, itemsize):
     return channel // of_lanes * of_lanes + within // 2 * 8 + lane * 2 + within % 2
 
 
-def order(given, columns, ordered):
+def order(weights, columns, ordered):
     """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, columns >= k, c)."""
     ordered[...] = 0
-    ordered[:, cuda.load_cupy().asarray(columns)] = given.reshape(TAPS**2, *given.shape[2:])
+    ordered[:, cuda.load_cupy().asarray(columns)] = weights.reshape(TAPS**2, *weights.shape[2:])
 
 
 def layer(
@@ -121,8 +121,8 @@ def layer(
     @cache
     def launch(address, images):
         """A launch for `images` images at an address, which the tensor map contains."""
-        own = sizes | {"images": images}
-        tiling = fastest(tilings, own)
+        launch_sizes = sizes | {"images": images}
+        tiling = fastest(tilings, launch_sizes)
         at_once = 8 * tiling["octets"]
         of_image = (width, images, h, h), (h * h * pixel, pixel, h * pixel)
         of_filter = (width, columns.size, TAPS**2), (pixel, columns.size * pixel)
@@ -131,7 +131,7 @@ def layer(
             tensor_map.encode(packed.data.ptr, dtype, *of_filter, (depth, tiling["bn"], TAPS)),
         )
         kernel = cuda.kernel("tconv", "cuda_implicit_tma", f"{math}_to_{result}", "float32", **tiling)
-        (blocks,), block, shared = geometry(own, **tiling)
+        (blocks,), block, shared = geometry(launch_sizes, **tiling)
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
         counts = [np.int32(count) for count in (images, h, width, k)]
@@ -154,5 +154,5 @@ def setup(
 ):
     """The timed convolution with the conversion of the image if necessary, and before it that of the filter."""
     done = layer(problem, math=math, octets=octets, bn=bn, cluster=cluster)
-    own = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)[0]
-    return operands.steps(problem, done, math, operands.writer("cuda_implicit_tma", math, **own))
+    tiling = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)[0]
+    return operands.steps(problem, done, math, operands.writer("cuda_implicit_tma", math, **tiling))

@@ -4,7 +4,7 @@
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {
   const Element here(h);
   if (!here.is_there(h, k)) return;
-  const REAL *own = image + size_t(blockIdx.y) * h * h * c;
+  const REAL *of_image = image + size_t(blockIdx.y) * h * h * c;
   REAL sum = bias[here.channel];
   for (int r = (here.y + 1) % 2; r < TAPS && r <= here.y + 1; r += 2) {
     const int down = (here.y + 1 - r) / 2;
@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve
     for (int s = (here.x + 1) % 2; s < TAPS && s <= here.x + 1; s += 2) {
       const int right = (here.x + 1 - s) / 2;
       if (right < h)
-        sum += along_channels(own + (size_t(down) * h + right) * c,
+        sum += along_channels(of_image + (size_t(down) * h + right) * c,
                               filter + ((r * TAPS + s) * size_t(k) + here.channel) * c, c);
     }
   }

@@ -36,7 +36,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   constexpr int TILE = (ROWS + 2) * PITCH * BK / V, STAGE = TILE + BK * WEIGHTS;
   const int across = (h - 1) / COLUMNS + 1;
   const int top = blockIdx.x / across * ROWS, left = blockIdx.x % across * COLUMNS;
-  const REAL *const own = image + size_t(blockIdx.y) * h * h * c;
+  const REAL *const of_image = image + size_t(blockIdx.y) * h * h * c;
   const bool wide = c % V == 0;
 
   auto load = [&](int step) {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
       const int y = top + row - 1, at = left + x - 1, first = channel + u * V;
       const bool inside = y >= 0 && y < h && at >= 0 && at < h;
       Vector *const vector = &pixels[row * PITCH * 4 + place(x, u)];
-      const REAL *const from = own + (size_t(y) * h + at) * c + first;
+      const REAL *const from = of_image + (size_t(y) * h + at) * c + first;
       if (wide) {
         copy<16>(vector, from, inside && first < c);
       } else {
@@ -108,16 +108,16 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
     const REAL *const results = &sums[half][0][0][0];
 #pragma unroll
     for (int e = 0; e < together; e += at_once) {
-      Neighbours<Out, at_once> found;
+      Neighbours<Out, at_once> neighbours;
 #pragma unroll
       for (int v = 0; v < at_once; ++v)
-        found.of[v] = As::of(activated(results[e + v] + bias[(e + v) % CHANNELS], activation));
+        neighbours.of[v] = As::of(activated(results[e + v] + bias[(e + v) % CHANNELS], activation));
       if (out_wide) {
-        *reinterpret_cast<Neighbours<Out, at_once> *>(to + e) = found;
+        *reinterpret_cast<Neighbours<Out, at_once> *>(to + e) = neighbours;
       } else {
 #pragma unroll
         for (int v = 0; v < at_once; ++v)
-          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = found.of[v];
+          if (left + x + (e + v) / (2 * CHANNELS) < h) to[e + v] = neighbours.of[v];
       }
     }
   }

@@ -35,7 +35,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   Vector *const filter = memory + TILE;
   const int across = (h - 1) / COLUMNS + 1;
   const int top = blockIdx.x / across * ROWS, left = blockIdx.x % across * COLUMNS;
-  const Type *const own = image + size_t(blockIdx.y) * h * h * width;
+  const Type *const of_image = image + size_t(blockIdx.y) * h * h * width;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
   float sums[HEIGHT][2][2][4] = {};  // by rows of pixels, halves of a row, and rows of the result
@@ -51,7 +51,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     }
     for (int e = threadIdx.x; e < TILE; e += THREADS) {
       const int r = e / LINE, u = e % LINE, y = top + r / PITCH - 1, x = left + r % PITCH - 1, at = channel + u * V;
-      copy_vector(&memory[place(r, u)], own + (size_t(y) * h + x) * width + at,
+      copy_vector(&memory[place(r, u)], of_image + (size_t(y) * h + x) * width + at,
                   y >= 0 && y < h && x >= 0 && x < h && at < width);
     }
     wait_for_copies();
@@ -107,9 +107,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     for (int j = 0; j < 2; ++j, to += line)
 #pragma unroll
       for (int eight = 0; eight < 4; ++eight) {
-        const float *const found = &sums[row][eight / 2][j][eight % 2 * 2];
+        const float *const pair = &sums[row][eight / 2][j][eight % 2 * 2];
         if (y + row < h && x + 8 * eight < h)
-          *reinterpret_cast<Neighbours<Out, 2> *>(to + 16 * eight * k) = {As::of(found[0]), As::of(found[1])};
+          *reinterpret_cast<Neighbours<Out, 2> *>(to + 16 * eight * k) = {As::of(pair[0]), As::of(pair[1])};
       }
 }
 

@@ -6,10 +6,10 @@
 #include "tensor_operands.cuh"
 
 // Store a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns in the layout of mma_of(), the first at
-// row `row` and, for this lane, column `own`, the others every `step` rows and every 8 columns. `rows(row)` is the
+// row `row` and, for this lane, column `column`, the others every `step` rows and every 8 columns. `rows(row)` is the
 // address of the first column of a row, null for a row that isn't stored.
 template <bool in_pairs, class As, int step, int tall, int wide, class Rows>
-__device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int own, int h,
+__device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
                                       int k, int out_width) {
   using Out = typename As::Type;
   struct alignas(2 * sizeof(Out)) Pair {
@@ -22,7 +22,7 @@ __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const 
     if (!to) continue;
 #pragma unroll
     for (int j = 0; j < wide; ++j) {
-      const int at = own + j * 8;
+      const int at = column + j * 8;
       const Pair pair = {As::of(sums[i / 2][j][i % 2 * 2]), As::of(sums[i / 2][j][i % 2 * 2 + 1])};
       Out *const first = to + offset_of(at, h, k, out_width);
       if (in_pairs) {
@@ -40,19 +40,19 @@ __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const 
 template <class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void finish(float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
                                        int k, const float *bias, int out_width, int activation) {
-  const int own = column + threadIdx.x % 4 * 2;
+  const int lane_column = column + threadIdx.x % 4 * 2;
 #pragma unroll
   for (int j = 0; j < wide; ++j)
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      const int at = own + j * 8 + e;
+      const int at = lane_column + j * 8 + e;
       const float summand = at < PARITIES * k ? bias[channel_of(at, k)] : 0;
 #pragma unroll
       for (int i = 0; i < 2 * tall; ++i) sums[i / 2][j][i % 2 * 2 + e] += summand;
     }
   activate<tall * wide * 4, true>(&sums[0][0][0], activation);  // far more accurate than the operands
   if (out_width % 2 == 0 && k % 2 == 0)
-    write<true, As, step>(sums, rows, row, own, h, k, out_width);
+    write<true, As, step>(sums, rows, row, lane_column, h, k, out_width);
   else
-    write<false, As, step>(sums, rows, row, own, h, k, out_width);
+    write<false, As, step>(sums, rows, row, lane_column, h, k, out_width);
 }

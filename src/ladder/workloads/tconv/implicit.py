@@ -50,8 +50,8 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **others):
     """
     h, c = sizes["h"], sizes["c"]
     across, down = grid(sizes, bm, bn, parities)
-    places, own, shared = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
-    pixels = {1: own * own, 2: own * shared, 4: shared * shared}[parities]
+    places, single, shared = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
+    pixels = {1: single * single, 2: single * shared, 4: shared * shared}[parities]
     block = pixels * ceil(c / bk) * bk / places + START
     steps = block * across * down / multiprocessors + TAIL * min(3, h) ** 2 * c
     return steps * bm * bn * (1 + reload / bm + reload / bn)

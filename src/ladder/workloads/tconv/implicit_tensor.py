@@ -28,13 +28,13 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
     """
     sizes = problem.sizes
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    own = implicit.fastest(tilings, sizes, RELOAD)
-    parities = own.get("parities", 1)
+    tiling = implicit.fastest(tilings, sizes, RELOAD)
+    parities = tiling.get("parities", 1)
     gathered = problem.device.empty((implicit.rows(parities), parities * k, c), "float32")
     packed = operands.empty(problem.device, gathered.shape, math)
     prepare = (
         ("pack", partial(implicit.pack, problem.filter, gathered, parities)),
-        ("pack", partial(operands.writer(variant, math, **own), gathered, packed)),
+        ("pack", partial(operands.writer(variant, math, **tiling), gathered, packed)),
     )
     alike = [tiling for tiling in tilings if tiling.get("parities", 1) == parities]
 
@@ -56,5 +56,5 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
 def setup(problem, variant, tilings, geometry, math):
     """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
     done = layer(problem, variant, tilings, geometry, math, "none", "float32")
-    own = implicit.fastest(tilings, problem.sizes, RELOAD)
-    return operands.steps(problem, done, math, operands.writer(variant, math, **own))
+    tiling = implicit.fastest(tilings, problem.sizes, RELOAD)
+    return operands.steps(problem, done, math, operands.writer(variant, math, **tiling))

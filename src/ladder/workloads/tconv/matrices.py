@@ -29,8 +29,8 @@ class Blocks(NamedTuple):
     def all_steps(self, image, out):
         """The steps of all images, including a last, smaller block."""
         for start in range(0, len(image), self.count):
-            some = slice(start, start + self.count)
-            yield from self.steps(image[some], out[some])
+            part = slice(start, start + self.count)
+            yield from self.steps(image[part], out[part])
 
     def layer(self):
         """The Layer."""

@@ -22,12 +22,12 @@ def empty(device, shape, math):
 
 
 def writer(variant, math, **tuning):
-    """`write(given, operands)` by a variant's kernel, which rounds float32."""
+    """`write(array, operands)` by a variant's kernel, which rounds float32."""
     kernel = cuda.kernel("tconv", variant, f"{math}_operands", "float32", **tuning)
 
-    def write(given, written):
-        counts = np.int64(given.size // given.shape[-1]), np.int32(given.shape[-1]), np.int32(written.shape[-1])
-        kernel((BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),), (BLOCK,), (given, written, *counts))
+    def write(array, operands):
+        counts = np.int64(array.size // array.shape[-1]), np.int32(array.shape[-1]), np.int32(operands.shape[-1])
+        kernel((BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),), (BLOCK,), (array, operands, *counts))
 
     return write
 

@@ -22,7 +22,7 @@ def setup(problem, *, threads: int):
 
     @torch.inference_mode()
     def run():
-        found = torch.nn.functional.conv_transpose2d(image, weights, bias, stride=2, padding=1)
-        out.copy_(found[:, :, :rows, :rows])
+        result = torch.nn.functional.conv_transpose2d(image, weights, bias, stride=2, padding=1)
+        out.copy_(result[:, :, :rows, :rows])
 
     return run

@@ -29,8 +29,8 @@ def setup(
     """The timed convolution and the copy to the caller's array; before it, operands are converted to half precision."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = math == "tf32"
-    given = (problem.image, problem.filter, problem.bias, problem.out)
-    image, weights, bias, out = map(torch.from_dlpack, given)
+    arrays = (problem.image, problem.filter, problem.bias, problem.out)
+    image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
     rows, kept = out.shape[-1], {}
     how = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
@@ -45,12 +45,12 @@ def setup(
 
     @torch.inference_mode()
     def convolve():
-        kept["found"] = conv_transpose2d(kept["image"], kept["weights"], kept["bias"], stride=2, **how)
+        kept["result"] = conv_transpose2d(kept["image"], kept["weights"], kept["bias"], stride=2, **how)
 
     @torch.inference_mode()
     def copy():
-        found = kept["found"]
-        out.copy_(found.flip(2, 3) if turned == "on" else found[:, :, :rows, :rows])
+        result = kept["result"]
+        out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :rows, :rows])
 
     return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", write)])
 
