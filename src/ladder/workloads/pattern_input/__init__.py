@@ -85,9 +85,9 @@ def cost(sizes):
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
     """Compare every number with the pixel's, which it must equal, in parts."""
-    first, found = first_of(sizes, round, data), []
+    first, checks = first_of(sizes, round, data), []
     for start in range(0, sizes["images"], PART):
         end = min(start + PART, sizes["images"])
-        due = reference.scaled(data.images[first + start : first + end])
-        found.append(compare("patterns", outputs["out"][start:end], due, 0.0))
-    return [max(found, key=lambda one: one.error)], None
+        expected = reference.scaled(data.images[first + start : first + end])
+        checks.append(compare("patterns", outputs["out"][start:end], expected, 0.0))
+    return [max(checks, key=lambda check: check.error)], None

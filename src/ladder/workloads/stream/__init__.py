@@ -84,8 +84,8 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
         return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
 
-    found = chunked.by_threads(compare_from, range(0, sizes["elements"], PART))
-    return [max(found, key=lambda one: one.error)], None
+    checks = chunked.by_threads(compare_from, range(0, sizes["elements"], PART))
+    return [max(checks, key=lambda check: check.error)], None
 
 
 def compare_part(kernel, out, precision, a, b=None):
