@@ -61,6 +61,7 @@ CODE = [
     "src/ladder/machine/*.py",
     "src/ladder/data/*.py",
     "src/ladder/statistics/*.py",
+    "src/ladder/workloads/*/*.py",
 ]
 # Names that say nothing about a thing: pronouns, participles and adverbs. Keys of configuration and records are none.
 NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}
