@@ -69,6 +69,11 @@ def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_
     demands.require_met(training(), named)
 
 
+def test_a_reference_is_written_with_its_folders():
+    write("new/and below/own.npz")
+    demands.require_met(training(), "new/and below/own.npz")
+
+
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
     with pytest.raises(
