@@ -60,6 +60,15 @@ def test_any_edit_walks_anew_and_drops_what_was_kept(own, monkeypatch, path):
     assert len(list(kept.FOLDER.iterdir())) == 1
 
 
+def test_what_python_compiles_is_no_edit(own, monkeypatch):
+    first = found()
+    (own / "__pycache__").mkdir()
+    (own / "__pycache__/mine.cpython-311.pyc").write_bytes(b"\0")
+    counted = walks(monkeypatch)
+    assert found() == first
+    assert not counted
+
+
 def test_the_order_of_users_folders_counts(own, tmp_path, monkeypatch):
     other = tmp_path / "others/gemm"
     other.mkdir(parents=True)

@@ -1,0 +1,45 @@
+"""A workload's sizes: in their order, with defaults, each of its kind; and small ones."""
+
+import math
+
+import pytest
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+
+TRAINING = {"images": 7, "batch": 3, "epochs": 2, "rate": 0.5}
+
+
+def test_sizes_stand_in_the_workloads_order_with_its_defaults():
+    found = workloads.complete("gemm", {"k": 3, "n": 2, "m": 1})
+    defaults = {"dtype": "float64", "source": "random", "seed": 1}
+    assert list(found.items()) == list(({"form": "nn", "m": 1, "n": 2, "k": 3} | defaults).items())
+
+
+@pytest.mark.parametrize(
+    ("size", "need"),
+    [
+        ({"rate": math.inf}, "rate=inf of mlp must be a number above 0"),
+        ({"rate": math.nan}, "rate=nan of mlp must be a number above 0"),
+        ({"rate": 0.0}, "rate=0.0 of mlp must be a number above 0"),
+        ({"rate": -0.5}, "rate=-0.5 of mlp must be a number above 0"),
+        ({"rate": True}, "rate=True of mlp must be a number above 0"),
+        ({"rate": None}, "mlp needs a value for its size 'rate'"),
+        ({"batch": 0}, "batch=0 of mlp must be a whole number of at least 1"),
+        ({"batch": 1.0}, "batch=1.0 of mlp must be a whole number of at least 1"),
+        ({"batch": True}, "batch=True of mlp must be a whole number of at least 1"),
+        ({"seed": -1}, "seed=-1 of mlp must be a whole number of at least 0"),
+        ({"dtype": "float16"}, "dtype='float16' of mlp must be one of float64, float32"),
+        ({"rows": 3}, "mlp has no size named rows: its sizes are "),
+    ],
+)
+def test_a_size_of_another_kind_is_a_sentence(size, need):
+    with pytest.raises(LadderError) as error:
+        workloads.complete("mlp", TRAINING | size)
+    assert str(error.value).startswith(need)
+
+
+def test_small_sizes_are_small_where_nothing_is_given():
+    assert workloads.small_sizes("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
+        "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
+    )
