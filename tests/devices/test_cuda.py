@@ -324,6 +324,67 @@ def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
     assert cuda.energy(lambda: None, timed=lambda run: 1.0) == {}
 
 
+def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
+    def count():
+        raise RuntimeError(error)
+
+    runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count)
+    monkeypatch.setattr(card, "import_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    for seen, error, hint in (
+        ([{"driver": "580.1"}], "cudaErrorInsufficientDriver", "update the driver, 580.1"),
+        ([{"driver": "580.1"}], "cudaErrorNoDevice", "`nvidia-smi` must list a card"),
+        ([], "cudaErrorInsufficientDriver", "`nvidia-smi` must list a card"),
+    ):
+        monkeypatch.setattr(nvidia, "gpus", lambda seen=seen: seen)
+        with pytest.raises(LadderError, match=f"no GPU to work on: CUDA says {error}; {hint}"):
+            card.load_cupy.__wrapped__()
+
+
+def test_every_flush_of_a_card_writes_twice_its_cache_with_other_numbers(monkeypatch):
+    made, written = [], []
+
+    def empty(size, dtype):
+        made.append(size * np.dtype(dtype).itemsize)
+        return SimpleNamespace(fill=written.append)
+
+    device = SimpleNamespace(attributes={"L2CacheSize": 1000})
+    library = SimpleNamespace(empty=empty, cuda=SimpleNamespace(Device=lambda: device))
+    monkeypatch.setattr(cuda, "load_cupy", lambda: library)
+    flush = cuda.flusher()
+    for _ in range(600):
+        flush()
+    assert made == [2000]
+    assert all(one != other for one, other in itertools.pairwise(written))
+    assert set(written) <= set(range(256))
+
+
+def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
+    asked = []
+    driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *given: asked.append(given) or held)
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(driver=driver)))
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
+    kernel, held = SimpleNamespace(kernel=SimpleNamespace(ptr=4096)), 2
+    assert cuda.blocks_at_once(kernel, 128, 1000) == 264
+    assert (asked, kernel.max_dynamic_shared_size_bytes) == ([(4096, 128, 1000)], 1000)
+    held = 0
+    with pytest.raises(LadderError, match="A block of 128 threads with 1000 bytes of shared memory fits no"):
+        cuda.blocks_at_once(kernel, 128, 1000)
+
+
+def test_pages_are_locked_for_all_cards_as_long_as_an_array_lives(monkeypatch):
+    told = []
+    runtime = SimpleNamespace(
+        hostRegister=lambda *given: told.append(given), hostUnregister=lambda *given: told.append(given)
+    )
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    array = np.empty(10)
+    address, portable = array.ctypes.data, 1
+    cuda.lock_pages(array)
+    assert told == [(address, 80, portable)]
+    del array
+    assert told[1:] == [(address,)]
+
+
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_energy_of_a_run_is_that_of_a_working_card():

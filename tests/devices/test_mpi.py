@@ -334,6 +334,97 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
         mpi.communicator()
 
 
+def test_an_mpi4py_that_finds_no_mpi_is_a_sentence(monkeypatch):
+    class Missing:
+        def __getattr__(self, name):
+            if name != "MPI":
+                raise AttributeError(name)
+            raise RuntimeError("cannot load MPI library")
+
+    monkeypatch.setitem(sys.modules, "mpi4py", Missing())
+    with pytest.raises(LadderError, match=r"mpi4py finds no MPI \(cannot load MPI library\): `pip install mpich`"):
+        mpi.communicator()
+
+
+class World(SimpleNamespace):
+    """As much of a communicator as a rank asks for, where the others answer as it is told."""
+
+    rank, size = 1, 3
+
+    def Barrier(self):
+        self.clock[0] += 5_000_000_000  # the slowest rank comes late
+
+    def iprobe(self, source, tag):
+        return not self.naps or len(self.naps) >= 12
+
+    def recv(self, source, tag):
+        self.received = source, tag
+        return "go"
+
+    def send(self, line, rank, tag):
+        self.sent.append((line, rank, tag))
+
+    def allgather(self, own):
+        return self.answers(own)
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """The communicator of three ranks, and a clock in ns which their work and their naps move."""
+    found = World(clock=[7_000_000_000], naps=[None], sent=[], answers=lambda own: [own] * 3)
+    times = SimpleNamespace(perf_counter_ns=lambda: found.clock[0], sleep=found.naps.append)
+    monkeypatch.setattr(mpi, "communicator", lambda: found)
+    monkeypatch.setattr(mpi, "time", times)
+    return found
+
+
+def test_a_call_on_ranks_takes_the_seconds_of_the_slowest_from_the_barrier_on(world):
+    def run():
+        world.clock[0] += 1_500_000_000
+
+    world.answers = lambda own: [0.25, own, 0.75]
+    assert mpi.stopwatch(run) == 1.5
+    assert mpi.by_rank() == [0.25, 1.5, 0.75]
+    world.answers = lambda own: [0.25, own, 2.0]
+    assert mpi.stopwatch(run) == 2.0
+
+
+def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
+    assert mpi.receive() == "go"
+    naps = world.naps[1:]
+    assert naps[:3] == [1e-3, 2e-3, 4e-3]
+    assert max(naps) == naps[-1] == mpi.NAP
+    monkeypatch.setattr(world, "rank", 0)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
+    assert mpi.receive() == "line\n"
+    assert world.sent == [("line\n", rank, world.received[1]) for rank in (1, 2)]
+    assert world.received[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "own"),
+    [
+        (["a:0", "a:1"], ["0", "1"]),
+        (["a:0123", "a:0123"], ["02", "13"]),
+        (["a:0123", "a:0123", "b:0123"], ["02", "13", "0123"]),
+        (["a:01", "b:01", "a:01"], ["0", "01", "1"]),
+        (["a:0", "a:0", "a:0"], ["0", "", ""]),
+        (["a:012", "a:2"], ["012", ""]),
+    ],
+)
+def test_ranks_of_a_node_share_its_cpus(ranks, own):
+    ranks = [(node, [*map(int, cpus)]) for node, cpus in (one.split(":") for one in ranks)]
+    assert ["".join(map(str, mpi.own_cpus(ranks, rank))) for rank in range(len(ranks))] == own
+
+
+def test_the_ranks_of_a_node_empty_its_shared_caches_together(world, monkeypatch):
+    world.answers = lambda own: [("z", [0, 1]), own, own]
+    monkeypatch.setattr(mpi.description, "node", lambda: "m")
+    monkeypatch.setattr(mpi.host, "AFFINITY", {0, 1})
+    monkeypatch.setattr(mpi.caches, "flusher", lambda *given: given)
+    assert mpi.flusher() == ([0], 2)
+
+
 def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
     made = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}

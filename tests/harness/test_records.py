@@ -68,7 +68,7 @@ def measured(monkeypatch):
         "quiet": lambda case: contextlib.nullcontext(),
         "leased": lambda case: contextlib.nullcontext({"CARDS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
-        "time": SimpleNamespace(monotonic=lambda: float(next(ticks))),
+        "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),
         "datetime": SimpleNamespace(now=lambda zone: START + timedelta(seconds=next(ticks))),
         "require_possible": lambda *given: asked.append(given),
     }.items():
