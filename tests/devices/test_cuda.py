@@ -340,24 +340,6 @@ def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
             card.load_cupy.__wrapped__()
 
 
-def test_every_flush_of_a_card_writes_twice_its_cache_with_other_numbers(monkeypatch):
-    made, written = [], []
-
-    def empty(size, dtype):
-        made.append(size * np.dtype(dtype).itemsize)
-        return SimpleNamespace(fill=written.append)
-
-    device = SimpleNamespace(attributes={"L2CacheSize": 1000})
-    library = SimpleNamespace(empty=empty, cuda=SimpleNamespace(Device=lambda: device))
-    monkeypatch.setattr(cuda, "load_cupy", lambda: library)
-    flush = cuda.flusher()
-    for _ in range(600):
-        flush()
-    assert made == [2000]
-    assert all(one != other for one, other in itertools.pairwise(written))
-    assert set(written) <= set(range(256))
-
-
 def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
     asked = []
     driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *given: asked.append(given) or held)

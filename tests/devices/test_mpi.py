@@ -401,30 +401,6 @@ def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert world.received[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("ranks", "own"),
-    [
-        (["a:0", "a:1"], ["0", "1"]),
-        (["a:0123", "a:0123"], ["02", "13"]),
-        (["a:0123", "a:0123", "b:0123"], ["02", "13", "0123"]),
-        (["a:01", "b:01", "a:01"], ["0", "01", "1"]),
-        (["a:0", "a:0", "a:0"], ["0", "", ""]),
-        (["a:012", "a:2"], ["012", ""]),
-    ],
-)
-def test_ranks_of_a_node_share_its_cpus(ranks, own):
-    ranks = [(node, [*map(int, cpus)]) for node, cpus in (one.split(":") for one in ranks)]
-    assert ["".join(map(str, mpi.own_cpus(ranks, rank))) for rank in range(len(ranks))] == own
-
-
-def test_the_ranks_of_a_node_empty_its_shared_caches_together(world, monkeypatch):
-    world.answers = lambda own: [("z", [0, 1]), own, own]
-    monkeypatch.setattr(mpi.description, "node", lambda: "m")
-    monkeypatch.setattr(mpi.host, "AFFINITY", {0, 1})
-    monkeypatch.setattr(mpi.caches, "flusher", lambda *given: given)
-    assert mpi.flusher() == ([0], 2)
-
-
 def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
     made = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
