@@ -609,6 +609,32 @@ def test_the_conditions_of_ranks_are_those_of_all(monkeypatch):
     assert mpi.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
 
 
+def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_path):
+    """Here both are this process, which opens its own memory by the way of another's."""
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setattr(mpi_cuda.cuda, "lock_pages", lambda array: None)
+    first = mpi_cuda.empty((3, 5), "float32")
+    own = os.fstat(first.base.file)
+    monkeypatch.setattr(mpi_cuda, "is_first", lambda: False)
+
+    def shared(node=(0, 1), status=own):
+        told = os.getpid(), first.base.file, status, first.shape, first.dtype
+        monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: told))
+        monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node))
+        return mpi_cuda.shared(None)
+
+    second = shared()
+    first[...] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
+    assert (second.tolist(), second.dtype) == (first.tolist(), first.dtype)
+    second[2, 4] = -1
+    assert first[2, 4] == -1
+    assert shared(node=(1, 2)) is None
+    with pytest.raises(LadderError, match=f"Rank 1 can't reach the memory of the first rank, process {os.getpid()} of"):
+        shared(status=tmp_path.stat())
+    assert mpi_cuda.empty((0, 5), "float64").size == 0
+
+
 def test_ranks_that_share_a_card_are_refused():
     from ladder.devices import mpi_cuda
 
