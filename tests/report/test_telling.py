@@ -1,6 +1,7 @@
 """The kit of chapters: lines and machines that are picked, units, phases, claims, and names that are unknown."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -12,7 +13,20 @@ from ladder.report import verdict_table
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study, claims, functions
 from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
-from ladder.report.telling.lines import MAX, OFF, SEVERAL, UNSTATED, Cause, Claim, Line, Needs, place, select, source
+from ladder.report.telling.lines import (
+    MAX,
+    OFF,
+    SEVERAL,
+    UNSTATED,
+    Cause,
+    Claim,
+    Line,
+    Needs,
+    Widest,
+    place,
+    select,
+    source,
+)
 
 
 def rows(cases, process=range(6)):
@@ -118,6 +132,45 @@ def test_machines_of_other_roles_stand_apart():
     assert pick(host=["a"], card=["b", "c"]) == ["a", "b", None]
     assert pick(host=["a"], old=["b"], card=["a"]) == ["b", "a", None]
     assert pick(host=["b", "a (published)"], card=["a (published)"]) == ["a (published)"] * 2 + [None]
+
+
+@pytest.mark.parametrize(
+    ("columns", "are_met"),
+    [
+        ({"variant": ["a", "b", "c"], "ranks": [1, 2, None]}, True),
+        ({"variant": ["a", "b"], "ranks": [1, 1]}, False),
+        ({"variant": ["a", "a"], "ranks": [2, 4]}, False),
+        ({"variant": ["a", "b"]}, False),
+        ({"variant": [], "ranks": []}, False),
+    ],
+)
+def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, are_met):
+    assert Needs(("any",), frozenset({"a", "b"}), {"ranks": 2}).are_met(pd.DataFrame(columns)) == are_met
+
+
+@pytest.mark.parametrize(
+    ("counts", "machine"),
+    [
+        ({"a": [1, 2, 3], "b": [4, 1], "c": [1, 4]}, "b"),
+        ({"a": [1, None, 2], "b": [1, 1]}, "a"),
+        ({"a": [1], "b": [None]}, None),
+    ],
+)
+def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
+    rows = [{"machine": name, "phase": "total", "ranks": count} for name, each in counts.items() for count in each]
+    study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
+    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": source("wide", "any")})
+    assert found["wide"].subject == machine
+
+
+def test_the_threads_of_the_memory_are_the_most_that_were_measured():
+    def chapter(*threads):
+        machine = SimpleNamespace(samples=lambda names: pd.DataFrame({"threads": threads}))
+        return SimpleNamespace(machine={"host": machine}.get)
+
+    assert functions.memory_threads(chapter(1, 8, 4), "host") == 8
+    with pytest.raises(NotMeasured):
+        functions.memory_threads(chapter(), "host")
 
 
 def test_phases_of_one_name_add_up():
