@@ -43,3 +43,26 @@ def test_small_sizes_are_small_where_nothing_is_given():
     assert workloads.small_sizes("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
         "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
     )
+
+
+@pytest.mark.parametrize(
+    ("workload", "right", "wrong", "why"),
+    [
+        ("gemm", {"m": 2, "n": 3, "k": 784, "source": "digits"}, {"k": 785}, "An image has 784 pixels, too few for"),
+        ("mlp", TRAINING, {"layers": "783-10"}, "layers='783-10' of mlp must begin with the 784 pixels and end with"),
+        (
+            "pattern_input",
+            {"images": 1437, "source": "digits"},
+            {"images": 1438},
+            "images=1438 of pattern_input is more",
+        ),
+        ("pattern_input", {"images": 60000}, {"images": 60001}, "images=60001 of pattern_input is more than mnist has"),
+        ("descent", {"n": 5, "kappa": 1.0, "iterations": 3}, {"kappa": 0.9}, "kappa=0.9 of descent is below 1"),
+        ("dcgan", {"images": 1, "channels": 512}, {"channels": 64, "weights": "trained"}, "channels=64 of dcgan with"),
+    ],
+)
+def test_sizes_that_make_no_sense_are_a_sentence(workload, right, wrong, why):
+    workloads.complete(workload, right)
+    with pytest.raises(LadderError) as error:
+        workloads.complete(workload, right | wrong)
+    assert str(error.value).startswith(why)
