@@ -141,6 +141,21 @@ def test_what_is_not_installed_is_left_out(variant):
 
 
 @pytest.mark.parametrize(
+    ("missing", "here", "there"),
+    [
+        ("cupy", "cupy is not installed: `make setup GPU=1` brings it", None),
+        ("torch", "torch is not installed", "torch is not installed"),
+    ],
+)
+def test_a_cluster_may_have_cupy_where_it_is_not_installed_yet(monkeypatch, missing, here, there):
+    monkeypatch.setattr(plan, "is_installed", lambda library: library != missing)
+    sizes = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
+    case = Case("mlp", "pytorch_cuda", sizes, {})
+    for place, why in ((Place("here", 2, 1), here), (Place("there", 2, 1, asked={"nodes": 1}), there)):
+        assert plan.reason_left_out(case, True, place) == why
+
+
+@pytest.mark.parametrize(
     ("limits", "expected"),
     [
         ('{"form": ("nn",)}', [None, "takes form nn only"]),
