@@ -19,6 +19,15 @@ def test_the_projects_chapters_stand_in_their_order():
     assert [one.workload for one in chapters.chapters()] == order
 
 
+def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, monkeypatch):
+    for workload, text in (("gemm", 'TITLE = "Products"\nORDER = 2\n'), ("gemv", "ORDER = 1\n")):
+        (tmp_path / workload / "paper").mkdir(parents=True)
+        (tmp_path / workload / "paper/__init__.py").write_text(text)
+    monkeypatch.setattr(chapters.workloads, "names", lambda: ["gemm", "gemv"])
+    monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
+    assert [(one.title, one.order) for one in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
+
+
 def test_lines_without_a_unit_are_no_ladder():
     """Its table is made of the lines of a chapter that states whose time they compare."""
     tables = {one.workload: one.tables for one in chapters.chapters()}
