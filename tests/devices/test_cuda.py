@@ -16,7 +16,7 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import card, cublas, cuda
+from ladder.devices import card, cublas, cuda, cuda_clock
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
@@ -338,6 +338,19 @@ def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
         monkeypatch.setattr(nvidia, "gpus", lambda seen=seen: seen)
         with pytest.raises(LadderError, match=f"no GPU to work on: CUDA says {error}; {hint}"):
             card.load_cupy.__wrapped__()
+
+
+@pytest.mark.parametrize(("overhead", "clock"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")])
+def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, clock):
+    asked, times = getattr(cuda_clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
+    monkeypatch.setattr(cuda_clock, clock, lambda *run: next(times))
+    asked.cache_clear()
+    try:
+        assert asked() == 2e-6
+        monkeypatch.setattr(cuda_clock, clock, lambda *run: pytest.fail("it is measured again"))
+        assert asked() == 2e-6
+    finally:
+        asked.cache_clear()
 
 
 def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
