@@ -1,4 +1,4 @@
-"""What a worker does when it is told to, and what it tells of its case, by a clock of the test's own."""
+"""What a worker does on an order, and the result of a case, by a simulated clock."""
 
 import io
 import json
@@ -21,11 +21,11 @@ CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5})
 LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
 
-@pytest.mark.parametrize(("order", "done"), [("compile", "run_once"), ('go {"LEASED": "3"}', "work"), ("", None)])
+@pytest.mark.parametrize(("order", "done"), [("compile", "run_once"), ('go {"LEASED": "3"}', "run_case"), ("", None)])
 def test_a_worker_is_ready_and_then_does_what_it_is_told(monkeypatch, order, done):
     job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug}
     lines, said, leased = iter([json.dumps(job), order]), io.StringIO(), {}
-    for name in ("work", "run_once"):
+    for name in ("run_case", "run_once"):
         monkeypatch.setattr(worker, name, lambda *job, name=name: {"done": name})
     monkeypatch.setattr(host, "receive", lambda: next(lines))
     monkeypatch.setattr(host, "set_variables", leased.update)
@@ -35,7 +35,7 @@ def test_a_worker_is_ready_and_then_does_what_it_is_told(monkeypatch, order, don
     ready, *answers = map(json.loads, said.getvalue().splitlines())
     assert ready == {"ready": True}
     assert answers == ([{"done": done, "compiled": 0}] if done else [])
-    assert leased == ({"LEASED": "3"} if done == "work" else {})
+    assert leased == ({"LEASED": "3"} if done == "run_case" else {})
 
 
 def test_what_is_compiled_ahead_is_set_up_and_run_once_on_zeros():
@@ -72,7 +72,7 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
 
     late = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
     variant = SimpleNamespace(DEVICE="host", setup=setup)
-    found = worker.work(CASE, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
+    found = worker.run_case(CASE, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
     assert found["setup"] == 11.0
     assert found["check"] >= 1000.0
 
@@ -93,7 +93,7 @@ def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_wa
 
     limits = LIMITS | {"samples": 3, "least": 3, "most": 3}
     job = SimpleNamespace(data={}, reference=None, **limits)
-    worker.work(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
+    worker.run_case(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
     timed = ["flush"] * flushes + ["run"]
     checked, last = called.index("flush") if flushes else len(called) - 5, len(called) - 1
     assert called[checked:last] == timed * 4  # the first warms up
