@@ -1,4 +1,6 @@
-"""What a chapter tells of a study: its texts, tables, claims and machines."""
+"""What a chapter tells of a study, of everything by default: its texts, tables, claims and machines."""
+
+import functools
 
 from ladder.report import chapters, texts
 from ladder.report.telling import chapter_study, claims, functions
@@ -19,13 +21,29 @@ def asked(workload, study=None):
     return functions.of_chapter(CHAPTERS[workload].study(study or whole(workload)))
 
 
-def text(workload, study):
+@functools.cache
+def text_of_everything(workload):
+    """The texts of a chapter about all that was measured, rendered once."""
+    return text(workload, whole(workload))
+
+
+@functools.cache
+def tables_of_everything(workload):
+    """Its tables about the same, made once."""
+    return tables(workload, whole(workload))
+
+
+def text(workload, study=None):
     """The texts of a chapter as one line."""
+    if study is None:
+        return text_of_everything(workload)
     return " ".join(" ".join(texts.rendered_chapter(CHAPTERS[workload], study).values()).split())
 
 
-def tables(workload, study):
+def tables(workload, study=None):
     """The tables of a chapter, {name: LaTeX}."""
+    if study is None:
+        return tables_of_everything(workload)
     chapter = CHAPTERS[workload]
     module = chapter.module("tables")
     return chapters.made(chapter, study) | (module.tables(chapter.study(study)) if module else {})

@@ -15,7 +15,6 @@ from ladder.report.study import Study
 from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling.chapter_study import NotMeasured, parts, whole
 from ladder.report.telling.lines import select
-from ladder.workloads.gemv.paper import model
 from ladder.workloads.gemv.paper.lines import EXPERIMENTS, PHASES
 from made_up import chapters as made
 
@@ -28,46 +27,11 @@ def study():
     return chapter_study.of_chapter("gemv", EVERY)
 
 
-@pytest.fixture(scope="module")
-def ask():
-    return told.asked("gemv")
-
-
 def with_samples(change):
     """The study of the host with other samples on ranks."""
     host = made.study("gemv", drop=lambda case: "cu" in case.variant)
     samples = host.tables[EXPERIMENTS["ranks"]]["samples"]
     return replace(host, tables=host.tables | {EXPERIMENTS["ranks"]: {"samples": change(samples)}})
-
-
-def test_rungs_are_compared_by_the_time_of_a_gigabyte(ask):
-    assert ask["comparison"]("serial", "openmp", "it").startswith(r"is \num{4.0}\,$\times$ faster than it")
-    assert ask["time"]("openmp") == r"\qty{25}{\milli\second}"
-    assert ask["share"]("openmp") == r"\qty{80}{\percent}"
-    assert ask["speedup"]("naive", "coalesced").startswith(r"\num{2.5}\,$\times$")
-    assert ask["share"]("nccl-ship") == r"\qty{97}{\percent}"  # of the link
-    assert ask["efficiency"](select("graph", "most GPUs"), "ranks") == r"\qty{100}{\percent}"
-    assert ask["efficiency"](select("graph", "larger"), "ranks") == r"\qty{50}{\percent}"
-    assert ask["memory_threads"]("host") == 24
-    assert ask["reading_rate"]("host", 24) == ask["memory_rate"]("host", 24) == r"\qty{300}{\giga\bytes}"
-
-
-def test_the_model_counts_passes_links_and_gpus(monkeypatch):
-    monkeypatch.setattr(rates, "bandwidths", lambda found: {4: 100e9})
-    monkeypatch.setattr(rates, "card_bandwidth", lambda found: 4e12)
-    monkeypatch.setattr(rates, "link", lambda found: 50e9)
-
-    def predict(device, **row):
-        return model.predict(None, {"device": device, "ranks": 4, "threads": math.nan} | row)
-
-    assert predict("mpi", mode="resident") == pytest.approx(1e9 / 100e9)
-    assert predict("mpi", mode="ship") == pytest.approx(3e9 / 100e9)
-    assert predict("mpi", mode="ship", ranks=2) is None  # of two nothing is known
-    assert predict("mpi_cuda", mode="ship", variant="nccl_cublas") == pytest.approx(1e9 / 50e9)
-    assert predict("mpi_cuda", mode="ship", variant="mpi_cublas") == pytest.approx(1e9 / 200e9)
-    assert predict("mpi_cuda", mode="resident") == pytest.approx(1e9 / 16e12)
-    monkeypatch.setattr(rates, "card_bandwidth", lambda found: None)
-    assert predict("cuda") is None
 
 
 def test_the_bandwidth_is_the_best_of_all_kernels():
@@ -154,15 +118,13 @@ def test_phases_beyond_the_call_are_not_drawn():
     assert "whole call" in words(figure)
 
 
-def test_the_sending_pays_once_the_products_have_saved_as_much(study, ask):
+def test_the_sending_pays_once_the_products_have_saved_as_much(study):
     """It takes one and a half times a product on one rank, of which each on four saves three quarters."""
     one = select("resident", "ranks", ranks=1)
     kept, once, other = study.find(STAYING), study.phases_before(STAYING), study.find(one)
     point = amortisation.break_even(kept, once, other)
     assert point.value == pytest.approx(2, rel=0.01)
     assert 1.9 < point.low <= point.value <= point.high < 2.1
-    words = ask["break_even"](STAYING, one, "one rank", "products")
-    assert words.startswith(r"pays off against one rank after \num{2.0}")
     slower, as_fast = kept.assign(seconds=4.5 * kept["seconds"]), study.find(select("openmp", "ranks"))
     assert amortisation.break_even(slower, once, other).value == math.inf
     assert amortisation.break_even(kept, once, as_fast).value is None
@@ -177,7 +139,7 @@ def test_tunings_of_lines_are_fixed_beforehand(study):
 
 
 def test_tables_hold_every_case():
-    made_tables = told.tables("gemv", EVERY)
+    made_tables = told.tables("gemv")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
     assert (rows["ladder"], rows["break_even"], rows["threads"]) == (19, 2, 2 * len(made.GEMV_ON_THREADS))
     assert made_tables["ranks"].count("mpi") == 2 * (2 * 3 + 2)

@@ -24,9 +24,9 @@ def measured():
 
 
 @pytest.fixture(scope="module")
-def of_products(measured):
+def of_products():
     """The tables of the chapter on products of matrices."""
-    return told.tables("gemm", measured)
+    return told.tables("gemm")
 
 
 @pytest.fixture(scope="module")

@@ -10,28 +10,21 @@ import made_up
 import told
 from drawings import draw, tables, words
 from ladder.data import dataset
-from ladder.report import figures, rates
+from ladder.report import figures
 from ladder.report import study as queries
 from ladder.report.figures import theme
 from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.lines import select
 from ladder.workloads.mlp.paper import claims as mlp_claims
-from ladder.workloads.mlp.paper import model, parts
+from ladder.workloads.mlp.paper import parts
 from ladder.workloads.mlp.paper import tables as mlp_tables
-from ladder.workloads.mlp.paper.lines import FORMS, NETWORK
 from made_up import chapters as made
 
 EVERY = made.whole("mlp")
 
 
-@pytest.fixture(scope="module")
-def ask():
-    return told.asked("mlp")
-
-
 def test_problems_and_assumptions_are_told():
-    text = told.text("mlp", EVERY)
+    text = told.text("mlp")
     assert "layers of 784--300--10 units" in text
     assert r"need \qty{96}{MFLOP}" in text
     assert r"$1000 \times 300 \times 784$, needs \qty{470}{MFLOP} and moves at least \qty{11}{\mega\byte}" in text
@@ -42,7 +35,7 @@ def test_problems_and_assumptions_are_told():
 def test_what_is_not_measured_takes_no_other_sentence_along():
     text = told.text("mlp", made.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop")))
     assert not any(name in text for name in (r"cuda\_columns", "numpy"))
-    lost = [one for one in re.split(r"(?<=[.;:]) ", told.text("mlp", EVERY)) if one not in text]
+    lost = [one for one in re.split(r"(?<=[.;:]) ", told.text("mlp")) if one not in text]
     assert [one for one in lost if not any(word in one for word in ("columns", "numpy", "confirmed"))] == []
     assert len(lost) == 3  # with the tally of our claims
 
@@ -65,11 +58,10 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
     assert told.asked("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
 
 
-def test_with_the_copies_the_gpu_takes_as_long_as_the_blas(ask):
+def test_with_the_copies_the_gpu_takes_as_long_as_the_blas():
     study, blas = chapter_study.of_chapter("mlp", EVERY), mlp_claims.on("blas", 12)
     copied = mlp_claims.with_copies(study, mlp_claims.FEW_IMAGES)
     assert queries.middle(copied) == pytest.approx(queries.middle(study.rows(blas)), rel=0.01)
-    assert ask["copies"]() == r"\qty{2.0}{\milli\second}"
     with pytest.raises(NotMeasured):
         mlp_claims.with_copies(study, blas)
 
@@ -79,26 +71,6 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_decomposition():
     assert [label for label, known in bars.items() if known] == ["cuda_naive, one by one", "cuda_shared, one by one"]
     assert sum(bars["cuda_naive, one by one"].values()) == pytest.approx(125e-6, rel=0.01)
     assert len(bars) == 10
-
-
-def test_ratios_and_rates_are_those_of_the_times(ask):
-    """Launched one by one, the best products make a slower training."""
-    shared, cublas = (
-        [select(f"training/{name}", graph=graph) for graph in ("off", "on")] for name in ("cuda_shared", "cublas")
-    )
-    ratios = [(cublas[0], shared[0], 1.4), (shared[1], cublas[1], 2.2), ("pytorch_cuda", "training/cuda_mma", 3.0)]
-    ratios += [(select("cublas", "single"), "tf32/cublas", 8.0), ("tf32/cuda_mma", "tf32/cublas", 2.0)]
-    ratios += [
-        (select("cuda_naive", form), select("cuda_shared", form), gain)
-        for form, gain in zip(FORMS, (1.5, 1.65, 12), strict=True)
-    ]
-    for slower, faster, ratio in ratios:
-        assert float(re.search(r"[\d.]+", ask["speedup"](slower, faster))[0]) == pytest.approx(ratio, rel=0.05)
-    assert ask["operations"](cublas[0]) == r"\qty{36}{\micro\second}"
-    assert ask["time"]("training/cublas") == r"\qty{36}{\micro\second}"  # of a batch
-    assert ask["claimed_ratio"]("graph").startswith(r"\num{3.3}")
-    for rows, rate in ((100, "4.7"), (60000, "47")):
-        assert ask["rate"](select("cublas", "rows", m=rows), "flops") == rf"\qty{{{rate}}}{{\tera\flops}}"
 
 
 def test_causes_tell_other_forms_and_larger_batches():
@@ -118,7 +90,7 @@ def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_g
     on_host = ["{host}, {tiled}, 2 threads", "{host}, {blas}, 12 threads", "{host}, {blas}, 24 threads"]
     others = ["{numpy\\_loop}, 2 threads", "{pytorch}, 2 threads", "{pytorch\\_cuda}, {graph}"]
     assert rows(EVERY)[-9:-2] == [*on_host, r"{cuda}, {cuda\_mma}, {graph}", *others]
-    assert told.tables("mlp", EVERY)["ladder"].count(r"\midrule") == 3  # two between groups
+    assert told.tables("mlp")["ladder"].count(r"\midrule") == 3  # two between groups
     fewer = made.study("mlp", drop=lambda case: case.tuning.get("threads", 0) > 12)
     assert len([row for row in rows(fewer) if "12 threads" in row]) == 1
 
@@ -147,21 +119,6 @@ def test_a_machine_with_more_threads_is_told_beside_the_chapters():
     text = told.text("mlp", made_up.both(EVERY, made_up.both(wider(6, 1), wider(64, 10))))
     assert r"\num{6} threads and \qty{2.6}{\milli\second} on \num{64}" in text
     assert "No counter separates" in text
-
-
-def test_a_rung_is_predicted_by_the_resource_that_limits_it(monkeypatch):
-    monkeypatch.setattr(rates, "products", lambda found, precision, threads=None, device="host": 1e11)
-    monkeypatch.setattr(rates, "multiply_adds", lambda *given: 1e13)
-    host = {"workload": "gemm", "flops": 1e9, "device": "host", "dtype": "float64", "threads_found": 2}
-    gpu = host | {"device": "cuda", "precision": "float64"}
-    seconds = {"openmp": 0.64, "interchanged": 0.02, "cuda_shared": 8e-4, "cuda_tiled": 1e-4}
-    for name, expected in seconds.items():
-        assert model.predict(None, (gpu if "cuda" in name else host) | {"variant": name}) == pytest.approx(expected)
-    batch = gpu | {"workload": "mlp", "variant": "cuda", "product": "cublas", "flops": 1e12, "images": 1000, "batch": 1}
-    assert model.predict(None, batch | NETWORK) == pytest.approx(0.01 + 8 * model.NODE)
-    assert model.predict(None, batch | {"variant": "pytorch"}) is None
-    monkeypatch.setattr(rates, "products", lambda *given: None)
-    assert model.predict(None, gpu | {"variant": "cublas"}) is None
 
 
 def test_lines_of_threads_are_named_by_the_code():
