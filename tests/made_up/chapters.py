@@ -21,7 +21,7 @@ from ladder.workloads.dcgan import formats, layout
 from ladder.workloads.dcgan.paper import lines as dcgan_lines
 from ladder.workloads.descent_kernel.earlier import COLUMNS
 from ladder.workloads.gemv.paper.lines import SIZES as MATRICES
-from ladder.workloads.mlp.paper.lines import COPIES, TABLE
+from ladder.workloads.mlp.paper.lines import COPIES, TABLE, TILES
 from made_up import MACHINE, Measurement
 
 NOTHING = Study({}, None)
@@ -79,19 +79,11 @@ def ceilings():
 
 
 # Times as fast as the plain loops, or as the naive kernel.
-ON_HOST = {"openmp": 1.0, "interchanged": 4.0, "tiled": 20.0, "blas": 25.0}
+ON_HOST = {"openmp": 1.0, "interchanged": 4.0, "tiled": 25.0, "blas": 25.0}
 ON_GPU = {"cuda_naive": 1.0, "cuda_shared": 1.5, "cuda_columns": 3.0, "cuda_tiled": 10.0, "cuda_mma": 20.0}
-ON_GPU |= {"cublas": 22.0}
-TILES = {
-    "cuda_naive": {"block": 16},
-    "cuda_shared": {"block": 16},
-    "cuda_columns": {"bm": 16, "bn": 64, "bk": 16},
-    "cuda_tiled": {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1},
-    "cuda_mma": {"bm": 128, "bn": 128, "bk": 16, "wm": 64, "wn": 32, "stages": 3, "splitk": 1},
-    "cublas": {"math": "default"},
-}
+ON_GPU |= {"cublas": 20.0}
 MIXED = {"default": 1.0, "tf32": 6.0, "float16": 8.0, "bfloat16": 8.0, "tf32x3": 2.0}
-THREADS = {1: 1.0, 2: 1.9, 4: 3.7, 6: 3.8, 12: 3.9, 24: 2.0}  # times as fast: levels off from 4 threads, worse on 24
+THREADS = {1: 1.0, 2: 2.0, 4: 3.6, 6: 3.7, 12: 3.8, 24: 1.9}  # times as fast: levels off from 4 threads, worse on 24
 DTYPES, FORMS, STREAMS = ("float64", "float32"), ("nn", "tn", "nt"), ("read", "copy", "triad")
 
 
@@ -102,7 +94,7 @@ def training_shares(products):
 
 
 def gemm():
-    """Products of matrices and trainings on the host, with the ceilings there."""
+    """Products of matrices on the host, with the ceilings there."""
     for threads, dtype, kernel in itertools.product(THREADS, DTYPES, STREAMS):
         if kernel == STREAMS[0]:
             yield of("gemm", "blas", "ceiling_arithmetic", 0.004, "warm", dtype=dtype, threads=threads)
@@ -115,29 +107,6 @@ def gemm():
     for (name, speed), (threads, gain) in itertools.product(ON_HOST.items(), THREADS.items()):
         for form in FORMS:
             yield of("gemm", name, "gemm_threads", 0.1 / speed / gain, form=form, k=300, threads=threads)
-        one = of("mlp", "host", "mlp_threads", 1.0 / speed / gain, product=name, threads=threads)
-        yield split(one, training_shares(0.995))
-    peers = {"numpy_loop": 12.0, "pytorch": 11.0}
-    for batch, threads in itertools.product((100, 1000), (1, 2)):
-        seconds, given = 1 / THREADS[threads], {"batch": batch, "threads": threads}
-        for name in ("tiled", "blas"):
-            yield of("mlp", "host", "mlp_peers", seconds / ON_HOST[name], **given, product=name)
-        for name, speed in peers.items():
-            yield of("mlp", name, "mlp_peers", seconds / speed, **given)
-    yield from to_the_end()
-
-
-def to_the_end():
-    """Trainings with the curves of what they learn."""
-    for name, dtype in itertools.product(("tiled", "blas"), DTYPES):
-        yield of("mlp", "host", "mlp_accuracy", 0.1, dtype=dtype, product=name, threads=2)
-
-
-def learning(one):
-    """The Measurement of such a training with its curve."""
-    point = {"loss_bound": 1e-9, "accuracy": 0.9}
-    curve = ({"epoch": n, "loss": 1 / n, "reference_loss": 1 / n} | point for n in (1, 2, one.case.sizes.get("epochs")))
-    return replace(one, curve=tuple(curve)) if one.experiment == "mlp_accuracy" else one
 
 
 def gemm_on_gpu():
@@ -151,14 +120,6 @@ def gemm_on_gpu():
             given = {"form": form, "dtype": dtype} | TILES[name]
             yield of("gemm", name, f"gemm_gpu_{dtype}", 0.1 / speed, **large, **given)
             yield of("gemm", name, f"gemm_gpu_training_{dtype}", 0.001 / speed, **small, **given)
-        for graph, (name, speed) in itertools.product(("off", "on"), ON_GPU.items()):
-            one = of("mlp", "cuda", "mlp_gpu", 1 / speed, dtype=dtype, product=name, graph=graph)
-            yield split(one, training_shares(0.995) if graph == "off" else {})
-            if name == "cublas":
-                yield of("mlp", "pytorch_cuda", "mlp_gpu", 1.0, dtype=dtype, graph=graph)
-    for name, speed in ON_GPU.items():
-        one = of("mlp", "cuda", "mlp_threads", 0.001 / speed, product=name, graph="off")
-        yield split(one, training_shares(0.995))
     single = {"dtype": "float32"}
     yield of("gemm", "cublas", "ceiling_gpu_tf32", 2e-6, "warm", **single, math="tf32")
     half = {"math": "float16", "conversion": "ahead"}
@@ -172,7 +133,7 @@ def gemm_on_gpu():
 
 def checked(one):
     """The Measurement with a check a tenth of its bound off, and with what a GPU tells."""
-    one = replace(learning(one), checks={"product": (0.1, 1.0)})
+    one = replace(one, checks={"product": (0.1, 1.0)})
     if device(one.case) != "cuda":
         return one
     phases = one.phases | dict.fromkeys(COPIES, one.seconds)
@@ -252,8 +213,6 @@ def timed_on_ranks(one):
     return replace(one, phases=phases_on_ranks(one.case), columns={"imbalance": 1.25}) if is_on_ranks else one
 
 
-MLP_THREADS = {1: 1.0, 2: 2.0, 4: 3.6, 6: 3.7, 12: 3.8, 24: 1.9}
-MLP_ON_HOST, MLP_ON_GPU = ON_HOST | {"tiled": 25.0}, ON_GPU | {"cuda_tiled": 9.0, "cuda_mma": 18.0, "cublas": 18.0}
 BATCH = {"cuda_naive": 120e-6, "cuda_shared": 80e-6, "cuda_tiled": 40e-6, "cuda_mma": 30e-6, "cublas": 36e-6}
 ONE_BY_ONE = {"cuda_naive": 125e-6, "cuda_shared": 84e-6, "cuda_tiled": 100e-6, "cuda_mma": 100e-6, "cublas": 120e-6}
 COPY = 1e-3  # seconds of the copies to the GPU, and of those back
@@ -264,7 +223,7 @@ def mlp():
     case = partial(of_line, "mlp")
     for selection in (select("openmp", "loops"), select("c_openmp", "loops"), "c_openmp"):
         yield case(selection, 0.2)
-    for (threads, gain), (name, speed) in itertools.product(MLP_THREADS.items(), MLP_ON_HOST.items()):
+    for (threads, gain), (name, speed) in itertools.product(THREADS.items(), ON_HOST.items()):
         yield case(select(name, threads=threads), 0.2 / speed / gain)
         yield case(select(f"training/{name}", threads=threads), 0.5 / speed / gain)
     # Times as long as `tiled`, in larger batches too.
@@ -276,7 +235,7 @@ def mlp():
                 pytorch = select("peers/pytorch", source, threads=threads)
                 yield case(pytorch, 0.1 * (1.25 if source == "peers" else 1.0) / threads)
     for name in TABLE[1]:
-        yield case(select(name, "nn"), 36e-3 / MLP_ON_GPU[name])
+        yield case(select(name, "nn"), 36e-3 / ON_GPU[name])
     for form, longer in {"tn": 1.1, "nt": 8.0}.items():  # times as long as `nn`, by the naive kernel
         yield case(select("cuda_naive", form), 36e-3 * longer)
         yield case(select("cuda_shared", form), 24e-3)
@@ -291,13 +250,14 @@ def mlp():
     for graph, seconds in (("off", 500e-6), ("on", 90e-6)):
         yield case(select("pytorch_cuda", graph=graph), 600 * seconds)
     # With its copies an epoch takes as long as by `blas` on twelve threads.
-    epoch = 0.5 / MLP_ON_HOST["blas"] / MLP_THREADS[12] - 2 * COPY
+    epoch = 0.5 / ON_HOST["blas"] / THREADS[12] - 2 * COPY
     yield case(select("training/cublas", "few images", graph="off"), epoch)
-    yield from to_the_end()
+    for name, dtype in itertools.product(("tiled", "blas"), DTYPES):
+        yield of("mlp", "host", "mlp_accuracy", 0.1, dtype=dtype, product=name, threads=2)
 
 
 def operations(one, products=0.995):
-    """The Measurement of a training with its operations, of which products by the plain loops take so much.
+    """The Measurement of a training with its operations, of which plain loops take so much, or with what it learns.
 
     On the GPU those of products of few tiles take less than their launches; as a graph none is known.
     """
@@ -305,7 +265,10 @@ def operations(one, products=0.995):
     if one.case.variant not in ("host", "cuda") or tuning.get("graph") == "on":
         return one
     if one.experiment == "mlp_accuracy":
-        return learning(one)
+        point = {"loss_bound": 1e-9, "accuracy": 0.9}
+        epochs = (1, 2, one.case.sizes["epochs"])
+        curve = ({"epoch": epoch, "loss": 1 / epoch, "reference_loss": 1 / epoch} | point for epoch in epochs)
+        return replace(one, curve=tuple(curve))
     is_slow = one.case.variant == "host" or tuning["product"] in ("cuda_naive", "cuda_shared")
     shares = training_shares(products if tuning["product"] == "openmp" else 0.85)
     shares = {name: share * (1.0 if is_slow else 0.3) for name, share in shares.items()}
