@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-import told
+import chapter
 from ladder.report.study import Study
 from made_up import chapters as made
 
@@ -32,10 +32,10 @@ def twice(frame):
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     """What it says is the same, and every line of its tables stands in them."""
     study = made.whole(workload)
-    assert told.text(workload, doubled(study)) == told.text(workload, study)
-    again = told.tables(workload, doubled(study))
+    assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
+    again = chapter.tables(workload, doubled(study))
     lost = {
         name: [line for line in text.splitlines() if line not in again[name]]
-        for name, text in told.tables(workload, study).items()
+        for name, text in chapter.tables(workload, study).items()
     }
     assert {name: some for name, some in lost.items() if some} == {}

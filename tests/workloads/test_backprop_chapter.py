@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+import chapter
 import made_up
-import told
 from drawings import draw, tables, words
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study
@@ -27,7 +27,7 @@ def study():
 
 def test_a_host_with_more_cores_is_told_beside_the_chapters():
     """Eight times as many threads, of which each does half as much."""
-    assert "the efficiency of" not in told.text("backprop")
+    assert "the efficiency of" not in chapter.text("backprop")
 
     def wider(one):
         threads = one.case.tuning.get("threads")
@@ -35,7 +35,7 @@ def test_a_host_with_more_cores_is_told_beside_the_chapters():
             return one if threads == 1 else None
         return replace(one.times(1 / 4), case=replace(one.case, tuning=one.case.tuning | {"threads": 8 * threads}))
 
-    text = told.text("backprop", made_up.both(EVERY, made.study("backprop", change=wider, machine="wide")))
+    text = chapter.text("backprop", made_up.both(EVERY, made.study("backprop", change=wider, machine="wide")))
     half = r"\qty{50}{\percent}"
     assert rf"On \num{{32}} threads of \texttt{{wide}}, the efficiency of \code{{tuned}} is {half}." in text
     assert rf"On \num{{16}} threads it is {half}. \code{{openmp}} reaches {half}" in text
@@ -63,7 +63,7 @@ def test_shares_of_blocks_are_those_of_the_phases(study):
 
 def test_causes_name_all_that_a_ratio_rests_on():
     """A gain of 160 is that of loops and flags times that of tiles; the peer's usual form stands beside its best."""
-    causes = {key: claim.cause for key, claim in told.answers("backprop", EVERY).items()}
+    causes = {key: claim.cause for key, claim in chapter.answers("backprop", EVERY).items()}
     assert causes["hundredfold"] == r"loops, flags: \num{28}\,$\times$, tiles: \num{5.7}\,$\times$"
     assert causes["peer/pytorch"] == r"by autograd: \num{2.0}\,$\times$"
     assert causes["weight-change"] == r"the products: \num{0.67}\,$\times$"
@@ -77,7 +77,7 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads(study):
     other = replace(EVERY, tables=EVERY.tables | {"backprop_openmp": {"samples": fewer}})
     measured = varied.measured(chapter_study.of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in measured] == ["error", "update", "update", "simd"]
-    assert told.verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
+    assert chapter.verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
     assert varied.measured(chapter_study.of_chapter("backprop", Study({}, None)), "openmp") == []
 
 
@@ -90,7 +90,7 @@ def test_lines_are_the_rungs_and_tables_hold_each_and_every_loop_and_kernel():
     assert {line.variant for line in LINES.values()} == set(RUNGS)
     peers = {name for name, idea in RUNGS.items() if idea.startswith("peer: ")}
     assert {line.variant for line in LINES.values() if line.is_peer} == peers
-    made_tables = told.tables("backprop")
+    made_tables = chapter.tables("backprop")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
     assert rows == {"ladder": len(LINES), "verdicts": 26, "flags": len(made.LOOPS), "kernels": 11}
     assert "flatten" not in made_tables["kernels"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-import told
+import chapter
 from ladder.report import verdict_table
 from made_up import chapters as made
 
@@ -23,7 +23,7 @@ COUNTS = {"mlp": 21, "gemv": 24, "backprop": 26, "descent": 10, "dcgan": 21}
 
 @pytest.mark.parametrize("workload", REFUTED)
 def test_the_claims_are_decided_as_the_times_say(workload):
-    verdicts = told.verdicts(workload, told.whole(workload))
+    verdicts = chapter.verdicts(workload, chapter.whole(workload))
     others = {"refuted": REFUTED, "weaker": WEAKER, "not tested": UNTESTED}
     expected = {key: verdict for verdict, keys in others.items() for key in keys.get(workload, ())}
     assert {key: verdict for key, verdict in verdicts.items() if verdict != "confirmed"} == expected
@@ -72,7 +72,7 @@ OTHERWISE = [
 @pytest.mark.parametrize(("workload", "key", "verdict", "factor", "is_changed"), OTHERWISE)
 def test_other_times_decide_otherwise(workload, key, verdict, factor, is_changed):
     study = made.study(workload, factor=lambda case: factor if is_changed(case) else 1.0)
-    assert told.verdicts(workload, study, key) == {key: verdict}
+    assert chapter.verdicts(workload, study, key) == {key: verdict}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_other_times_decide_otherwise(workload, key, verdict, factor, is_changed
     ],
 )
 def test_without_a_variant_its_claims_alone_are_not_tested(workload, variants, untested):
-    answers = told.answers(workload, made.study(workload, drop=lambda case: case.variant in variants))
+    answers = chapter.answers(workload, made.study(workload, drop=lambda case: case.variant in variants))
     missing = {key: claim for key, claim in answers.items() if claim.answer.verdict == "not tested"}
     assert set(missing) == untested
     assert all(verdict_table.cause(claim).startswith("needs ") for claim in missing.values())

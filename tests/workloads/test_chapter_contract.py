@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+import chapter
 import made_up
-import told
+from chapter import CHAPTERS, whole
 from drawings import ceilings, draw, planned, words
 from ladder.catalogue.workloads import cards
 from ladder.report import figures
@@ -17,10 +18,9 @@ from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.chapter_study import NotMeasured
 from made_up import MACHINE, Measurement
 from made_up import chapters as made
-from told import CHAPTERS, whole
 
-HAVING_LINES = [name for name, chapter in CHAPTERS.items() if chapter.has_lines]
-WITH_CLAIMS = [name for name, chapter in CHAPTERS.items() if "verdicts" in chapter.tables]
+HAVING_LINES = [name for name, one in CHAPTERS.items() if one.has_lines]
+WITH_CLAIMS = [name for name, one in CHAPTERS.items() if "verdicts" in one.tables]
 # What a text says of several machines, memory nodes or odd measurements alone, so that one machine lacks it.
 ODD = {"other_machine", "fewer_threads", "binding_alone", "slower_broadcast", "beyond"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
@@ -30,7 +30,7 @@ TALLY = re.compile("confirmed|weaker|refuted|not tested")
 
 def text_of(workload, study):
     """The texts of a chapter, which have no gap."""
-    text = told.text(workload, study)
+    text = chapter.text(workload, study)
     assert [text[max(0, gap.start() - 60) : gap.end()] for gap in GAP.finditer(text)] == []
     return text
 
@@ -41,7 +41,7 @@ def on_gpu(case):
 
 def lacking(workload, study):
     """The text of a chapter, and what of its lines and claims, and of what the text asks for, was not measured."""
-    chapter, missing = CHAPTERS[workload].study(study), []
+    lines, missing = CHAPTERS[workload].study(study), []
 
     def noting(name, function):
         def ask(*arguments, **options):
@@ -56,14 +56,12 @@ def lacking(workload, study):
 
         return ask if callable(function) else function
 
-    every = {name: noting(name, function) for name, function in told.asked(workload, study).items()}
+    every = {name: noting(name, function) for name, function in chapter.asked(workload, study).items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, "of_chapter", lambda chapter: every)
+        patch.setattr(functions, "of_chapter", lambda study: every)
         text = text_of(workload, study)
-    missing += [
-        key for key, line in (chapter.lines | chapter.beside).items() if line.in_table and chapter.find(key).empty
-    ]
-    missing += [key for key, verdict in told.verdicts(workload, study).items() if verdict == "not tested"]
+    missing += [key for key, line in (lines.lines | lines.beside).items() if line.in_table and lines.find(key).empty]
+    missing += [key for key, verdict in chapter.verdicts(workload, study).items() if verdict == "not tested"]
     return text, [one for one in missing if one != "nodes" and one[0] not in ODD]
 
 
@@ -96,22 +94,22 @@ def test_the_configuration_measures_what_lines_claims_and_text_ask_for(workload)
 @pytest.mark.parametrize("workload", CHAPTERS)
 def test_a_chapter_of_nothing_says_so(workload):
     nothing = Study({}, None)
-    text, tables = text_of(workload, nothing), told.tables(workload, nothing)
+    text, tables = text_of(workload, nothing), chapter.tables(workload, nothing)
     assert re.search("not measured|No machine|No host|No GPU", text) or workload not in WITH_CLAIMS
     assert all("no measurement" in table for name, table in tables.items() if name != "verdicts")
-    claims = told.verdicts(workload, nothing)
+    claims = chapter.verdicts(workload, nothing)
     assert tables.get("verdicts", "").count("not tested") == len(claims)
 
 
 @pytest.mark.parametrize("workload", CHAPTERS)
 def test_tables_hold_every_line_and_claim(workload):
-    tables, chapter = told.tables(workload), CHAPTERS[workload]
-    assert list(tables) == list(chapter.tables)
+    tables = chapter.tables(workload)
+    assert list(tables) == list(CHAPTERS[workload].tables)
     for name, table in tables.items():
         assert "no measurement" not in table, name
         assert not GAP.search(table.replace("()", "")), name
     if workload in WITH_CLAIMS:
-        assert tables["verdicts"].count(" \\\\\n") == 1 + len(told.verdicts(workload, whole(workload)))
+        assert tables["verdicts"].count(" \\\\\n") == 1 + len(chapter.verdicts(workload, whole(workload)))
 
 
 def without(workload, experiments):
@@ -147,8 +145,8 @@ def test_toy_sizes_decide_nothing_and_are_not_told(workload):
         return None if one.experiment == "mlp_accuracy" else replace(one, case=case)  # of which any sizes are told
 
     toys = made.study(workload, change=toy)
-    assert {*told.verdicts(workload, toys).values()} == {"not tested"}
-    assert {*told.machines(workload, toys).values()} == {None}
+    assert {*chapter.verdicts(workload, toys).values()} == {"not tested"}
+    assert {*chapter.machines(workload, toys).values()} == {None}
     assert text_of(workload, toys) == text_of(workload, Study({}, None))
 
 
@@ -159,10 +157,10 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     every, gpu = (
         made.study(workload, drop=drop, machine="there (published)") for drop in (None, lambda case: not on_gpu(case))
     )
-    together, apart = (told.machines(workload, made_up.both(host, other).of("here")) for other in (every, gpu))
+    together, apart = (chapter.machines(workload, made_up.both(host, other).of("here")) for other in (every, gpu))
     roles = {"host", "card"} & {*together}
     assert {together[role] for role in roles} == {"there (published)"}
-    alone = told.machines(workload, host)
+    alone = chapter.machines(workload, host)
     assert (alone["host"], alone.get("card")) == ("here", None)
     if len(roles) == 2:
         assert [apart[role] for role in ("host", "card")] == ["here", "there (published)"]

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-import told
+import chapter
 from ladder.report import assumptions, rates
 from ladder.report.telling import chapter_study
 from ladder.workloads.backprop.paper.lines import SIZE
@@ -151,7 +151,7 @@ def plain(value):
 
 @pytest.mark.parametrize("workload", VALUES)
 def test_values_are_those_of_the_times(workload):
-    texts = {asked: plain(eval(asked, told.asked(workload))) for asked in VALUES[workload]}
+    texts = {asked: plain(eval(asked, chapter.asked(workload))) for asked in VALUES[workload]}
     assert {asked: text for asked, text in texts.items() if not text.startswith(VALUES[workload][asked])} == {}
 
 

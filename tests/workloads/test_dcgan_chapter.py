@@ -5,8 +5,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+import chapter
 import made_up
-import told
 from drawings import draw, words
 from ladder.report.study import NO_ROWS, Study, middle
 from ladder.report.telling import chapter_study, ladder, traces
@@ -33,7 +33,7 @@ def count(case):
 
 def test_a_sentence_goes_with_its_own_measurement_alone():
     fewer = made.study("dcgan", drop=lambda case: case.tuning.get("epilogue") == "folded" or case.variant == "mpi_home")
-    text = told.text("dcgan", fewer)
+    text = chapter.text("dcgan", fewer)
     assert not any(words in text for words in ("norms folded", "MPI ranks have"))
     assert all(words in text for words in ("Launched as one graph", "With one graph per GPU, the efficiency"))
 
@@ -47,7 +47,7 @@ def test_every_line_of_the_ladder_is_one_case(study):
 
 def test_without_phases_nothing_is_said_of_the_link():
     unknown = made.study("dcgan", change=lambda one: replace(one, phases={}))
-    assert told.verdicts("dcgan", unknown, "home/float16") == {"home/float16": "not tested"}
+    assert chapter.verdicts("dcgan", unknown, "home/float16") == {"home/float16": "not tested"}
 
 
 def test_pictures_for_a_screen_are_no_rungs(study):
@@ -56,7 +56,7 @@ def test_pictures_for_a_screen_are_no_rungs(study):
 
 def test_what_epilogues_and_a_graph_gain_is_told_step_by_step():
     """A picture takes 9 us with kernels for batch norms, as with these in the weights, then 6, and as a graph 5."""
-    text = told.text("dcgan")
+    text = chapter.text("dcgan")
     assert r"the generator ties with one with kernels for them within" in text
     assert r"it is \num{1.5}\,$\times$ faster than one with kernels for these" in text
     assert r"as one graph, it is \num{1.2}" in text
@@ -64,7 +64,7 @@ def test_what_epilogues_and_a_graph_gain_is_told_step_by_step():
 
 def test_gpus_that_never_pay_are_said_to():
     slow = made.study("dcgan", factor=lambda case: 3.0 if case.tuning.get("gpus") == 2 else 1.0)
-    pays = told.asked("dcgan", slow)["pays"]
+    pays = chapter.asked("dcgan", slow)["pays"]
     assert pays("two", 2) == pays("two", 2, with_start=True)
     assert pays("two", 2).startswith("pay at no number")
     undecided = [(10, Ratio(1.1, 0.9, 1.3)), (IMAGES, Ratio(0.95, 0.8, 1.1))]
@@ -76,8 +76,8 @@ def test_gpus_that_never_pay_are_said_to():
 def test_two_gpus_alone_are_not_the_most():
     two = made.study("dcgan", drop=lambda case: count(case) == 4)
     with pytest.raises(NotMeasured):
-        told.asked("dcgan", two)["most_cards"]()
-    assert "no measurement" in told.tables("dcgan", two)["most_cards"]
+        chapter.asked("dcgan", two)["most_cards"]()
+    assert "no measurement" in chapter.tables("dcgan", two)["most_cards"]
 
 
 def test_the_first_machine_with_most_gpus_is_told_of():
@@ -91,12 +91,12 @@ def test_the_first_machine_with_most_gpus_is_told_of():
         return made.study("dcgan", change=change, machine=name)
 
     several = made_up.both(made_up.both(of("a", False), of("b", True)), of("c", True))
-    machines = told.machines("dcgan", several)
+    machines = chapter.machines("dcgan", several)
     assert (machines["two"], machines["four"], machines["most"]) == ("a", "b", "b")
 
 
 def test_earlier_and_present_times_stand_side_by_side():
-    rows = told.tables("dcgan")["cards"].splitlines()
+    rows = chapter.tables("dcgan")["cards"].splitlines()
     row = next(row for row in rows if row.startswith(r"\num{5248}"))
     cells = [cell.split("}")[0].split("{")[-1] for cell in row.split("&")]
     assert cells == ["5248", "1.01", "647", "504", "31.5", "15.7", "7.87", "430", "720", "1.3"]
@@ -108,7 +108,7 @@ def test_earlier_and_present_times_stand_side_by_side():
 
 def test_ways_of_the_most_gpus_stand_below_each_other():
     """In the made-up study half precision lacks two GPUs."""
-    text = told.tables("dcgan")["most_cards"]
+    text = chapter.tables("dcgan")["most_cards"]
     ways = {row.split(" & ")[0]: row for row in text.splitlines() if row.startswith(tuple(tables.WAYS))}
     assert list(ways) == list(tables.WAYS)
     shares = [row.split(" & ")[-1].split("}")[0] for row in ways.values()]
@@ -116,11 +116,11 @@ def test_ways_of_the_most_gpus_stand_below_each_other():
     assert ways["threads, half precision, a graph each"].split(" & ")[2] == "--"
     assert "& 4 GPUs & efficiency on 4" in text
     alone = made.study("dcgan", drop=lambda case: count(case) == 2)
-    assert "& 1 GPU & 4 GPUs & efficiency" in told.tables("dcgan", alone)["most_cards"]
+    assert "& 1 GPU & 4 GPUs & efficiency" in chapter.tables("dcgan", alone)["most_cards"]
 
 
 def test_layers_are_rates_of_exact_products_and_copies_have_a_row_for_each_memory():
-    made_tables = told.tables("dcgan")
+    made_tables = chapter.tables("dcgan")
     assert made_tables["layers"].count("40.0") == 4
     assert all(memory in made_tables["home"] for memory in made.WAYS)
     assert r"\qty{31.5}{\milli\second}" in made_tables["home"]  # 5248 pictures, pinned, hidden
@@ -166,7 +166,7 @@ def test_the_timeline_is_of_the_chapters_gpu():
 @pytest.mark.parametrize("figure", [waterfall, timeline])
 def test_a_machine_with_host_and_gpu_comes_before_one_with_a_gpu(figure):
     gpu = made.study("dcgan", drop=lambda case: case.variant in ("host", "pytorch"), machine="A")
-    machines = told.machines("dcgan", Study(asked(figure, made_up.both(EVERY, gpu)), None))
+    machines = chapter.machines("dcgan", Study(asked(figure, made_up.both(EVERY, gpu)), None))
     assert (machines["host"], machines["card"]) == (MACHINE, MACHINE)
 
 
@@ -180,7 +180,7 @@ def test_a_rung_on_all_threads_is_drawn_once_where_there_is_one_thread():
 
 
 def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose():
-    text = told.tables("dcgan")["ladder"]
+    text = chapter.tables("dcgan")["ladder"]
     assert r"\texttt{host}, tuned, BLAS, 2 threads &" in text
     assert r"\texttt{home}, float32 &" in text
     assert text.count(r"\texttt{") == sum(line.in_table for line in LINES.values()) == 15

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import told
+import chapter
 from drawings import draw, tables, words
 from ladder.report import assumptions
 from ladder.report.telling import chapter_study
@@ -20,7 +20,7 @@ EVERY = made.whole("descent")
 
 @pytest.fixture(scope="module")
 def ask():
-    return told.asked("descent")
+    return chapter.asked("descent")
 
 
 def rows_of(study, *kernel):
@@ -61,7 +61,7 @@ def test_large_matrices_are_held_against_reading(ask):
 
 
 def test_a_cause_tells_of_swapped_grid_and_block():
-    slower = told.answers("descent", EVERY, "slower")["slower"]
+    slower = chapter.answers("descent", EVERY, "slower")["slower"]
     assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
     assert r"as there: \num{1.5" in slower.cause
 
@@ -89,7 +89,7 @@ def test_recomputing_has_an_effect_beyond_a_factor_of_two(ask):
 
 
 def test_tables_hold_every_kernel_and_where_a_rung_has_another_size():
-    made_tables = told.tables("descent")
+    made_tables = chapter.tables("descent")
     assert r"\texttt{n = 32}" in made_tables["ladder"]
     assert all(f"\\texttt{{{name}}} & " in made_tables["kernels"] for name in earlier.KERNELS)
 
@@ -97,7 +97,7 @@ def test_tables_hold_every_kernel_and_where_a_rung_has_another_size():
 def test_solves_of_two_tolerances_have_none_and_no_steps():
     frame = EVERY.tables["descent_solution"]["samples"]
     mixed = {"samples": frame.assign(tolerance=frame["tolerance"].where(frame["n"] > 512, 1e-3))}
-    text = told.text("descent", replace(EVERY, tables=EVERY.tables | {"descent_solution": mixed}))
+    text = chapter.text("descent", replace(EVERY, tables=EVERY.tables | {"descent_solution": mixed}))
     assert not any(words in text for words in ("relative residual of", "To the tolerance", "would then take"))
 
 
@@ -109,7 +109,7 @@ def test_joules_are_said_only_where_the_gpu_tells(ask):
         }
         for selection in ("cuda_persistent", ask["solve"]("direct")):
             with pytest.raises(NotMeasured):
-                told.asked("descent", replace(EVERY, tables=silent))["energy"](selection)
+                chapter.asked("descent", replace(EVERY, tables=silent))["energy"](selection)
 
 
 def test_solutions_are_lines_named_where_they_end():

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+import chapter
 import made_up
-import told
 from drawings import draw, tables, words
 from ladder.report import rates, verdict_table
 from ladder.report import study as queries
@@ -59,9 +59,9 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     two = of("b (published)", lambda case: is_on_gpu(case) and case.ranks > 2)
     most = of("c (published)", lambda case: not is_on_gpu(case) or case.tuning.get("mode") == "ship")
     every = made_up.both(made_up.both(made_up.both(two, most), one_gpu), here).of("here")
-    assert told.machines("gemv", here) == {"host": "here", "card": None, "cards": None, "widest": None}
-    assert [*told.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
-    assert told.asked("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
+    assert chapter.machines("gemv", here) == {"host": "here", "card": None, "cards": None, "widest": None}
+    assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
+    assert chapter.asked("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
 
 def test_first_touch_is_not_tested_where_no_memory_is_far():
@@ -70,12 +70,12 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     def of_nodes(study, count):
         return replace(study, descriptions={study.subject: about | {"cpu": about["cpu"] | {"NUMA node(s)": count}}})
 
-    (untested,) = told.answers("gemv", of_nodes(EVERY, "1"), "bound").values()
+    (untested,) = chapter.answers("gemv", of_nodes(EVERY, "1"), "bound").values()
     assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
-    assert r"the gain of binding alone: \num{1.2}" in told.text("gemv", of_nodes(EVERY, "1"))
-    assert told.verdicts("gemv", of_nodes(EVERY, "2"), "bound") == {"bound": "confirmed"}
+    assert r"the gain of binding alone: \num{1.2}" in chapter.text("gemv", of_nodes(EVERY, "1"))
+    assert chapter.verdicts("gemv", of_nodes(EVERY, "2"), "bound") == {"bound": "confirmed"}
     unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "1")
-    assert verdict_table.cause(told.answers("gemv", unmeasured, "bound")["bound"]) == "needs both rungs"
+    assert verdict_table.cause(chapter.answers("gemv", unmeasured, "bound")["bound"]) == "needs both rungs"
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(1.0, "confirmed"), (0.25, "weaker"), (0.1, "refuted")])
@@ -84,12 +84,12 @@ def test_communication_is_far_longer_from_twice_the_computation_on(share, verdic
     study = with_samples(
         lambda rows: rows.assign(seconds=rows["seconds"] * rows["phase"].map({"scatter": share}).fillna(1))
     )
-    assert told.verdicts("gemv", study, "communication") == {"communication": verdict}
+    assert chapter.verdicts("gemv", study, "communication") == {"communication": verdict}
 
 
 def test_ranks_of_one_node_say_nothing_of_several():
     study = with_samples(lambda rows: rows.assign(nodes=rows["ranks"].fillna(1).clip(upper=2)))
-    assert told.verdicts("gemv", study, "nodes") == {"nodes": "confirmed"}
+    assert chapter.verdicts("gemv", study, "nodes") == {"nodes": "confirmed"}
 
 
 def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it(study):
@@ -139,7 +139,7 @@ def test_tunings_of_lines_are_fixed_beforehand(study):
 
 
 def test_tables_hold_every_case():
-    made_tables = told.tables("gemv")
+    made_tables = chapter.tables("gemv")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
     assert (rows["ladder"], rows["break_even"], rows["threads"]) == (19, 2, 2 * len(made.GEMV_ON_THREADS))
     assert made_tables["ranks"].count("mpi") == 2 * (2 * 3 + 2)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+import chapter
 import made_up
-import told
 from ladder.planning import configuration
 from ladder.report import kernels_table, numbers
 from ladder.report.latex import code, digits, num, number, percent, rate
@@ -26,13 +26,13 @@ def measured():
 @pytest.fixture(scope="module")
 def of_products():
     """The tables of the chapter on products of matrices."""
-    return told.tables("gemm")
+    return chapter.tables("gemm")
 
 
 @pytest.fixture(scope="module")
 def ask():
     """The functions of its text."""
-    return told.asked("gemm")
+    return chapter.asked("gemm")
 
 
 def most(measured, precision):
@@ -100,7 +100,7 @@ def test_cases_on_a_throttled_gpu_are_counted_each_once(measured, ask):
     assert ask["cases_with_clock"](throttled=True) == num(list(cases.values()).count("cublas"))
     silent = made_up.study(made.gemm_on_gpu())  # without what a GPU tells
     with pytest.raises(NotMeasured):
-        told.asked("gemm", silent)["cases_with_clock"](throttled=True)
+        chapter.asked("gemm", silent)["cases_with_clock"](throttled=True)
 
 
 def test_without_a_gpu_every_number_says_so():

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import chapter
 import made_up
-import told
 from drawings import draw, tables, words
 from ladder.data import dataset
 from ladder.report import figures
@@ -24,7 +24,7 @@ EVERY = made.whole("mlp")
 
 
 def test_problems_and_assumptions_are_told():
-    text = told.text("mlp")
+    text = chapter.text("mlp")
     assert "layers of 784--300--10 units" in text
     assert r"need \qty{96}{MFLOP}" in text
     assert r"$1000 \times 300 \times 784$, needs \qty{470}{MFLOP} and moves at least \qty{11}{\mega\byte}" in text
@@ -33,9 +33,9 @@ def test_problems_and_assumptions_are_told():
 
 
 def test_what_is_not_measured_takes_no_other_sentence_along():
-    text = told.text("mlp", made.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop")))
+    text = chapter.text("mlp", made.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop")))
     assert not any(name in text for name in (r"cuda\_columns", "numpy"))
-    lost = [one for one in re.split(r"(?<=[.;:]) ", told.text("mlp")) if one not in text]
+    lost = [one for one in re.split(r"(?<=[.;:]) ", chapter.text("mlp")) if one not in text]
     assert [one for one in lost if not any(word in one for word in ("columns", "numpy", "confirmed"))] == []
     assert len(lost) == 3  # with the tally of our claims
 
@@ -50,12 +50,12 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
 
         return made.study("mlp", change=change, **options)
 
-    assert told.verdicts("mlp", of_share(0.96), "share") == {"share": "weaker"}
+    assert chapter.verdicts("mlp", of_share(0.96), "share") == {"share": "weaker"}
     beside = made_up.both(made.study("mlp", machine="there"), of_share(0.6, "784-30-10", machine="here"))
-    claim = told.answers("mlp", beside, "share")["share"]
+    claim = chapter.answers("mlp", beside, "share")["share"]
     assert claim.answer.verdict == "confirmed"
     assert claim.cause == r"\qty{99.5}{\percent}; with \texttt{blas} \qty{85}{\percent}"
-    assert told.asked("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
+    assert chapter.asked("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
 
 
 def test_with_the_copies_the_gpu_takes_as_long_as_the_blas():
@@ -74,23 +74,23 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_decomposition():
 
 
 def test_causes_tell_other_forms_and_larger_batches():
-    causes = {key: claim.cause for key, claim in told.answers("mlp", EVERY).items()}
+    causes = {key: claim.cause for key, claim in chapter.answers("mlp", EVERY).items()}
     assert causes["shared/nt"] == r"naive time over that of \texttt{nn}: \num{8.0}\,$\times$"
     assert causes["peer/pytorch"] == r"in batches of \num{1000}: \num{1.0}\,$\times$"
     assert causes["peer/numpy_loop"] == r"in batches of \num{1000}: \num{1.3}\,$\times$"
     fewer = made.study("mlp", drop=lambda case: case.variant == "pytorch" and case.threads == 2)
-    assert told.verdicts("mlp", fewer, "peer/pytorch") == {"peer/pytorch": "not tested"}  # not on as many threads
+    assert chapter.verdicts("mlp", fewer, "peer/pytorch") == {"peer/pytorch": "not tested"}  # not on as many threads
 
 
 def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_graph():
     def rows(study):
-        lines = told.tables("mlp", study)["ladder"].replace(r"\allowbreak{}", "").splitlines()
+        lines = chapter.tables("mlp", study)["ladder"].replace(r"\allowbreak{}", "").splitlines()
         return [line.partition(" & ")[0].replace(r"\texttt", "") for line in lines]
 
     on_host = ["{host}, {tiled}, 2 threads", "{host}, {blas}, 12 threads", "{host}, {blas}, 24 threads"]
     others = ["{numpy\\_loop}, 2 threads", "{pytorch}, 2 threads", "{pytorch\\_cuda}, {graph}"]
     assert rows(EVERY)[-9:-2] == [*on_host, r"{cuda}, {cuda\_mma}, {graph}", *others]
-    assert told.tables("mlp")["ladder"].count(r"\midrule") == 3  # two between groups
+    assert chapter.tables("mlp")["ladder"].count(r"\midrule") == 3  # two between groups
     fewer = made.study("mlp", drop=lambda case: case.tuning.get("threads", 0) > 12)
     assert len([row for row in rows(fewer) if "12 threads" in row]) == 1
 
@@ -116,7 +116,7 @@ def test_a_machine_with_more_threads_is_told_beside_the_chapters():
 
         return made.study("mlp", change=change, machine="wide")
 
-    text = told.text("mlp", made_up.both(EVERY, made_up.both(wider(6, 1), wider(64, 10))))
+    text = chapter.text("mlp", made_up.both(EVERY, made_up.both(wider(6, 1), wider(64, 10))))
     assert r"\num{6} threads and \qty{2.6}{\milli\second} on \num{64}" in text
     assert "No counter separates" in text
 
