@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 import chapter
+import made_up
 from ladder.report.study import Study
 from made_up import chapters as made
 
@@ -30,8 +31,8 @@ def twice(frame):
 @pytest.mark.surroundings
 @pytest.mark.parametrize("workload", made.CHAPTERS)
 def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
-    """What it says is the same, and every line of its tables stands in them."""
-    study = made.whole(workload)
+    """What it says is the same, and every line of its tables stands in them; on a GPU that of products counts cases."""
+    study = made_up.study(made.gemm()) if workload == "gemm" else made.whole(workload)
     assert chapter.text(workload, doubled(study)) == chapter.text(workload, study)
     again = chapter.tables(workload, doubled(study))
     lost = {
