@@ -62,7 +62,7 @@ def test_large_matrices_are_held_against_reading(ask):
 
 def test_a_cause_tells_of_swapped_grid_and_block():
     slower = chapter.answers("descent", EVERY, "slower")["slower"]
-    assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
+    assert slower.answer.ratio.value == pytest.approx(1.0, rel=0.01)
     assert r"as there: \num{1.5" in slower.cause
 
 

@@ -47,7 +47,7 @@ def of_the_study(found, values):
 
     def claimed_ratio(key):
         """The ratio that a claim is about, as measured."""
-        ratio = nearest("claim", key, claims).answer.found
+        ratio = nearest("claim", key, claims).answer.ratio
         if ratio is None:
             raise NotMeasured
         return ratios.prose(ratio)

@@ -183,7 +183,7 @@ def claim(chapter, key):
 
 def claimed_ratio(chapter, key):
     """The ratio that a claim is about, as measured."""
-    found = claim(chapter, key).answer.found
+    found = claim(chapter, key).answer.ratio
     if found is None:
         raise NotMeasured
     return ratios.prose(found)
