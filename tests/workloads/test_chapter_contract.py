@@ -10,7 +10,7 @@ import chapter
 import made_up
 from chapter import CHAPTERS, whole
 from drawings import ceilings, draw, planned, words
-from ladder.catalogue.workloads import cards
+from ladder.catalogue.workloads import gpus
 from ladder.report import figures
 from ladder.report.latex import code
 from ladder.report.study import Study
@@ -36,7 +36,7 @@ def text_of(workload, study):
 
 
 def on_gpu(case):
-    return cards(case) > 0
+    return gpus(case) > 0
 
 
 def lacking(workload, study):
