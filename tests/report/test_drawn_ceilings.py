@@ -7,7 +7,6 @@ import pytest
 import made_up
 from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
-from ladder.records.case import Case
 from ladder.report import figures
 from ladder.report import rates as rates_of_studies
 from ladder.report.figures import by_threads, layout, theme, waterfall
@@ -19,6 +18,7 @@ from ladder.workloads.dcgan.paper import model as model_of_dcgan
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
+from made_up import chapters as made
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
@@ -197,13 +197,10 @@ def told(text, *names):
 @pytest.fixture(scope="module")
 def shares():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
-    trained = made_up.mlp(batch=100)
-    chosen = [("gemm_threads", Case("gemm", "tiled", made_up.gemm("nn"), {"threads": count}), 1.0) for count in (1, 6)]
-    chosen += [("gemm_square", Case("gemm", "tiled", made_up.gemm("tn"), {"threads": 1}), 1.0)]
-    for count in (1, 2):
-        case = Case("mlp", "host", trained, {"product": "tiled", "threads": count})
-        chosen.append(("mlp_peers", case, 1.0))
-    found = made_up.study(HERE, chosen=chosen)
+    chosen = [made.of("gemm", "tiled", "gemm_threads", 1.0, threads=count) for count in (1, 6)]
+    chosen += [made.of("gemm", "tiled", "gemm_square", 1.0, form="tn", threads=1)]
+    chosen += [made.of("mlp", "host", "mlp_peers", 1.0, product="tiled", threads=count) for count in (1, 2)]
+    found = made_up.study(chosen, HERE)
     for parts in found.tables.values():
         parts["samples"]["seconds"] = 1.0
         parts["samples"]["flops"] = 1e9

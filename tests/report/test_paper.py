@@ -14,17 +14,13 @@ import pytest
 
 import drawings
 import made_up
-import made_up_backprop
-import made_up_dcgan
-import made_up_descent
-import made_up_gemv
-import made_up_products
 from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, texts, typesetting
 from ladder.report.figures import theme
 from ladder.report.study import Study
+from made_up import chapters as made
 
 PAPER = ROOT / "paper"
 ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
@@ -116,19 +112,19 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 def everything():
     """A study with every experiment of one machine, and cores of another that is published."""
-    cases = [*made_up.cases(), *made_up.gpu_cases()]
-    own = made_up.study(chosen=cases)
-    others = made_up_descent.tables(made_up.MACHINE) | made_up_backprop.tables(made_up.MACHINE)
-    others |= made_up_dcgan.tables(made_up.MACHINE) | made_up_gemv.tables(made_up.MACHINE)
-    others |= made_up_products.tables(made_up.MACHINE)
-    own = replace(own, tables=own.tables | others)
-    return made_up.both(own, made_up.study("another (published)", most_threads=1))
+    parts = {name: tables for workload in made.CHAPTERS for name, tables in made.whole(workload).tables.items()}
+    return made_up.both(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
+
+
+def on_one_thread(machine=made_up.MACHINE):
+    """The study of products and trainings on a machine of one core."""
+    return made_up.study(made.gemm(), machine, max_threads=1)
 
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
     """A function: the PDF of a study by name and the log of its making, made once."""
-    studies = {"nothing": lambda: Study({}, None), "one thread": lambda: made_up.study(most_threads=1)}
+    studies = {"nothing": lambda: Study({}, None), "one thread": on_one_thread}
     studies |= {"everything": everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
 
@@ -164,20 +160,11 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize(
-    ("chapter", "made"),
-    [
-        ("mlp", made_up_products),
-        ("gemv", made_up_gemv),
-        ("backprop", made_up_backprop),
-        ("descent", made_up_descent),
-        ("dcgan", made_up_dcgan),
-    ],
-)
-def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, made):
+@pytest.mark.parametrize("chapter", [name for name in made.CHAPTERS if name != "gemm"])
+def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
-    host = [one for one in made.cases() if "cu" not in one[1].variant]
-    found = made_up.both(made.study(), made.study("amd-epyc-2c (published)", chosen=host))
+    host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
+    found = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
     inputs, known = generated(found, tmp_path), drawings.ceilings((found.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(found)

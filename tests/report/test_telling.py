@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-import made_up_gemv
 from ladder.errors import LadderError
 from ladder.report import study as queries
 from ladder.report import verdict_table
+from ladder.report.latex import code
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study, claims, functions
 from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
@@ -27,6 +27,8 @@ from ladder.report.telling.lines import (
     select,
     source,
 )
+from made_up import MACHINE
+from made_up import chapters as made
 
 
 def rows(cases, process=range(6)):
@@ -88,7 +90,7 @@ def test_a_place_is_where_a_case_runs(row, words):
 
 @pytest.fixture(scope="module")
 def found():
-    return made_up_gemv.study()
+    return made.whole("gemv")
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +276,7 @@ def test_values_of_a_text(study):
     assert ask["scaled_speedup"](select("openmp", "threads"), "threads").startswith(r"\num{4.0}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{4}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
-    assert ask["machine"]("host") == r"\texttt{nvidia-\allowbreak{}h200}"
+    assert ask["machine"]("host") == code(MACHINE)
     named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", named), "card") == "NVIDIA H200"
     assert ask["tally"]("earlier").endswith("not tested")
