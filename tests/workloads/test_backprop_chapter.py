@@ -117,7 +117,7 @@ def test_rungs_are_compared_on_equally_many_threads(ask):
 
 def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(study, ask, monkeypatch):
     micro = r"\qty{%d}{\micro\second}"
-    assert (ask["floor"]("cuda_fused"), ask["floor"]("tf32")) == (micro % 310, micro % 110)
+    assert (ask["predicted_time"]("cuda_fused"), ask["predicted_time"]("tf32")) == (micro % 310, micro % 110)
     monkeypatch.setattr(model.rates, "products", lambda *_, **__: 50e12)
     monkeypatch.setattr(model.rates, "card_bandwidth", lambda found: 4.4e12)
     row = study.rows("cuda_fused").iloc[0]
@@ -130,7 +130,7 @@ def test_the_floor_is_the_products_at_the_best_rate_and_two_readings(study, ask,
 
 
 def test_shares_of_blocks_are_those_of_the_phases(study, ask):
-    assert ask["share_of_block"]("before", "weight change") == r"\qty{40}{\percent}"
+    assert ask["phase_share"]("before", "weight change") == r"\qty{40}{\percent}"
     assert block_of("7 first change") == "weight change"
     assert block_of("2 output products") == "products"
     assert block_of("something else") == OTHER

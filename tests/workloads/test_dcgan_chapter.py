@@ -84,22 +84,22 @@ def test_a_sentence_goes_with_its_own_measurement_alone():
 
 
 def test_a_picture_takes_what_was_measured(ask):
-    assert ask["picture_time"]("loops").startswith(r"\qty{100")
+    assert ask["time"]("loops", 3).startswith(r"\qty{100")
     assert ask["picture_rate"]("mixed") == r"\num{670}"
     assert ask["speedup"]("loops", "parity") == r"\num{5.0}\,$\times$"
     assert ask["speedup"]("peer-home", "home") == r"\num{2.0}\,$\times$"
     assert ask["picture_energy"]("window") == r"\qty{5.0}{\milli\joule}"
     assert ask["count"]("home", "batch") == r"\num{512}"
-    assert ask["problem"]("flops") == r"\qty{274}{MFLOP}"
-    assert ask["problem"]("zeros") == r"\num{4.7}\,$\times$"  # 1299 MFLOP with zeros inserted
-    assert ask["layer_share"]("window", "layer 1").startswith(r"\qty{3")
+    assert ask["fact"]("flops") == r"\qty{274}{MFLOP}"
+    assert ask["fact"]("zeros") == r"\num{4.7}\,$\times$"  # 1299 MFLOP with zeros inserted
+    assert ask["phase_share"]("window", "layer 1").startswith(r"\qty{3")
 
 
 def test_every_line_of_the_ladder_is_one_case(study):
     for key, seconds in made_up_dcgan.PICTURE.items():
         threads = 2 if LINES[key].tuning.get("threads") == MAX else 1
         assert middle(study.rows(key)) == pytest.approx(seconds / threads, rel=0.02), key
-    assert set(made_up_dcgan.PICTURE) == {key for key, line in LINES.items() if line.in_figure}
+    assert set(made_up_dcgan.PICTURE) == {*lines.FIGURE}
 
 
 def test_claims_are_decided_by_what_they_are_about(found):
@@ -298,7 +298,7 @@ def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose(study):
     text = ladder.table(study)
     assert r"\texttt{host}, tuned, BLAS, 2 threads &" in text
     assert r"\texttt{home}, float32 &" in text
-    assert text.count(r"\texttt{") == sum(line.in_table for line in LINES.values()) == 15
+    assert text.count(r"\texttt{") == len(lines.TABLE[0]) == 15
 
 
 def test_shares_of_a_rung_stand_in_the_order_of_their_colours(study):

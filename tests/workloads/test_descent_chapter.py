@@ -243,7 +243,7 @@ def test_where_cholesky_is_overtaken_is_interpolated(ask):
     size = float(re.search(r"from \$n = \\num\{(\d+)\}", ask["overtakes"]("host", "cg"))[1])
     assert size == pytest.approx(1000, rel=0.02)
     assert ask["overtakes"]("cuda", "cg").startswith("is faster than Cholesky at every size")
-    assert ask["largest"]() == r"\num{16384}"
+    assert ask["largest_solved"]() == r"\num{16384}"
 
 
 def test_solves_are_told_with_their_conditions_and_by_both_variants(ask):

@@ -75,7 +75,7 @@ def table(found):
         [latex.escape(title), *(str(counts[title, group, word] or NONE) for group in GROUPS for word in claims.WORDS)]
         for title in dict.fromkeys(chapter.title for chapter, *_ in every)
     ]
-    head = latex.grouped("Section", dict.fromkeys(GROUPS.values(), claims.WORDS))
+    head = latex.grouped(["Section"], dict.fromkeys(GROUPS.values(), claims.WORDS))
     return latex.table("@{}l" + "r" * (len(head) - 1) + "@{}", head, lines)
 
 

@@ -6,7 +6,7 @@ from ladder.report.study import values, where
 from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Widest, select, source
 
 UNIT = "Epoch"
-# The claims are about the earlier study's network and all images of MNIST.
+# The size of the claims: the earlier study's network and all images of MNIST.
 SIZE = {"layers": "784-56-28-10", "images": 60000, "dtype": "float32"}
 STEPS = ("loop_order", "temporaries", "fusion", "associativity")
 LOOPS = ("before", *STEPS)
@@ -79,8 +79,9 @@ LINES = {
     "pytorch_cuda": peer("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
     "pytorch_cuda/tf32": peer("pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", "tf32"),
 }
+TABLE, FIGURE = [list(LINES)], list(LINES)
 # Reading all images from a file in the page cache.
-BESIDE = {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
+LINES |= {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
 # Variations change one tuning at a time: their bases, and the other values of each tuning.
 BASES = {
     "openmp": select("openmp", "threads", threads=COMMON),

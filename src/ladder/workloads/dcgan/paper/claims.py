@@ -77,7 +77,7 @@ def kernels_and_link(study, math):
 
 
 def all_hidden(math, line, words):
-    """The claim that a call takes no longer than its kernels or its link, whichever takes longer."""
+    """The claim that a call takes no longer than the slower of its kernels and its link."""
 
     def ratio(study):
         return ratios.of(study.rows(line), max(kernels_and_link(study, math), key=middle))

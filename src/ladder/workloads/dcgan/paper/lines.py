@@ -1,13 +1,11 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from functools import partial
-
 from ladder.report import collect, study
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, source
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
-# Of the claims: the network of the earlier study, and on a GPU as many images as there at most.
+# Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
 SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
 ON_HOST = 64  # images
@@ -70,23 +68,21 @@ ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
 MIXED = FUSED | {"split": 3}
 TUNED = {"turned": "on", "compiled": "on"}
-hidden = partial(Line, in_table=False)
 
 
-def on_host(note, idea, relieves, first, last, in_table=True, **tuning):
+def on_host(note, idea, relieves, first, last, **tuning):
     """A line of the host."""
-    tuning = {"threads": MAX, "first": first, "last": last} | tuning
-    return Line("host", tuning, "host", idea, relieves, note=note, in_table=in_table)
+    return Line("host", {"threads": MAX, "first": first, "last": last} | tuning, "host", idea, relieves, note=note)
 
 
 def on_card(note, idea, relieves, tuning):
-    """A line of the GPU, whose pictures stay there."""
+    """A line of the GPU without copies to the host."""
     return Line("cuda", tuning, "card", idea, relieves, note=note, begins=note == "naive")
 
 
 def peer(variant, math, note):
     """A line of PyTorch on the GPU."""
-    return hidden(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
+    return Line(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
 
 
 LINES = {
@@ -94,7 +90,7 @@ LINES = {
     "parity": on_host(
         "parity", "loops at the right parity, vectors of channels", "a branch", "parity", "parity", threads=1
     ),
-    "parity-threads": on_host("parity", "the same on all threads", "", "parity", "parity", in_table=False),
+    "parity-threads": on_host("parity", "", "", "parity", "parity"),
     "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", "blas", "parity"),
     "tuned": on_host("tuned", "products of exact size in registers", "caches", "tuned", "tuned", **FUSED),
     "mixed": on_host(
@@ -112,11 +108,11 @@ LINES = {
         "half, copy engine", "pixels loaded once, layers start early", "copies", COPY_ENGINE | HALF_LARGE
     ),
     "home": Line("home", FIRST_HOME, "card", "hidden copies, two streams, one graph", "the link", (), "float32", True),
-    "home-tf32": hidden("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
-    "home-brought-tf32": hidden("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
-    "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
-    "home-brought": hidden("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
-    "pytorch": hidden("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
+    "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
+    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
+    "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
+    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
+    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
     "peer": peer("pytorch_cuda", "default", "float32"),
     "peer-tf32": peer("pytorch_cuda", "tf32", "TF32"),
     "peer-float16": peer("pytorch_cuda", "float16", "half"),
@@ -124,22 +120,22 @@ LINES = {
     "peer-home-tf32": peer("pytorch_home", "tf32", "TF32"),
     "peer-home-float16": peer("pytorch_home", "float16", "half"),
 }
-# No rungs: forms of these that claims and tables compare.
-form = partial(Line, in_table=False, in_figure=False)
+TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
+# Forms of these that claims and tables compare.
 ONE_STREAM = {"streams": 1, "batches": UNSTATED, "memory": UNSTATED, "copies": UNSTATED}
 SINGLE = {"math": UNSTATED, "memory": UNSTATED}
 GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
-    "split": form("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
-    "screen": form("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
-    "copied-float32": form("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
-    "copied-float16": form("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
-    "threads": form("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
-    "graph": form("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
-    "tapered": form("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
-    "ranks": form("mpi_home", {"ranks": MAX}, "most"),
-    "pageable": form("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
-    "half": form("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
+    "split": Line("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
+    "screen": Line("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
+    "copied-float32": Line("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
+    "copied-float16": Line("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
+    "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
+    "graph": Line("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
+    "tapered": Line("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
+    "ranks": Line("mpi_home", {"ranks": MAX}, "most"),
+    "pageable": Line("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
+    "half": Line("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
 }
 
 

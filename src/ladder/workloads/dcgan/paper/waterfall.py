@@ -4,7 +4,7 @@ from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import model
-from ladder.workloads.dcgan.paper.lines import LINES, PHASES, SOURCES
+from ladder.workloads.dcgan.paper.lines import FIGURE, LINES, PHASES, SOURCES
 
 TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
@@ -28,6 +28,6 @@ def draw(study):
 
 def products_alone(machine):
     """Seconds of the products of a picture at the best rate of any precision in which a rung of a machine computes."""
-    shown = [line for line in LINES.values() if line.in_figure]
-    rows = [every.iloc[0] for line in shown if len(every := line.rows(SOURCES[line.source].rows(machine)))]
+    lines = [LINES[key] for key in FIGURE]
+    rows = [case.iloc[0] for line in lines if len(case := line.rows(SOURCES[line.source].rows(machine)))]
     return min(filter(None, (model.products_alone(machine, row) for row in rows)), default=None)

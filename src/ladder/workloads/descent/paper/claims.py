@@ -25,7 +25,7 @@ def now(study, name, slower, faster, work=1, launch="right"):
 
 
 def then(name, slower, faster, work=1):
-    """The same in the earlier study."""
+    """The ratio in the earlier study."""
     return work * earlier.seconds(name, *slower) / earlier.seconds(name, *faster)
 
 

@@ -9,7 +9,7 @@ LARGEST = list(LOADS)[-1]
 
 
 def seconds(kernel, block, n):
-    """The time of a kernel there."""
+    """The time of a kernel in the earlier study."""
     return VERSION2[kernel][list(LOADS).index((block, n))] / 1e3
 
 

@@ -3,7 +3,7 @@
 from ladder.report.study import one_size
 from ladder.report.telling.lines import Line, Needs, source
 
-UNIT = None  # the lines are no ladder: that of products is in the chapter on training
+UNIT = None  # no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
 SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
 TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}

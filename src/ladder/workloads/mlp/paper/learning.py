@@ -1,6 +1,7 @@
 """Loss and accuracy by epoch of every backend, and how far its loss is from the reference's."""
 
 import numpy as np
+import pandas as pd
 
 from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
 from ladder.report.figures.theme import Line2D
@@ -13,7 +14,7 @@ the distance of the loss from the float64 reference, the largest of the processe
 allows. Nested markers are backends that coincide; each dtype has its bound.
 """
 EXPERIMENTS = ("mlp_accuracy",)
-LEAST = 2e-17  # where a deviation of nothing stands on the logarithmic axis
+MIN = 2e-17  # the place of a deviation of zero on the logarithmic axis
 BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
@@ -21,10 +22,12 @@ REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
-    frame = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
-    of_machines = {name: frame[frame["machine"] == name] if len(frame) else frame for name in medians.machines(tables)}
+    curves = tables["curves"]
+    frame = methods.with_methods(curves) if len(curves) else pd.DataFrame(columns=["machine"])
     trainings = [
-        (name, *one) for name, curves in of_machines.items() for one in medians.problems(curves, but=("dtype",))
+        (name, *problem)
+        for name in medians.machines(tables)
+        for problem in medians.problems(frame[frame["machine"] == name], but=("dtype",))
     ]
     if not trainings:
         return layout.empty("learning curves")
@@ -42,9 +45,9 @@ def draw(study):
             axes.set_xlabel("epoch")
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
-    shown = methods.ordered(method for *_, rows in trainings for method in rows["method"])
+    order = methods.ordered(method for *_, rows in trainings for method in rows["method"])
     lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
-    layout.legend(figure, [*(layout.handle(method, line=False) for method in shown), *lines])
+    layout.legend(figure, [*(layout.handle(method, line=False) for method in order), *lines])
     return figure
 
 
@@ -59,9 +62,8 @@ def fill_loss(axes, rows):
     reference = rows.groupby("epoch")["reference_loss"].first()
     axes.plot(reference.index, reference, **REFERENCE)
     nested(axes, rows, "loss", 1)
-    scales.log_axis(
-        axes.yaxis, (0.7 * min(reference.min(), rows["loss"].min()), 1.3 * max(reference.max(), rows["loss"].max()))
-    )
+    losses = [*reference, *rows["loss"]]
+    scales.log_axis(axes.yaxis, (0.7 * min(losses), 1.3 * max(losses)))
     axes.set_ylabel("mean loss")
 
 
@@ -74,9 +76,9 @@ def nested(axes, rows, column, scale):
 
 def fill_deviation(axes, rows):
     """Distance of every backend's loss from the reference's, the largest of its processes, with each dtype's bound."""
-    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=LEAST))
-    for dtype, some in rows.groupby("dtype"):
-        bound = some.groupby("epoch")["loss_bound"].first()
+    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=MIN))
+    for dtype, curves in rows.groupby("dtype"):
+        bound = curves.groupby("epoch")["loss_bound"].first()
         axes.plot(bound.index, bound, **BOUND)
         axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), textcoords="offset points", fontsize=theme.SMALL)
     order = methods.ordered(rows["method"])
@@ -84,9 +86,11 @@ def fill_deviation(axes, rows):
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
     mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())
-    scales.log_axis(axes.yaxis, (LEAST / 2, 10 ** (top + 1.5)))
+    scales.log_axis(axes.yaxis, (MIN / 2, 10 ** (top + 1.5)))
     ticks = range(-15, int(top) + 1, 3)
-    axes.set_yticks([LEAST, *(10.0**exponent for exponent in ticks)], ["0", *(f"$10^{{{one}}}$" for one in ticks)])
+    axes.set_yticks(
+        [MIN, *(10.0**exponent for exponent in ticks)], ["0", *(f"$10^{{{exponent}}}$" for exponent in ticks)]
+    )
     axes.set_ylabel("|loss − reference|")
 
 

@@ -54,7 +54,7 @@ def card(machine):
 def of_machines(study, cells, width, groups):
     """A row for each machine with cells; the columns stand in groups, {words above: titles}."""
     rows = [[code(name), *found] for name in study.machines() if (found := cells(study.of(name)))]
-    head = latex.grouped("Machine", groups)
+    head = latex.grouped(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
 
