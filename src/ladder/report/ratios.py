@@ -114,6 +114,11 @@ def times(value):
     return f"\\num{{{value}}}\\,$\\times$"
 
 
+def short(value):
+    """A ratio with two digits and no interval."""
+    return times(digits(value, DIGITS))
+
+
 def prose(ratio):
     """A ratio as sentences write it, with no interval that is narrow; None stays None."""
     if ratio is None:

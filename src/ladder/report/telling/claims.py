@@ -50,7 +50,7 @@ def cause(study, given, ratio):
 
 def short(ratio):
     """A ratio without its interval."""
-    return ratios.times(latex.digits(ratio.value, 2))
+    return ratios.short(ratio.value)
 
 
 def share_of_floor(study, ratio):

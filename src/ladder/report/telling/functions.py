@@ -118,7 +118,7 @@ def beyond(chapter, selection):
     rows, phases = chapter.rows(selection), required(chapter.phases(selection))
     if chapter_study.parts(rows, phases):
         raise NotMeasured
-    return ratios.times(latex.digits(chapter_study.whole(rows, phases), 2))
+    return ratios.short(chapter_study.whole(rows, phases))
 
 
 def break_even(chapter, kept, other, name, calls="calls"):

@@ -69,7 +69,9 @@ LINES = {
     "blas": Line("blas", THREADS, "loops", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "loops", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "cuda_flat": Line("cuda_flat", OFFSETS, "card", "a thread per unit and pattern, layers in one flat array", "cores"),
-    "cuda_kernels": Line("cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic"),
+    "cuda_kernels": Line(
+        "cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic, loads"
+    ),
     "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),

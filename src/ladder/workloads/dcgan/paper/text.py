@@ -18,7 +18,7 @@ FACTS = {
     "pixels": f"${layout.SIDE} \\times {layout.SIDE}$",
     "filter": f"${layout.TAPS} \\times {layout.TAPS}$",
     "flops": f"\\qty{{{FLOPS / 1e6:.0f}}}{{MFLOP}}",
-    "zeros": claims.short(2 * WITH_ZEROS / FLOPS),
+    "zeros": ratios.short(2 * WITH_ZEROS / FLOPS),
     "bytes": f"\\qty{{{4 * lines.IMAGES * PIXELS / 1e6:.0f}}}{{MB}}",
     "earlier, parity": ratios.times(earlier.PARITY_GAIN),
     "earlier, batch": num(earlier.BATCH),
@@ -66,7 +66,7 @@ def all_at_once(study, math):
 def products_by_zero(study, method):
     """The time of all layers but the last by gathered products with zeros, over that by another method."""
     gathered, other = (required(tables.layers_time(study, name)) for name in (tables.GATHERED, method))
-    return claims.short(gathered / other)
+    return ratios.short(gathered / other)
 
 
 def most_cards(study):

@@ -44,42 +44,43 @@ def matrix(n, m):
 
 def threads(study):
     """Every case on threads: its time and rate."""
+    host = study.machine("host")
     rows = [
         [
             codes(case, "variant", "binding", "schedule"),
             f"{case['threads'].iloc[0]:.0f}",
             *rate_cells(study, host, case),
         ]
-        for host in [study.machine("host")]
         for case in cases(study.frame("threads"))
     ]
     return latex.table("lrrrr", ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"], rows)
 
 
 def codes(rows, *columns):
-    """A case's variant and tunings as far as it states them."""
+    """The values of columns, as far as a case states them."""
     return ", ".join(code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str))
 
 
 def ranks(study):
     """Every case on ranks of the host, by matrix: its time, its phases, and the imbalance of the computation."""
-    machine = study.machine("host")
-
-    def cells(n, case):
-        """The row of a case."""
-        computing = where(study.phases_of(machine, case), phase=COMPUTE)
-        imbalance = computing["imbalance"].median() if "imbalance" in computing and len(computing) else None
-        where_run, phases = place_in_latex(case.iloc[0]), phase_cells(study, machine, case, PHASES)
-        return [str(n), *modes(case), where_run, *phases, digits(imbalance) if imbalance else NONE]
-
-    sizes = by_size(where(study.frame("ranks, all sizes"), device="mpi"), "n", "m")
+    machine, groups = study.machine("host"), []
+    for (n, _), every in by_size(where(study.frame("ranks, all sizes"), device="mpi"), "n", "m"):
+        first = [[str(n), *modes(case), place_in_latex(case.iloc[0])] for case in every]
+        times = [[*phase_cells(study, machine, case, PHASES), imbalance(study, machine, case)] for case in every]
+        groups.append([cells + more for cells, more in zip(first, times, strict=True)])
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
-    return latex.long_table("rllrrrrrrrr", head, ruled([[cells(n, case) for case in every] for (n, _), every in sizes]))
+    return latex.long_table("rllrrrrrrrr", head, ruled(groups))
 
 
 def modes(rows):
     """A case's mode and variant."""
     return [code(rows[name].iloc[0]) for name in ("mode", "variant")]
+
+
+def imbalance(study, machine, rows):
+    """The imbalance of a case's computation."""
+    computing = where(study.phases_of(machine, rows), phase=COMPUTE)
+    return digits(computing["imbalance"].median()) if "imbalance" in computing and len(computing) else NONE
 
 
 def single_gpu(study):
