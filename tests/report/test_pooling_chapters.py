@@ -33,8 +33,7 @@ def twice(frame):
 
 def tables(chapter, found):
     """The tables of a chapter, {name: LaTeX}."""
-    module = chapter.module("tables")
-    return chapters.made(chapter, found) | (module.tables(chapter.study(found)) if module else {})
+    return {name: chapter.table(name, found) for name in chapter.tables}
 
 
 @pytest.mark.slow

@@ -174,7 +174,7 @@ def test_four_cards_are_told_of_beside_two(ask):
     with pytest.raises(NotMeasured):
         functions.of_chapter(two)["most_cards"]()
     assert "most_cards" not in text_of(two.study)
-    assert "no measurement" in tables.tables(two)["most_cards"]
+    assert "no measurement" in tables.most_cards(two)
 
 
 def test_the_first_machine_with_most_cards_is_told_of():
@@ -188,7 +188,7 @@ def test_the_first_machine_with_most_cards_is_told_of():
 
 
 def test_earlier_and_present_times_stand_side_by_side(study):
-    rows = tables.tables(study)["cards"].splitlines()
+    rows = tables.cards(study).splitlines()
     row = next(row for row in rows if row.startswith(r"\num{5248}"))
     cells = [cell.split("}")[0].split("{")[-1] for cell in row.split("&")]
     assert cells == ["5248", "1.01", "647", "504", "31.5", "15.7", "7.87", "430", "720", "1.3"]
@@ -201,7 +201,7 @@ def test_earlier_and_present_times_stand_side_by_side(study):
 @pytest.mark.slow
 def test_ways_of_the_most_cards_stand_below_each_other(study):
     """In the made-up study half precision lacks two cards."""
-    text = tables.tables(study)["most_cards"]
+    text = tables.most_cards(study)
     ways = {row.split(" & ")[0]: row for row in text.splitlines() if row.startswith(tuple(tables.WAYS))}
     assert list(ways) == list(tables.WAYS)
     shares = [row.split(" & ")[-1] for row in ways.values()]
@@ -209,7 +209,7 @@ def test_ways_of_the_most_cards_stand_below_each_other(study):
     assert ways["threads, half precision, a graph each"].split(" & ")[2] == "--"
     assert "& 4 GPUs & efficiency on 4" in text
     alone = of(changed(drop=lambda case: count(case) == 2))
-    assert "& 1 GPU & 4 GPUs & efficiency" in tables.tables(alone)["most_cards"]
+    assert "& 1 GPU & 4 GPUs & efficiency" in tables.most_cards(alone)
 
 
 def layers():
@@ -220,11 +220,11 @@ def layers():
 
 
 def test_layers_are_rates_of_exact_products(study):
-    assert tables.tables(of(made_up_dcgan.study(chosen=[*layers()])))["layers"].count("40.0") == 4
-    assert "no measurement" in tables.tables(study)["layers"]
+    assert tables.layers(of(made_up_dcgan.study(chosen=[*layers()]))).count("40.0") == 4
+    assert "no measurement" in tables.layers(study)
     toy = Case("tconv", "cuda_implicit", complete("tconv", {"images": 640, "h": 4, "c": 17, "k": 3}), {}, "warm")
     small = of(made_up_dcgan.study(chosen=[(lines.LAYERS[0], toy, 1.0)]))
-    assert "no measurement" in tables.tables(small)["layers"]
+    assert "no measurement" in tables.layers(small)
 
 
 def traced(machines, ways, experiment):
@@ -280,10 +280,10 @@ def test_toy_sizes_decide_nothing():
 
 
 def test_the_way_home_is_a_row_for_each_memory(study):
-    text = tables.tables(study)["home"]
+    text = tables.home(study)
     assert all(memory in text for memory in made_up_dcgan.WAYS)
     assert r"\qty{31.5}{\milli\second}" in text  # 5248 pictures, pinned, hidden
-    assert "no measurement" in tables.tables(of(Study({}, None)))["home"]
+    assert "no measurement" in tables.home(of(Study({}, None)))
 
 
 def test_the_figure_has_every_rung(found):

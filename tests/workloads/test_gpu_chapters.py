@@ -57,17 +57,17 @@ def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it(measu
     """In float32 the tensor cores work in TF32: among the tunings, and in the training's products."""
     rows = measured.samples("gemm_gpu_float32", variant="cuda_mma", form="nn")
     reached = rows["flops"].iloc[0] / middle(rows)
-    (line,) = [line for line in gemm_tables.tables(products)["gpu"].splitlines() if code("tf32") in line]
+    (line,) = [line for line in gemm_tables.gpu(products).splitlines() if code("tf32") in line]
     assert percent(reached / most(measured, "tf32")) in line
     assert ask["product_rate"]("card", "tf32") == rate(most(measured, "tf32"), "flops")
-    lines = gemm_tables.tables(products)["gpu_training"].splitlines()
+    lines = gemm_tables.gpu_training(products).splitlines()
     assert [line.split(" & ")[-1] for line in lines if code("float32") in line] == [r"-- \\"] * 3
     assert [line.split(" & ")[6] for line in lines if code("tf32") in line] == ["--"] * 3
 
 
 def test_multiply_adds_are_the_best_ever_sampled(measured):
     rows = measured.samples("ceiling_gpu_fma", dtype="float64")
-    (cells,) = cells_of(stream_tables.of_cards(measured), "texttt{a-")
+    (cells,) = cells_of(stream_tables.gpu_ceilings(measured), "texttt{a-")
     assert cells[5] == digits((rows["flops"] / rows["seconds"]).max() / 1e12)
 
 
@@ -79,7 +79,7 @@ def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, products
     single = 6 * 4097**0.5 * (2.0**-24 + 2.0**-53)
     assert ask["error"]("float16") == number(0.1 * (single + 2.0**-10) / single)
     assert ask["error"]("tf32x3") == number(0.1 * (single + 3 * 2.0**-22) / single)
-    rows = cells_of(gemm_tables.tables(products)["gpu_mixed"], "texttt")
+    rows = cells_of(gemm_tables.gpu_mixed(products), "texttt")
     assert [cells[0] for cells in rows] == [code(name) for name in ("float32", "tf32", "float16", "bfloat16", "tf32x3")]
     assert [cells[6] for cells in rows[2::2]] == [ask["error"]("float16"), ask["error"]("tf32x3")]
     assert [cells[4] == "--" for cells in rows] == [False] * 4 + [True]
@@ -89,7 +89,7 @@ def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, products
 def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
     """Triad sends two arrays and brings back one; read brings back partial sums alone."""
     moved = {"to device": {"read": 1, "copy": 1, "triad": 2}, "to host": {"copy": 1, "triad": 1}}
-    table = stream_tables.of_cards(made_up.both(measured, made_up.study("another (published)")))
+    table = stream_tables.gpu_ceilings(made_up.both(measured, made_up.study("another (published)")))
     (cells,) = [cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12]
     assert "--" not in cells
     for phase, cell in zip(moved, cells[-2:], strict=True):

@@ -8,11 +8,6 @@ from ladder.workloads.backprop.paper import varied
 from ladder.workloads.backprop.paper.lines import LOOPS, OUTSIDE
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {"flags": flags(study), "kernels": kernels(study)}
-
-
 def flags(study):
     """The time of an epoch of every loop with every set of flags."""
     frame = study.frame("flags")

@@ -36,11 +36,6 @@ WAYS = {
 }
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {"layers": layers(study), "home": home(study), "cards": cards(study), "most_cards": most_cards(study)}
-
-
 def layers(study):
     """TFLOP/s of every layer by every method, without products by zero."""
     rows = [[name_of(name), *(rate(of_method(study, name, h)) for h in HEIGHTS)] for name in METHODS]

@@ -10,11 +10,6 @@ from ladder.workloads.descent.paper.lines import kernel
 MICRO = 1e-6
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {"kernels": kernels(study)}
-
-
 def kernels(study):
     """Microseconds of each elementary kernel then and now, by block and N."""
     now = {name: [middle(study.find(kernel(name, *column))) for column in LOADS] for name in KERNELS}

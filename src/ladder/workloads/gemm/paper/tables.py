@@ -14,17 +14,6 @@ FORMS = SIZES["form"]
 TRAINED = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # 16: the earlier study's
 
 
-def tables(study):
-    """Every table's LaTeX by its name."""
-    return {
-        "square": square(study),
-        "threads": threads(study),
-        "gpu": gpu(study),
-        "gpu_mixed": mixed(study),
-        "gpu_training": gpu_training(study),
-    }
-
-
 def tera_flops(rows):
     """TFLOP/s of a case."""
     return digits(rows["flops"].iloc[0] / middle(rows) / 1e12) if len(rows) else NONE
@@ -103,7 +92,7 @@ def gpu(study):
     return by_form(columns, ["Variant", "Tuning", "Precision"], "TFLOP/s", groups)
 
 
-def mixed(study):
+def gpu_mixed(study):
     """A row per precision: time, FLOP/s, their share of the ceiling, the speed-up over float32, and the error."""
     rows = [in_precision(study, name, case) for name in LINES if len(case := study.find(name))]
     head = ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"]

@@ -15,17 +15,6 @@ from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, EXPERIMENTS, ON_CARDS, PHASES
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {
-        "break_even": break_even(study),
-        "threads": threads(study),
-        "ranks": ranks(study),
-        "card": single_gpu(study),
-        "cards": several_gpus(study),
-    }
-
-
 def break_even(study):
     """The number of products after which sending a matrix once pays, by matrix."""
     rows = []
@@ -83,7 +72,7 @@ def imbalance(study, machine, rows):
     return digits(computing["imbalance"].median()) if "imbalance" in computing and len(computing) else NONE
 
 
-def single_gpu(study):
+def card(study):
     """Every case on one GPU, by matrix and type."""
     machine, groups = study.machine("card"), []
     every = machine.samples(EXPERIMENTS["card"])
@@ -118,7 +107,7 @@ def same_form(rows, others):
     return where(others, variant=first["variant"], **tiles)
 
 
-def several_gpus(study):
+def cards(study):
     """Every case on GPUs, below the name of the machine: that of the chapter and that with most GPUs."""
     head = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"]
     machines = {study.machine(role).subject: study.machine(role) for role in ("cards", "widest")}

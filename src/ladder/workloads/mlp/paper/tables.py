@@ -12,14 +12,9 @@ ON_GPU = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
 ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"}}
 
 
-def tables(chapter):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    host, gpu = chapter.machine("host"), chapter.machine("card")
-    return {"peers": peers(host), "gpu": epochs(gpu), "compared": compared(chapter.study)}
-
-
-def peers(host):
+def peers(chapter):
     """The training and its peers, by batch and threads."""
+    host = chapter.machine("host")
     frame = host.samples("mlp_peers", dtype=DTYPE)
     groups = [of_batch(host, study.one_size(study.where(frame, batch=batch))) for batch in study.values(frame, "batch")]
     return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], ruled(groups))
@@ -40,9 +35,9 @@ def share(host, rows, threads):
     return percent(rows["flops"].iloc[0] / study.middle(rows) / ceiling, 2) if ceiling else NONE
 
 
-def epochs(gpu):
+def gpu(chapter):
     """The epoch on the GPU by product, with and without a graph, and PyTorch's; with the precision by name."""
-    frame, groups = gpu.samples("mlp_gpu"), []
+    frame, groups = chapter.machine("card").samples("mlp_gpu"), []
     for dtype in study.values(frame, "dtype")[::-1]:
         cases = {name: study.where(frame, dtype=dtype, **tuning) for name, tuning in ON_GPU.items()}
         groups.append([of_product(name, dtype, rows) for name, rows in cases.items() if len(rows)])
@@ -55,9 +50,9 @@ def of_product(name, dtype, rows):
     return [code(name) + words, code(dtype), *(median(study.where(rows, graph=graph)) for graph in ("off", "on"))]
 
 
-def compared(whole):
+def compared(chapter):
     """The machines side by side: the rungs on the square product, and the best training by two of them."""
-    rows = [of_machine(whole.of(name), name) for name in whole.machines()]
+    rows = [of_machine(chapter.study.of(name), name) for name in chapter.study.machines()]
     groups = {"product, GFLOP/s": PRODUCTS, "training, best time (threads)": ("openmp", "blas")}
     head = latex.grouped(["Machine", "Size"], {words: [*map(code, names)] for words, names in groups.items()})
     columns = r">{\raggedright}p{0.19\linewidth}lrrrrrr"
