@@ -48,6 +48,20 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
     return found
 
 
+def panels(groups, fill, inches, around, beside=3):
+    """A figure of a band per machine, {machine: [arguments of `fill(axes, ...)`]}, and its axes as those of `bands`.
+
+    `inches` is the height of a row of panels, `around` what the figure takes besides.
+    """
+    counts = {name: len(every) for name, every in groups.items()}
+    figure = new(around + inches * rows_of_bands(counts, beside))
+    axes = bands(figure, counts, beside)
+    for name, every in groups.items():
+        for one, arguments in zip(axes[name], every, strict=True):
+            fill(one, *arguments)
+    return figure, axes
+
+
 def wrapped(names, width):
     """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
     lines = [textwrap.fill(marked(name), width) for name in names]

@@ -33,11 +33,8 @@ def draw(study):
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")
-    counts = dict.fromkeys(panels, 1)
     tall = INCHES * max(map(len, panels.values())) + AROUND
-    figure = layout.new(0.2 + tall * layout.rows_of_bands(counts))
-    for (axes,), rows in zip(layout.bands(figure, counts).values(), panels.values(), strict=True):
-        fill(axes, rows)
+    figure, _ = layout.panels({name: [(rows,)] for name, rows in panels.items()}, fill, tall, 0.2)
     layout.legend(figure, [], all(rows["converged"].all() for rows in panels.values()))
     return figure
 

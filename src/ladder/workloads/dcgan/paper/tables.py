@@ -1,8 +1,8 @@
 """The tables of the chapter: layers by method, copies to the host, and calls on one and more GPUs."""
 
 from ladder.report import latex, ratios
-from ladder.report.cells import NONE, median
-from ladder.report.latex import code, digits, num
+from ladder.report.cells import NONE, flops, median
+from ladder.report.latex import code, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
@@ -38,7 +38,7 @@ WAYS = {
 
 def layers(study):
     """TFLOP/s of every layer by every method, without products by zero."""
-    rows = [[name_of(name), *(rate(of_method(study, name, h)) for h in HEIGHTS)] for name in METHODS]
+    rows = [[name_of(name), *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)] for name in METHODS]
     rows = [row for row in rows if set(row[1:]) != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in HEIGHTS)], rows)
 
@@ -58,11 +58,6 @@ def layers_time(study, name):
 def name_of(method):
     """A method's name, in which the words for a precision are no code."""
     return ", ".join(part if part in MATHS else code(part) for part in method.split(", "))
-
-
-def rate(rows):
-    """TFLOP/s of a case."""
-    return digits(float(rows["flops"].iloc[0]) / middle(rows) / 1e12) if len(rows) else NONE
 
 
 def home(study):

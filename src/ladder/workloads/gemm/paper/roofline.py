@@ -47,17 +47,11 @@ def draw(study):
             products = [fastest(tables[group], name).assign(group=label) for group, label in GROUPS[device].items()]
             points = pd.concat(products)
             if roofs and len(points):
-                panels[name if device == "host" else f"{name}, GPU"] = roofs, points
+                panels[name if device == "host" else f"{name}, GPU"] = [(roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    counts = dict.fromkeys(panels, 1)
-    figure = layout.new(0.3 + 2.5 * layout.rows_of_bands(counts, BESIDE))
-    bands = layout.bands(figure, counts, BESIDE)
-    for name, (roofs, points) in panels.items():
-        (axes,) = bands[name]
-        fill(axes, roofs, points)
-        axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    every = pd.concat([points for _, points in panels.values()])
+    figure, _ = layout.panels(panels, fill, 2.5, 0.3, BESIDE)
+    every = pd.concat([points for [(_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
     layout.legend(figure, handles, every["converged"].all(), beside=len(panels) == 1)
     return figure
@@ -110,6 +104,7 @@ def fill(axes, roofs, cases):
     if not has_slope:
         slope(axes, f"{formats.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
     marks.points(axes, cases, "intensity", "median")
+    axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
     for number, (group, middle) in enumerate(middles.iterrows()):
         is_left = number == len(middles) - 2  # of the last two, which may be neighbours

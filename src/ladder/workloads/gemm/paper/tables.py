@@ -1,9 +1,11 @@
 """The tables of matrix products in the supplement: on one thread, by threads, and on a GPU."""
 
+from functools import partial
+
 from ladder.report import latex, rates, ratios
-from ladder.report.cells import NONE, median
-from ladder.report.latex import code, digits, percent
-from ladder.report.study import NO_ROWS, by_threads, middle, one_size, values, where
+from ladder.report.cells import NONE, flops, median, share, speedup
+from ladder.report.latex import code, digits
+from ladder.report.study import NO_ROWS, by_threads, one_size, values, where
 from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.gemm import RUNGS, SIZES
@@ -11,17 +13,8 @@ from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
+TERA = 1e12
 TRAINED = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # 16: the earlier study's
-
-
-def tera_flops(rows):
-    """TFLOP/s of a case."""
-    return digits(rows["flops"].iloc[0] / middle(rows) / 1e12) if len(rows) else NONE
-
-
-def share(rows, ceiling):
-    """FLOP/s of a case over a ceiling of its precision."""
-    return percent(rows["flops"].iloc[0] / middle(rows) / ceiling) if len(rows) and ceiling else NONE
 
 
 def variants(rows):
@@ -71,9 +64,9 @@ def threads(study):
 def scaled(study, form, name, cases):
     """The cells of a variant with cases by threads."""
     one, most = cases.get(1, NO_ROWS), max(cases)
-    ceiling, speedup = rates.products(study.machine("host"), "float64", most), ratios.of(one, cases[most])
+    ceiling = rates.products(study.machine("host"), "float64", most)
     cells = [code(form), code(name), median(one), median(cases[most]), share(cases[most], ceiling), str(most)]
-    return [*cells, ratios.latex(speedup) if speedup and most > 1 else NONE]
+    return [*cells, speedup(one, cases[most]) if most > 1 else NONE]
 
 
 def gpu(study):
@@ -86,7 +79,7 @@ def gpu(study):
             for tuning in values(cases, "tuning"):
                 rows = where(cases, tuning=tuning)
                 precision = rows["precision"].iloc[0]
-                cells = form_cells(rows, tera_flops, rates.products(machine, precision, device="cuda"))
+                cells = form_cells(rows, partial(flops, unit=TERA), rates.products(machine, precision, device="cuda"))
                 groups[-1].append([code(name), latex.escape(tuning.replace(",", ", ")), code(precision), *cells])
     columns = r"l>{\raggedright}p{0.2\linewidth}lrrrrrr"
     return by_form(columns, ["Variant", "Tuning", "Precision"], "TFLOP/s", groups)
@@ -102,9 +95,8 @@ def gpu_mixed(study):
 def in_precision(study, name, rows):
     """The cells of a precision; three products in place of one have no ceiling, and float32 no speed-up."""
     ceiling = rates.products(study.machine("mixed"), name, device="cuda") if name != "tf32x3" else None
-    speedup = ratios.of(study.find("float32"), rows) if name != "float32" else None
-    cells = [code(name), code(study.line(name).variant), median(rows), tera_flops(rows), share(rows, ceiling)]
-    cells += [ratios.latex(speedup) if speedup else NONE]
+    cells = [code(name), code(study.line(name).variant), median(rows), flops(rows, TERA), share(rows, ceiling)]
+    cells += [speedup(study.find("float32"), rows) if name != "float32" else NONE]
     try:
         return [*cells, error(study, name)]
     except NotMeasured:
@@ -126,7 +118,7 @@ def gpu_training(study):
 def of_product(rows):
     """The cells of a product by cuBLAS, and of the rungs."""
     first, base = rows.iloc[0], where(rows, variant="cublas")
-    speedups = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TRAINED.items()]
+    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TRAINED.items()]
     shape = " & ".join(latex.num(first[name]) for name in "mnk")
     cells = [code(first["precision"]), code(first["form"]), shape, median(base)]
-    return cells + [digits(speedup.value) if speedup else NONE for speedup in speedups]
+    return cells + [digits(gain.value) if gain else NONE for gain in gains]

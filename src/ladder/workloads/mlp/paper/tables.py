@@ -1,8 +1,8 @@
 """The tables of the supplement: peers, the GPU's epochs, and all machines side by side."""
 
 from ladder.report import latex, rates, study
-from ladder.report.cells import NONE, median, rate
-from ladder.report.latex import code, percent
+from ladder.report.cells import NONE, flops, median, share
+from ladder.report.latex import code
 from ladder.report.telling.case_tables import ruled
 from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
 
@@ -23,16 +23,16 @@ def peers(chapter):
 def of_batch(host, rows):
     """The lines of one size of batch."""
     return [
-        [str(case["batch"].iloc[0]), code(name), str(count), median(case), share(host, case, count)]
+        [
+            str(case["batch"].iloc[0]),
+            code(name),
+            str(count),
+            median(case),
+            share(case, rates.products(host, DTYPE, count), 2),
+        ]
         for name, tuning in PEERS.items()
         for count, case in study.by_threads(study.where(rows, **tuning)).items()
     ]
-
-
-def share(host, rows, threads):
-    """FLOP/s of a case over the best product on as many threads."""
-    ceiling = rates.products(host, DTYPE, threads)
-    return percent(rows["flops"].iloc[0] / study.middle(rows) / ceiling, 2) if ceiling else NONE
 
 
 def gpu(chapter):
@@ -63,10 +63,14 @@ def of_machine(machine, name):
     """The line of a machine."""
     square = study.one_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
     cases = [study.where(square, variant=variant) for variant in PRODUCTS]
-    cells = [rate(case["flops"].iloc[0] / study.middle(case), 1e9) if len(case) else NONE for case in cases]
     trainings = study.one_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
     best = [best_of(study.by_threads(study.where(trainings, product=name))) for name in ("openmp", "blas")]
-    return [code(name), f"${square['m'].iloc[0]}^3$" if len(square) else NONE, *cells, *best]
+    return [
+        code(name),
+        f"${square['m'].iloc[0]}^3$" if len(square) else NONE,
+        *(flops(case, 1e9) for case in cases),
+        *best,
+    ]
 
 
 def best_of(counts):
