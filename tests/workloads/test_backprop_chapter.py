@@ -17,7 +17,7 @@ from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.workloads.backprop import RUNGS
 from ladder.workloads.backprop.paper import model, text, varied
-from ladder.workloads.backprop.paper.lines import BLOCKS, CHANGES, LINES, OTHER, SIZE, STEPS, block_of
+from ladder.workloads.backprop.paper.lines import BLOCKS, CHANGES, FIGURE, LINES, OTHER, SIZE, STEPS, block_of
 from ladder.workloads.backprop.paper.waterfall import COLOURS
 
 TUNED = select("tuned", threads=1)
@@ -215,7 +215,7 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
     chosen = [(name, case, 1e-3 * case.sizes["images"] / 60000) for name in names for case in planned()[name]]
     every = made_up_backprop.study(chosen=chosen)
     assert {key for key, one in claims(every).items() if one.answer.found is None} == set()
-    for key in (*LINES, "serial", "tasks"):
+    for key in LINES:
         assert len(of(every).find(key)), key
     assert len(text_of(every).split(". ")) >= len(text_of(made_up_backprop.study()).split(". "))
 
@@ -262,7 +262,7 @@ def test_the_model_counts_lines_lanes_and_the_second_cache(monkeypatch):
 
 
 def test_every_rung_is_drawn_where_it_was_measured(study):
-    assert {one.variant for one in LINES.values()} == set(RUNGS)
+    assert {LINES[key].variant for key in FIGURE} == set(RUNGS)
     assert {one.variant for one in LINES.values() if one.is_peer} == {
         name for name, idea in RUNGS.items() if idea.startswith("peer: ")
     }
@@ -282,7 +282,7 @@ def test_the_tables_hold_every_rung_claim_loop_and_kernel(found, monkeypatch):
     made = chapters.tables(found)
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made.items()}
     assert rows == {
-        "backprop_ladder": len(LINES),
+        "backprop_ladder": len(FIGURE),
         "backprop_verdicts": len(claims(found)),
         "backprop_flags": len(made_up_backprop.LOOPS),
         "backprop_kernels": 11,

@@ -203,10 +203,15 @@ def energy(frame):
     return float(known.groupby("process")["joules"].median().median()) if len(known) else None
 
 
+def of_processes(frame, column):
+    """A row of a case for each process that has a value in a column, with this value as its seconds."""
+    known = one_case(frame).dropna(subset=column) if column in frame else NO_ROWS
+    return known.assign(seconds=known[column]).drop_duplicates("process") if len(known) else known
+
+
 def sustained(frame):
-    """A case's rows with the seconds of a run among many that follow each other, one for each process that has them."""
-    known = one_case(frame).dropna(subset="sustained") if "sustained" in frame else NO_ROWS
-    return known.assign(seconds=known["sustained"]).drop_duplicates("process") if len(known) else known
+    """A case's rows with the seconds of a run in a long sequence, one for each process that has them."""
+    return of_processes(frame, "sustained")
 
 
 def one_size(frame):

@@ -44,10 +44,10 @@ def problems(frame, but=()):
     return [(rows.iloc[0], rows) for _, rows in frame.groupby(names, sort=False, dropna=False)]
 
 
-def by_machine(frame, order):
+def by_machine(frame, order, but=()):
     """The problems of each machine that has any: {machine: [(row, rows)]}."""
-    found = {name: problems(frame[frame["machine"] == name]) for name in order}
-    return {name: some for name, some in found.items() if some}
+    every = {name: problems(frame[frame["machine"] == name], but) for name in order if len(frame)}
+    return {name: some for name, some in every.items() if some}
 
 
 def summaries(rows, by=("method", "threads")):

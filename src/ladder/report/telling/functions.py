@@ -1,7 +1,7 @@
 """What a chapter's text may ask for: values in LaTeX, of lines by their keys or of a `select(...)`.
 
-A public function of the chapter's own `text.py` is available too, without its first argument, the study. None, like
-NotMeasured, is a value without a measurement.
+A public function of the chapter's own `text.py` is available too, without its first argument, the study, and so is
+what its HELPERS name, {name: function}, as it is. None, like NotMeasured, is a value without a measurement.
 """
 
 import functools
@@ -224,4 +224,5 @@ def of_chapter(chapter):
     own = inspect.getmembers(text, lambda member: inspect.isfunction(member) and member.__module__ == text.__name__)
     functions = {function.__name__: function for function in known} | dict(own)
     bound = {name: functools.partial(function, chapter) for name, function in functions.items()}
+    bound |= getattr(text, "HELPERS", {})
     return bound | {"num": latex.num, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}

@@ -1,5 +1,7 @@
 """The table of a chapter's ladder, and its waterfall: rung by rung the time of the ladder's unit."""
 
+from functools import partial
+
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
@@ -38,16 +40,25 @@ def has_place(chapter, line):
     return bool({"threads", "ranks"} & {*line.tuning}) or "cards" in chapter.machines
 
 
-def waterfall_of(chapter, problem, what, ceiling, ceiling_of, colours=None, **options):
+def waterfall_of(chapter, problem, what, ceiling, ceiling_of=None, colours=None, **options):
     """The waterfall of the ladder, a panel for each machine of its lines; without empty panels.
 
     `what` is the time that is shown, `problem` what it is of; `ceiling` is the label of the wide line,
-    `ceiling_of(machine)` its seconds or None. With `colours`, {phase: colour}, a rung's phase shares stand beside it.
+    `ceiling_of(machine)` its seconds or None, by default the model's floor. With `colours`, {phase: colour}, a rung's
+    phase shares stand beside it.
     """
     machines = {machine.subject: machine for machine in map(chapter.machine_of, chapter.figure)}
     rungs = {name: rungs_of(chapter, machine, colours) for name, machine in machines.items()}
+    ceiling_of = ceiling_of or partial(floor_of, chapter)
     panels = {name: (problem, rungs[name], ceiling_of(machines[name])) for name in rungs if rungs[name]}
     return waterfall.figure(panels, what, ceiling, colours, **options) if panels else layout.empty(what)
+
+
+def floor_of(chapter, machine):
+    """The minimum of the model's floors of a machine's rungs, or None."""
+    cases = [chapter.find(key) for key in chapter.figure if chapter.machine_of(key).subject == machine.subject]
+    floors = (chapter.model.floor(machine, rows.iloc[0]) for rows in cases if len(rows))
+    return min(filter(None, floors), default=None)
 
 
 def rungs_of(chapter, machine, colours):

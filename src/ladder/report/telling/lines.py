@@ -183,7 +183,7 @@ def place(row):
     """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
-        return "1 GPU" if row["device"] == "cuda" or ranks == 1 else f"{ranks:.0f} GPUs"
+        return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
     if row["device"] == "host":
         return formats.threads(1 if pd.isna(threads) else int(threads))  # a case without a number has one
     if pd.notna(threads):

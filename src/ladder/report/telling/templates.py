@@ -128,9 +128,8 @@ def render(path, functions):
 
 def line_of(error, path):
     """The line of a template in which an error was raised."""
-    return next(
-        call.lineno for call in reversed(traceback.extract_tb(error.__traceback__)) if call.filename == str(path)
-    )
+    calls = reversed(traceback.extract_tb(error.__traceback__))
+    return next(call.lineno for call in calls if call.filename == str(path))
 
 
 def explained(error, functions):

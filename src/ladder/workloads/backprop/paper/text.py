@@ -10,6 +10,7 @@ from ladder.workloads.backprop.paper.lines import SIZE
 # The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
 TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
+HELPERS = {"changed": lines.changed}
 FACTS = {
     "layers": SIZE["layers"].replace("-", "--"),
     "images": latex.num(SIZE["images"]),
@@ -26,11 +27,6 @@ FACTS = {
     "model, loads": latex.num(model.LOADS),
     "model, L2 cache": latex.rate(model.SECOND_CACHE, "bandwidth"),
 }
-
-
-def changed(study, line, source=None, **tuning):
-    """The Selection of a base with some tunings changed."""
-    return lines.changed(line, source, **tuning)
 
 
 def on_half(study, line):

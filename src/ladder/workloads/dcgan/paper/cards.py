@@ -2,17 +2,12 @@
 
 from ladder.report import ratios
 from ladder.report.latex import num
-from ladder.report.study import NO_ROWS, one_case, values, where
+from ladder.report.study import of_processes, values, where
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.workloads.dcgan.paper.lines import IMAGES
-
-
-def counted(count):
-    """A number of GPUs in words."""
-    return f"{count} GPU" + "s" * (count > 1)
 
 
 def on_cards(way, source, count, images=IMAGES):
@@ -22,8 +17,7 @@ def on_cards(way, source, count, images=IMAGES):
 
 def starts(rows):
     """The seconds of each process's start and first call; none where they weren't recorded."""
-    known = one_case(rows).dropna(subset="cold_start") if "cold_start" in rows else NO_ROWS
-    return known.assign(seconds=known["cold_start"]).drop_duplicates("process") if len(known) else known
+    return of_processes(rows, "cold_start")
 
 
 def with_start(slower, faster):

@@ -2,7 +2,7 @@
 
 from ladder.report import ratios
 from ladder.report.study import by_case, fastest, middle, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import FLOOR, Claim, select
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.cards import on_cards, with_start
@@ -38,9 +38,8 @@ def one_operand(study, others="cuda_columns"):
 
 
 def tiled(study, ratio):
-    """The same over products with both operands in registers, as a cause."""
-    both = one_operand(study, "cuda_tiled")
-    return f"`cuda_tiled` {ratios.latex(both)}" if both else None
+    """The ratio to products with both operands in registers, as a cause."""
+    return f"`cuda_tiled` {ratios.latex(required(one_operand(study, 'cuda_tiled')))}"
 
 
 def started(key, words, sides, cause):
@@ -63,11 +62,9 @@ def kernels(math):
 
 def kernels_and_link(study, math):
     """The rows of these kernels, and of the copies of all their pictures to the host."""
-    one = kernels(math)
-    link = where(study.in_units(one, study.phases_before(one)), phase="to host")
-    if link.empty:
-        raise NotMeasured
-    return study.rows(one), link
+    drawing = kernels(math)
+    link = where(study.in_units(drawing, study.phases_before(drawing)), phase="to host")
+    return study.rows(drawing), required(link)
 
 
 def all_hidden(math, line, words):

@@ -15,10 +15,10 @@ def predict(machine, row):
     first = row["first"] if isinstance(row.get("first"), str) else "cuda_implicit"  # unless it states another
     if first not in MODELLED or row.get("last") == "cuda_parity" or row["variant"].startswith("pytorch"):
         return None
-    return products_alone(machine, row)
+    return floor(machine, row)
 
 
-def products_alone(machine, row):
+def floor(machine, row):
     """Seconds of the products of a picture; None without a rate."""
     rate = rate_of(machine, row)
     return float(row["flops"]) / float(row["images"]) / rate if rate else None

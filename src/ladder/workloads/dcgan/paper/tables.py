@@ -2,11 +2,12 @@
 
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
+from ladder.report.figures.formats import gpus
 from ladder.report.latex import code, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.cards import counted, on_cards, starts
+from ladder.workloads.dcgan.paper.cards import on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 GATHERED = "cuda_im2col, cublas"
@@ -80,7 +81,7 @@ def cards(study):
     counts, frame = numbers_of_cards(study), study.frame("threads")
     drawn = {size for count in counts for size in values(where(frame, gpus=count), "images")}
     rows = [cells(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
-    then, now = ([counted(count) for count in every] for every in (earlier.CALLS, counts))
+    then, now = (list(map(gpus, every)) for every in (earlier.CALLS, counts))
     head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
@@ -110,5 +111,5 @@ def most_cards(study):
         if any(map(len, cases)):
             efficiency = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
             rows.append([name, *map(median, cases), efficiency or NONE])
-    head = ["", *map(counted, counts), f"efficiency on {counts[-1]}"]
+    head = ["", *map(gpus, counts), f"efficiency on {counts[-1]}"]
     return latex.table("l" + "r" * (len(counts) + 1), head, rows)

@@ -12,6 +12,7 @@ PIXELS = layout.SIDE**2 * layout.COLOURS
 FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES
 WITH_ZEROS = layout.LATENT * layout.FIRST**2 * layout.FULL  # multiply-adds of a picture if zeros are inserted
 WITH_ZEROS += sum((2 * h * layout.TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
+HELPERS = {"all_at_once": claims.kernels}
 FACTS = {
     "images": num(lines.IMAGES),
     "channels": num(layout.FULL),
@@ -56,11 +57,6 @@ def time_share(study, part, whole, at_power_limit=False):
 def kernels_in_batches(study):
     """The kernels of the copies in TF32, in the same batches, without the copies."""
     return select("brought", **lines.TAPERED, graph="on")
-
-
-def all_at_once(study, math):
-    """The fastest kernels with all pictures in one batch."""
-    return claims.kernels(math)
 
 
 def products_by_zero(study, method):

@@ -3,8 +3,7 @@
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.paper import model
-from ladder.workloads.dcgan.paper.lines import FIGURE, LINES, PHASES, SOURCES
+from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
@@ -23,11 +22,4 @@ COLOURS |= {"epilogues": theme.GREY}
 def draw(study):
     """A panel for each machine of the chapter."""
     problem = f"{layout.FULL} channels"
-    return waterfall_of(study, problem, "time of a picture", "products alone", products_alone, COLOURS)
-
-
-def products_alone(machine):
-    """Seconds of the products of a picture at the best rate of any precision in which a rung of a machine computes."""
-    lines = [LINES[key] for key in FIGURE]
-    rows = [case.iloc[0] for line in lines if len(case := line.rows(SOURCES[line.source].rows(machine)))]
-    return min(filter(None, (model.products_alone(machine, row) for row in rows)), default=None)
+    return waterfall_of(study, problem, "time of a picture", "products alone", colours=COLOURS)

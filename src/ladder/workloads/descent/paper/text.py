@@ -4,27 +4,25 @@ from ladder.report import latex, rates, ratios
 from ladder.report.latex import num, number, percent, seconds
 from ladder.report.phrases import LEVEL
 from ladder.report.study import middle, values, where
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings, verdicts
 from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
 from ladder.workloads.descent.paper.lines import N, kernel
 
 HARDER = 1000  # the condition of a system of which only the number of steps is known
-FACTS = {  # the work and the traffic of an iteration, the error after k, assumptions, and the earlier study
+HELPERS = {"rate_in_theory": lambda kappa: number(theory.factor(kappa), 4)}
+COSTS = ("LAUNCH", "NODE", "ROUND_TRIP", "BARRIER", "EXCHANGE")
+FACTS = {name.lower(): seconds(getattr(model, name), 2) for name in COSTS}
+FACTS |= {  # the work and the traffic of an iteration, the error after k, and the earlier study
     "flops": "$2n^2$",
     "elements": "$n^2$",
     "half": "$n(n+1)/2$",
     "rate": r"$(\kappa-1)/(\kappa+1)$",
     "bound": r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$",
-    **{
-        name.lower(): seconds(getattr(model, name), 2)
-        for name in ("LAUNCH", "NODE", "ROUND_TRIP", "BARRIER", "EXCHANGE")
-    },
     "launches": num(model.kernels("cuda_version2", N)),
-    **{
-        f"earlier, {name}": seconds(earlier.iteration(count), 2)
-        for count, name in ((1, "one product"), (2, "two products"))
-    },
+    "earlier, one product": seconds(earlier.iteration(1), 2),
+    "earlier, two products": seconds(earlier.iteration(2), 2),
 }
 
 
@@ -117,29 +115,24 @@ def steps_of(study, method, kappa):
 
 
 def more_steps(study):
-    """The steps of CG at HARDER over those at the solves' condition, or None."""
+    """The steps of CG at HARDER over those at the solves' condition."""
     easy = algorithms.condition(study.frame("solves"), "kappa")
-    few, many = (steps_to_tolerance(study, "cg", kappa) for kappa in (easy, HARDER))
-    return many / few if few and many else None
+    few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, HARDER))
+    return many / few
 
 
 def harder_steps(study):
-    """These as text."""
-    return (more := more_steps(study)) and number(more, 2)
+    """This ratio as text."""
+    return number(more_steps(study), 2)
 
 
 def harder_time(study, selection):
     """The time that a solve by CG would take at HARDER, by its steps."""
-    return (more := more_steps(study)) and seconds(more * middle(study.rows(selection)), 2)
-
-
-def rate_in_theory(study, kappa):
-    """The factor by which the error of steepest descent falls in each step from the worst start."""
-    return number(theory.factor(kappa), 4)
+    return seconds(more_steps(study) * middle(study.rows(selection)), 2)
 
 
 def rate_measured(study, kappa):
-    """The factor by which its residual falls."""
+    """The factor by which the residual of steepest descent falls in each step from the worst start."""
     return (rate := theory.rate(residuals.curve_of(study, "steepest", kappa))) and number(rate, 4)
 
 

@@ -73,11 +73,10 @@ def gpu(study):
     """FLOP/s of every rung and tuning on the large product, and the share of the best of cuBLAS in its precision."""
     machine, groups = study.machine("card"), []
     for frame in map(study.frame, SQUARE.values()):
-        frame = frame.assign(tuning=[case.partition(",cache=")[2].partition(",")[2] for case in frame["case"]])
         groups.append([])
         for name, cases in variants(frame):
-            for tuning in values(cases, "tuning"):
-                rows = where(cases, tuning=tuning)
+            tunings = cases["case"].str.partition(",cache=")[2].str.partition(",")[2]
+            for tuning, rows in cases.groupby(tunings):
                 precision = rows["precision"].iloc[0]
                 cells = form_cells(rows, partial(flops, unit=TERA), rates.products(machine, precision, device="cuda"))
                 groups[-1].append([code(name), latex.escape(tuning.replace(",", ", ")), code(precision), *cells])

@@ -78,17 +78,9 @@ def card(study):
     every = machine.samples(EXPERIMENTS["card"])
     for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
         single = where(every, n=n, m=m, dtype="float32")
-        pairs = [(case, same_form(case, single)) for case in double]
-        groups.append(
-            [
-                [
-                    matrix(n, m),
-                    with_block(pair[0]),
-                    *(cell for case in pair for cell in rate_cells(study, machine, case)),
-                ]
-                for pair in pairs
-            ]
-        )
+        first = [[matrix(n, m), with_block(case)] for case in double]
+        pairs = [[rate_cells(study, machine, form) for form in (case, same_form(case, single))] for case in double]
+        groups.append([cells + left + right for cells, (left, right) in zip(first, pairs, strict=True)])
     cells = ["time", "GB/s", "share"]
     head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
     return latex.table("rlrrrrrr", head, ruled(groups))

@@ -1,7 +1,6 @@
 """Loss and accuracy by epoch of every backend, and how far its loss is from the reference's."""
 
 import numpy as np
-import pandas as pd
 
 from ladder.report.figures import layout, looks, marks, medians, methods, scales, theme
 from ladder.report.figures.theme import Line2D
@@ -22,13 +21,9 @@ REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
-    curves = tables["curves"]
-    frame = methods.with_methods(curves) if len(curves) else pd.DataFrame(columns=["machine"])
-    trainings = [
-        (name, *problem)
-        for name in medians.machines(tables)
-        for problem in medians.problems(frame[frame["machine"] == name], but=("dtype",))
-    ]
+    curves = methods.with_methods(tables["curves"])
+    problems = medians.by_machine(curves, medians.machines(tables), but=("dtype",))
+    trainings = [(name, *problem) for name, every in problems.items() for problem in every]
     if not trainings:
         return layout.empty("learning curves")
     figure = layout.new(0.4 + 2.2 * len(trainings))
@@ -88,9 +83,7 @@ def fill_deviation(axes, rows):
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())
     scales.log_axis(axes.yaxis, (MIN / 2, 10 ** (top + 1.5)))
     ticks = range(-15, int(top) + 1, 3)
-    axes.set_yticks(
-        [MIN, *(10.0**exponent for exponent in ticks)], ["0", *(f"$10^{{{exponent}}}$" for exponent in ticks)]
-    )
+    axes.set_yticks([MIN, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
     axes.set_ylabel("|loss − reference|")
 
 

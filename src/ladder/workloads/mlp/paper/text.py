@@ -10,6 +10,7 @@ PRODUCTS = {name: lines.SOURCES[name].conditions for name in ("products", "nn")}
 BATCH = lines.SOURCES["training"].conditions
 FLOPS = {name: gemm.cost(sizes).flops for name, sizes in PRODUCTS.items()}
 FLOPS |= {"training": mlp.cost({"rate": 1.0} | BATCH).flops / lines.batches(BATCH)}
+HELPERS = {"on": claims.on}
 FACTS = {
     "layers": lines.NETWORK["layers"].replace("-", "--"),
     **{f"FLOPs, {name}": f"\\qty{{{flops / 1e6:.0f}}}{{MFLOP}}" for name, flops in FLOPS.items()},
@@ -20,11 +21,6 @@ FACTS = {
     "kernels": num(model.kernels(lines.NETWORK)),
     "node": seconds(model.NODE, 2),
 }
-
-
-def on(study, product, threads):
-    """The epochs on the host by a product on so many threads."""
-    return claims.on(product, threads)
 
 
 def best_threads(study):
