@@ -61,12 +61,10 @@ def fill(axes, rows):
     marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
     axes.set_yticks(rows["at"], rows["tuning"] + ": " + rows["value"])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
     low, high = scales.extent(rows, reach=REACH)
     scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), most=3)
     for row in rows.itertuples():
         text = f"{formats.three(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    axes.set_title(rows["base"].iloc[0])
-    axes.set_xlabel("times as long")
+    axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")

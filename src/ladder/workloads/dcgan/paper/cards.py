@@ -20,11 +20,6 @@ def starts(rows):
     return of_processes(rows, "cold_start")
 
 
-def with_start(slower, faster):
-    """A function of the study: the ratio of two selections with the start of a process."""
-    return lambda study: ratios.of(*(starts(study.find(side)) for side in (slower, faster)))
-
-
 def points(study, source, count, prepare):
     """[(pictures, ratio)] of so many GPUs over half as many, for all numbers of pictures that both have drawn.
 

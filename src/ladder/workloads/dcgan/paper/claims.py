@@ -5,7 +5,7 @@ from ladder.report.study import by_case, fastest, middle, where
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import FLOOR, Claim, select
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, with_start
+from ladder.workloads.dcgan.paper.cards import on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 EQUAL = 0.05  # the margin of a claim of equality
@@ -44,7 +44,11 @@ def tiled(study, ratio):
 
 def started(key, words, sides, cause):
     """The claim that the second of two sides is faster, with the start of a process."""
-    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=with_start(*sides))
+
+    def ratio(study):
+        return ratios.of(*(starts(study.find(side)) for side in sides))
+
+    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=ratio)
 
 
 def more_cards(word, role, count, images):

@@ -61,18 +61,20 @@ COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 HALF_LARGE = FLOAT16 | IN_LARGE
+HALF_COPY_ENGINE = HALF_LARGE | COPY_ENGINE
 STREAMS = {"streams": 2, "graph": "on"}
 FIRST_HOME = STREAMS | {"math": UNSTATED, "batch": 512}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
-MIXED = FUSED | {"split": 3}
+ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
+MIXED = {"first": "tuned", "last": "blas", "split": 3}
 TUNED = {"turned": "on", "compiled": "on"}
 
 
-def on_host(note, idea, relieves, first, last, **tuning):
+def on_host(note, idea, relieves, tuning):
     """A line of the host."""
-    return Line("host", {"threads": MAX, "first": first, "last": last} | tuning, "host", idea, relieves, note=note)
+    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, note=note)
 
 
 def on_card(note, idea, relieves, tuning):
@@ -86,16 +88,12 @@ def peer(variant, math, note):
 
 
 LINES = {
-    "loops": on_host("loops", "a branch for every zero", "", "loops", "loops", threads=1),
-    "parity": on_host(
-        "parity", "loops at the right parity, vectors of channels", "a branch", "parity", "parity", threads=1
-    ),
-    "parity-threads": on_host("parity", "", "", "parity", "parity"),
-    "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", "blas", "parity"),
-    "tuned": on_host("tuned", "products of exact size in registers", "caches", "tuned", "tuned", **FUSED),
-    "mixed": on_host(
-        "tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", "tuned", "blas", **MIXED
-    ),
+    "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
+    "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
+    "parity-threads": on_host("parity", "", "", PARITY),
+    "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", PARITY | {"first": "blas"}),
+    "tuned": on_host("tuned", "products of exact size in registers", "caches", FUSED | TILED),
+    "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
     "naive": on_card("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
     "card-parity": on_card("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
     "two": on_card("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
@@ -104,9 +102,7 @@ LINES = {
     "window": on_card("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
     "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
     "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
-    "brought": on_card(
-        "half, copy engine", "pixels loaded once, layers start early", "copies", COPY_ENGINE | HALF_LARGE
-    ),
+    "brought": on_card("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
     "home": Line("home", FIRST_HOME, "card", "hidden copies, two streams, one graph", "the link", (), "float32", True),
     "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
     "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),

@@ -11,7 +11,7 @@ from ladder.workloads.descent.paper import algorithms, earlier, model, residuals
 from ladder.workloads.descent.paper.lines import N, kernel
 
 HARDER = 1000  # the condition of a system of which only the number of steps is known
-HELPERS = {"rate_in_theory": lambda kappa: number(theory.factor(kappa), 4)}
+HELPERS = {"kernel": kernel, "rate_in_theory": lambda kappa: number(theory.factor(kappa), 4)}
 COSTS = ("LAUNCH", "NODE", "ROUND_TRIP", "BARRIER", "EXCHANGE")
 FACTS = {name.lower(): seconds(getattr(model, name), 2) for name in COSTS}
 FACTS |= {  # the work and the traffic of an iteration, the error after k, and the earlier study
@@ -65,11 +65,6 @@ def one_of_each(study):
     """The sum of one of each kernel but init, at the earlier study's largest N."""
     names = [name for name in earlier.KERNELS if name != "init"]
     return seconds(sum(middle(study.rows(kernel(name, *earlier.LARGEST))) for name in names), 2)
-
-
-def swapped(study):
-    """The time of a reduction with grid and block exchanged over that with the right launch."""
-    return ratios.prose(study.ratio(*(kernel("reduction", 512, 256, launch) for launch in ("swapped", "right"))))
 
 
 def largest_solved(study, device="cuda"):

@@ -22,11 +22,5 @@ MACHINES = {
     "host": Needs(("host",)),
     "mixed": Needs(("mixed",), apart=True),
 }
-VARIANTS = {
-    "float32": "cublas",
-    "tf32": "cublas",
-    "float16": "cublas_mixed",
-    "bfloat16": "cublas_mixed",
-    "tf32x3": "cublas_mixed",
-}
-LINES = {name: Line(variant, {"precision": name}, "mixed") for name, variant in VARIANTS.items()}
+PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
+LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

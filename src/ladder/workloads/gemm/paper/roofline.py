@@ -28,12 +28,8 @@ EXPERIMENTS = (
 )
 USES_CEILINGS = True
 DTYPE = "float64"
-# The experiments of the points, by device, with the words beside the points.
+GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of the points, by device, each with its problem
 PROBLEMS = ("square product", "training's products", "matrix-vector")
-GROUPS = {
-    device: dict(zip(names, PROBLEMS, strict=True))
-    for device, names in (("host", EXPERIMENTS[:3]), ("cuda", EXPERIMENTS[3:]))
-}
 LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
@@ -44,8 +40,8 @@ def draw(study):
     for name in study.study.machines():
         machine = study.study.of(name)
         for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_gpu(machine))):
-            products = [fastest(tables[group], name).assign(group=label) for group, label in GROUPS[device].items()]
-            points = pd.concat(products)
+            groups = zip(GROUPS[device], PROBLEMS, strict=True)
+            points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
             if roofs and len(points):
                 panels[name if device == "host" else f"{name}, GPU"] = [(roofs, points)]
     if not panels:

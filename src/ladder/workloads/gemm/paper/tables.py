@@ -13,18 +13,13 @@ from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
-TERA = 1e12
+TERA, SHAPE = 1e12, "${m} \\times {n} \\times {k}$"
 TRAINED = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # 16: the earlier study's
 
 
 def variants(rows):
     """The rows of every variant, [(variant, rows)], in the order of the rungs."""
     return [(name, where(rows, variant=name)) for name in RUNGS if name in set(values(rows, "variant"))]
-
-
-def shape(rows):
-    """The size of a product."""
-    return "${m} \\times {n} \\times {k}$".format(**rows.iloc[0])
 
 
 def by_form(columns, first, value, groups):
@@ -46,9 +41,9 @@ def square(study):
             ceiling = rates.products(study.machine("host"), dtype, 1)
             for size in values(where(frame, dtype=dtype), "m"):
                 cases = variants(where(frame, dtype=dtype, m=size))
-                groups.append(
-                    [[code(name), code(dtype), shape(rows), *form_cells(rows, median, ceiling)] for name, rows in cases]
-                )
+                first = [[code(name), code(dtype), SHAPE.format(**rows.iloc[0])] for name, rows in cases]
+                forms = [form_cells(rows, median, ceiling) for _, rows in cases]
+                groups.append([cells + more for cells, more in zip(first, forms, strict=True)])
     return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 

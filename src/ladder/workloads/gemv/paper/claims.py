@@ -14,7 +14,7 @@ SENT, STAYING = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "reside
 ONE_SENT, ONE_STAYING = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
 BY_MPI = select("mpi-ship", "cards")
 PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
-ONE_AND_SEVERAL, CEILINGS = "one rank and several", "the rung and ceilings"
+BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
 
 
 def bound(study):
@@ -80,10 +80,8 @@ EARLIER = [
     Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
     Claim("bound", "Bound threads with first touch", cause=SPREAD, ratio=bound),
     Claim("communication", "Communication far longer than computation", min=FAR, ratio=communication, **PHASES),
-    Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=ONE_AND_SEVERAL, cause=scattering),
-    Claim(
-        "staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=ONE_AND_SEVERAL, cause=OVER_THREADS
-    ),
+    Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=BOTH, cause=scattering),
+    Claim("staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=BOTH, cause=OVER_THREADS),
     Claim("hybrid", "`mpi_openmp` over `mpi`, matrix sent", "ship", "hybrid-ship", cause=HYBRID_STAYING),
     Claim("nodes", "Ranks gain from several nodes", ONE_STAYING, select("resident", "nodes"), needs="several nodes"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),

@@ -2,7 +2,7 @@
 
 from ladder.report import latex, ratios
 from ladder.report.study import values, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import short
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv import cost
@@ -24,9 +24,7 @@ def binding_alone(study):
 def fewer_ranks(study):
     """Ranks with a resident matrix, on the second largest number."""
     counts = values(where(study.frame("ranks"), variant="mpi", mode="resident"), "ranks")
-    if len(counts) < 2:
-        raise NotMeasured
-    return select("resident", "ranks", ranks=counts[-2])
+    return select("resident", "ranks", ranks=required(counts[:-1])[-1])
 
 
 def slower_broadcast(study):

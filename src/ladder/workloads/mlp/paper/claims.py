@@ -66,7 +66,7 @@ def with_copies(study, selection):
     return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
 
 
-def with_transfers(study):
+def over_copies(study):
     """An epoch of OpenBLAS over one on the GPU with its copies."""
     return ratios.of(study.rows(on("blas", BEST)), with_copies(study, FEW_IMAGES))
 
@@ -130,7 +130,7 @@ EARLIER = [
     blas_leads("serial", 1, "one thread"),
     blas_leads("parallel", BEST, f"{BEST} threads"),
     *map(shared_memory, FORMS),
-    Claim("transfers", TRANSFERS, max=1, margin=CLOSE, needs="both trainings", cause=NO_COPIES, ratio=with_transfers),
+    Claim("transfers", TRANSFERS, max=1, margin=CLOSE, needs="both trainings", cause=NO_COPIES, ratio=over_copies),
     Claim("share", f"Products are over {percent(SHARE, 2)} (over the rest)", needs="an epoch by operation", **SHARES),
 ]
 RUNGS = [

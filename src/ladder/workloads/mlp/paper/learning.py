@@ -34,10 +34,9 @@ def draw(study):
         loss.set_title(title(row.replace({row["dtype"]: "float64"})))
         fill_loss(loss, rows)
         nested(accuracy, rows, "accuracy", 100)
-        accuracy.set_ylabel("test accuracy (%)")
         fill_deviation(deviation, rows)
-        for axes in (loss, accuracy, deviation):
-            axes.set_xlabel("epoch")
+        for axes, label in ((loss, "mean loss"), (accuracy, "test accuracy (%)"), (deviation, "|loss − reference|")):
+            axes.set(xlabel="epoch", ylabel=label)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
     order = methods.ordered(method for *_, rows in trainings for method in rows["method"])
@@ -59,7 +58,6 @@ def fill_loss(axes, rows):
     nested(axes, rows, "loss", 1)
     losses = [*reference, *rows["loss"]]
     scales.log_axis(axes.yaxis, (0.7 * min(losses), 1.3 * max(losses)))
-    axes.set_ylabel("mean loss")
 
 
 def nested(axes, rows, column, scale):
@@ -84,7 +82,6 @@ def fill_deviation(axes, rows):
     scales.log_axis(axes.yaxis, (MIN / 2, 10 ** (top + 1.5)))
     ticks = range(-15, int(top) + 1, 3)
     axes.set_yticks([MIN, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
-    axes.set_ylabel("|loss − reference|")
 
 
 def mark(axes, rows, x, y, size):

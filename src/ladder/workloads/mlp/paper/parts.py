@@ -84,9 +84,7 @@ def fill(axes, calls, title):
         axes.annotate(formats.time(whole), (1, at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
     axes.set_yticks(range(len(calls)), [label for label, *_ in calls])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(calls) - 0.4, -0.6)
-    axes.set_title(title)
-    axes.set_xlabel("time of a batch (ms)")
+    axes.set(ylim=(len(calls) - 0.4, -0.6), title=title, xlabel="time of a batch (ms)")
     axes.grid(axis="x")
 
 

@@ -69,11 +69,8 @@ def accuracies(study, dtype):
     ends = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
     if not ends:
         raise NotMeasured("have no measurement")
-    return (
-        f"all end at an accuracy of {ends[0]}"
-        if ends[0] == ends[-1]
-        else f"end at accuracies from {ends[0]} to {ends[-1]}"
-    )
+    span = f"end at accuracies from {ends[0]} to {ends[-1]}"
+    return f"all end at an accuracy of {ends[0]}" if ends[0] == ends[-1] else span
 
 
 def worst_loss(study, dtype):
