@@ -30,22 +30,22 @@ def summarise(paths, margin):
 
     {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
     any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
-    cores, from streams. `cuda` holds the same of a card, where one was measured.
+    cores, from streams. `cuda` contains the same of a GPU, if one was measured.
 
     Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
     tensor cores can be faster.
     """
     records, multiplied = [record.read(path) for path in paths], []
     # Of the machine that measured, which needn't be this one.
-    found = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    summary = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
     for one in records:
         samples = [seconds for process in one["processes"] for seconds in process["samples"]]
         kind, precision = ceiling_of(one["workload"]), one["cost"]["precision"]
         work = one["cost"][bound(one["workload"])]
         best = work / min(samples)
-        own = found
+        own = summary
         if one["device"] == "cuda":
-            own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
+            own = summary.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
         if kind == BANDWIDTH:
             own["bandwidth"] = max(own["bandwidth"], best)
         else:
@@ -54,11 +54,11 @@ def summarise(paths, margin):
                 multiplied.append((own["flops"], precision, rate))
             else:
                 own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
-        found["rows"].append(row({name: one[name] for name in CASE}, work, samples))
+        summary["rows"].append(row({name: one[name] for name in CASE}, work, samples))
     for flops, precision, rate in multiplied:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)
-    return found
+    return summary
 
 
 def row(case, work, samples):

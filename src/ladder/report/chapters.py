@@ -78,7 +78,7 @@ class Chapter:
 
 def chapters():
     """All chapters in the order of the paper."""
-    found = []
+    read = []
     for workload in workloads.names():
         folder = next((one for one in map(paper_of, workloads.folders(workload)) if one.is_dir()), None)
         if folder:
@@ -92,8 +92,8 @@ def chapters():
             made = [name for name, file in MADE.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 made.remove("ladder")
-            found.append(Chapter(workload, folder, order, title, (*made, *tables)))
-    return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
+            read.append(Chapter(workload, folder, order, title, (*made, *tables)))
+    return sorted(read, key=lambda chapter: (chapter.order, chapter.workload))
 
 
 def require(is_right, folder, literal, kind):
@@ -149,7 +149,7 @@ def texts():
     """
     every = chapters()
     require_distinct_works(every)
-    found = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
+    contents = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
     having = {name: [one.workload for one in every if one.text(name)] for name in TEXTS}
     bodies = {
         "chaptertexts": "".join(
@@ -161,7 +161,7 @@ def texts():
         "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
         "chapterreferences": "".join(f",chapters/{name}/references" for name in having["references.bib"]),
     }
-    return found | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
+    return contents | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
 
 
 def origins():

@@ -11,10 +11,10 @@
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
-writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
+writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's GPU was
 held back for power or heat; `joules` is the energy of a run, where the protocol asks for it, and `sustained` its
 seconds meanwhile, one run after the other for a second (what was published early lacks them). `cold_start` is a
-process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a card's own start
+process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a GPU's start
 is part of it where the arrays lie on the host. What was published early lacks it. Where there are ranks, `nodes` counts
 those that they ran on (what was published early lacks it, too), a phase's seconds are those of the slowest rank, and
 `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
@@ -53,10 +53,10 @@ def collect(plan, folder, published=()):
         elif not path.exists():
             tables["missing"].append(own | {"why": "not measured"})
         else:
-            found = record.read(path)
-            if found["sources"] != planned["sources"]:
+            document = record.read(path)
+            if document["sources"] != planned["sources"]:
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
-            for name, rows in rows_of(found, own).items():
+            for name, rows in rows_of(document, own).items():
                 tables[name] += rows
     frames = {}
     for name, rows in tables.items():
@@ -76,12 +76,12 @@ def own_columns(machine, experiment, workload, variant, slug):
     return names | {"cache": case.cache} | case.sizes | case.tuning | case.variables
 
 
-def rows_of(found, own):
+def rows_of(document, own):
     """The rows that a record adds to each table."""
-    facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
-    facts["commit"] = revision.format(found["source"])
+    facts = own | {"device": document["device"], "converged": document["converged"]} | document["cost"]
+    facts["commit"] = revision.format(document["source"])
     rows = {"samples": [], "checks": [], "curves": [], "traces": []}
-    for number, process in enumerate(found["processes"]):
+    for number, process in enumerate(document["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
         common = facts | process.get("facts", {}) | {"process": number, "threads_found": threads}
         if "ranks" in process["threads"]:

@@ -28,10 +28,10 @@ def escape(text):
 def code(text):
     """A name of the code, which may be broken after its separators; a machine's with its mark if it is published."""
     text, mark = str(text).removesuffix(PUBLISHED), r"\published{}" if str(text).endswith(PUBLISHED) else ""
-    found = f"\\texttt{{{escape(text)}}}{mark}"
+    marked = f"\\texttt{{{escape(text)}}}{mark}"
     for separator in (",", "/", "-", r"\_"):
-        found = found.replace(separator, separator + r"\allowbreak{}")
-    return found
+        marked = marked.replace(separator, separator + r"\allowbreak{}")
+    return marked
 
 
 def prose(text):

@@ -8,9 +8,9 @@ from ladder.report import about, verdicts
 from ladder.report.phrases import NOTHING, Missing
 
 
-def numbers(found, protocol, margin):
+def numbers(study, protocol, margin):
     """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
-    return filled(about.numbers(found, protocol, margin) | verdicts.numbers(found))
+    return filled(about.numbers(study, protocol, margin) | verdicts.numbers(study))
 
 
 def filled(values):

@@ -1,4 +1,4 @@
-"""Publishing: a machine's tables, description and times by cards as files, committed to the repository.
+"""Publishing: a machine's tables, description and times by GPUs as files, committed to the repository.
 
 A machine that is available for minutes only is measured in steps; `keep` adds the present step to what is published.
 """

@@ -71,17 +71,6 @@ class Study:
         """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
-    def first_with(self, *experiments, **conditions):
-        """The same study about the first machine with timed calls of one of these experiments, else about none.
-
-        The calls have these values of columns.
-        """
-
-        def is_there(one):
-            return any(len(one.samples(name, **conditions)) for name in experiments)
-
-        return next(filter(is_there, map(self.of, self.machines())), self.of(None))
-
     def everything(self, name, *columns):
         """These columns, as far as there are any, of one table of all experiments and machines.
 
@@ -89,19 +78,6 @@ class Study:
         """
         frames = [tables[name].filter(columns) for tables in self.tables.values() if len(tables[name])]
         return pd.concat(frames) if frames else NO_ROWS
-
-
-def once(question):
-    """Have a function of a study keep its answer about each subject: texts, tables and numbers ask for it."""
-
-    @functools.wraps(question)
-    def answer(found):
-        key = question, found.subject
-        if key not in found.answers:
-            found.answers[key] = question(found)
-        return found.answers[key]
-
-    return answer
 
 
 def load(folders, machine, descriptions=(), ceilings=None):
@@ -196,7 +172,8 @@ def middle(rows):
 def energy(frame):
     """Joules of a case's run, the median over processes; None where they weren't counted.
 
-    Rows without `sustained` were published early, with what the card took while its counter was read: they don't count.
+    Rows without `sustained` were published early; their energy includes the reading of the GPU's counter, so they don't
+    count.
     """
     columns = ["joules", "sustained"]
     known = one_case(frame).dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS

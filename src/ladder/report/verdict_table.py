@@ -53,9 +53,9 @@ def cause(one):
     return one.cause or NONE
 
 
-def tally(found):
+def tally(answered):
     """How many of some claims have each verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
-    counts = Counter(one.answer.verdict for one in found)
+    counts = Counter(one.answer.verdict for one in answered)
     if set(counts) == {claims.NOT_TESTED}:
         return None
     told = [(counts[word], word) for word in claims.WORDS if counts[word]]

@@ -9,7 +9,7 @@ from ladder.report.figures.theme import DARK, TALLEST, WIDTH, Figure, Line2D
 
 
 def new(height):
-    """An empty figure of the text's width; height in inches, at most TALLEST: what is more moves closer."""
+    """An empty figure of the text's width; height in inches, at most TALLEST, beyond which panels shrink."""
     return Figure(figsize=(WIDTH, min(height, TALLEST)), layout="constrained")
 
 
@@ -38,14 +38,14 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
-    names, found = wrapped(counts, 84 // columns), {}
+    names, panels = wrapped(counts, 84 // columns), {}
     for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
         headline(part, name)
         grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
-        found[machine] = list(grid.flat[:count])
+        panels[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()
-    return found
+    return panels
 
 
 def panels(groups, fill, inches, around, beside=3):
@@ -65,8 +65,8 @@ def panels(groups, fill, inches, around, beside=3):
 def wrapped(names, width):
     """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
     lines = [textwrap.fill(marked(name), width) for name in names]
-    most = max(text.count("\n") for text in lines)
-    return [text + "\n " * (most - text.count("\n")) for text in lines]
+    breaks = max(text.count("\n") for text in lines)
+    return [text + "\n " * (breaks - text.count("\n")) for text in lines]
 
 
 def headline(part, machine):
@@ -124,9 +124,9 @@ def legend(figure, handles, converged=True, beside=False):
     if beside:
         figure.legend(handles=handles, loc="outside right center")
         return
-    for most in range(5, 0, -1):  # columns, as many as have room
-        rows = -(-len(handles) // most)
-        found = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
-        if most == 1 or found.get_window_extent().width <= figure.bbox.width:
+    for columns in range(5, 0, -1):  # as many as have room
+        rows = -(-len(handles) // columns)
+        placed = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        if columns == 1 or placed.get_window_extent().width <= figure.bbox.width:
             return
-        found.remove()
+        placed.remove()

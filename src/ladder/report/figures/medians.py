@@ -56,26 +56,25 @@ def summaries(rows, by=("method", "threads")):
     Two cases of the same `by` have a row each, in the order of the plan; a row names its case where `rows` do. The
     median is that of the processes' medians, as in tables; the interval is extended to it if need be.
     """
-    by, found = list(by), []
+    by, cases = list(by), []
     names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
     for key, group in rows.groupby(names, sort=False, dropna=False):
         processes = study.processes(group)
         one, middle = intervals.summary(processes), claims.middle(processes)
         low, high = min(one.low, middle), max(one.high, middle)
-        found.append((*key, middle, low, high, bool(group["converged"].all()), processes))
-    return pd.DataFrame(found, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
+        cases.append((*key, middle, low, high, bool(group["converged"].all()), processes))
+    return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
 
 
-def one_each(found, by):
+def one_each(summaries, by):
     """The summaries of the first case at each place, by columns, where the cases at one differ in other tunings."""
-    return found.drop_duplicates(list(by))
+    return summaries.drop_duplicates(list(by))
 
 
-def rates(found, work):
+def rates(summaries, work):
     """Summaries of times as those of rates, for so much work."""
-    return found.assign(
-        median=work / found["median"], low=work / found["high"], high=work / np.maximum(found["low"], 1 / FAR)
-    )
+    high = work / np.maximum(summaries["low"], 1 / FAR)
+    return summaries.assign(median=work / summaries["median"], low=work / summaries["high"], high=high)
 
 
 def unusual(row):

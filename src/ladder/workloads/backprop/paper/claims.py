@@ -1,4 +1,4 @@
-"""What is claimed of back-propagation, by the earlier study and by our rungs."""
+"""The claims about back-propagation, of the earlier study and behind our rungs."""
 
 from functools import partial
 from itertools import pairwise

@@ -96,7 +96,7 @@ def fill_flags(axes, rows):
     rows = rows.assign(at=rows["variant"].map(loops.index) + rows["method"].map(shift))
     marks.points(axes, rows, "median", "at", along="x", kinds=FLAGS, size=14)
     axes.set_yticks(range(len(loops)), loops)
-    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), most=5)
+    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), max_ticks=5)
     title = f"1 thread, {int(rows['images'].max()):,} images"
     axes.set(ylim=(len(loops) - 0.5, -0.5), title=title, xlabel="time of an epoch")
     return axes.grid(axis="both")

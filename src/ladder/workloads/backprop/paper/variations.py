@@ -62,7 +62,7 @@ def fill(axes, rows):
     axes.set_yticks(rows["at"], rows["tuning"] + ": " + rows["value"])
     axes.tick_params(axis="y", length=0)
     low, high = scales.extent(rows, reach=REACH)
-    scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), most=3)
+    scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)
     for row in rows.itertuples():
         text = f"{formats.three(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))

@@ -1,4 +1,4 @@
-"""What is claimed of the generator, by the earlier study and by our rungs."""
+"""The claims about the generator, of the earlier study and behind our rungs."""
 
 from ladder.report import ratios
 from ladder.report.study import by_case, fastest, middle, where
@@ -9,7 +9,7 @@ from ladder.workloads.dcgan.paper.cards import on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 EQUAL = 0.05  # the margin of a claim of equality
-NEAR = 1 / 0.85  # times as long as the ceiling allows, for "near"
+NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
 CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
@@ -24,7 +24,7 @@ def split(first):
 
 
 def copied(memory, copies, math="float16"):
-    """Pictures copied to the host by where they go and whether copies are hidden; some cases state defaults."""
+    """Pictures copied to the host, by memory and whether copies are hidden; some cases omit defaults."""
     stated = {"memory": memory, "copies": copies}
     if math == "float16" and memory == "pinned":
         stated = {} if copies == "hidden" else {"copies": copies}

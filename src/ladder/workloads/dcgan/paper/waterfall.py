@@ -1,4 +1,4 @@
-"""What each rung gains: the time of a picture, from loops on the CPU to tensor cores with hidden copies to the host."""
+"""The speed-up of each rung: the time of a picture, from loops on the CPU to tensor cores with hidden copies."""
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
@@ -9,9 +9,9 @@ TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
 CAPTION = """\
 The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the prediction of the model,
-the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, how many times
-as fast a rung is as the one above of its kind, with its 99 % interval, and the shares of the layers where these were
-timed apart.
+the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, the
+speed-up over the rung above of its kind with its 99 % interval, and the shares of the layers where these were timed
+separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 USES_CEILINGS = True

@@ -52,7 +52,7 @@ def fill(axes, kappa, rows):
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
-    scales.log_axis(axes.yaxis, (MIN, 5), power, most=6)
+    scales.log_axis(axes.yaxis, (MIN, 5), power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")
 

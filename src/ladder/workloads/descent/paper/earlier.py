@@ -1,4 +1,4 @@
-"""What the earlier study reported of its version 2, in seconds; `ladder.workloads.descent_kernel` has its table."""
+"""The times of version 2 in the earlier study, in seconds; `ladder.workloads.descent_kernel` has its table."""
 
 from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION2
 

@@ -65,7 +65,7 @@ def fill(axes, device, rows, cases):
     kinds = looks_of(cases)
     marks.lines(axes, cases, "n", "median", kinds)
     marks.points(axes, cases, "n", "median", kinds=kinds, size=9)
-    scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), most=4)
+    scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
     name_lines(axes, cases)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")

@@ -1,4 +1,4 @@
-"""What each rung gains: the time of an iteration of a small system, from loops on the CPU to one launch for a solve."""
+"""The speed-up of each rung: the time of an iteration of a small system, from loops on the CPU to one launch."""
 
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.descent.paper.lines import DTYPE, N

@@ -1,4 +1,4 @@
-"""What is claimed of matrix-vector products, by the earlier study and behind our rungs."""
+"""The claims about matrix-vector products, of the earlier study and behind our rungs."""
 
 from ladder.report.latex import percent
 from ladder.report.study import values

@@ -1,4 +1,4 @@
-"""What each rung gains: the time of a gigabyte of the matrix, from one core to several GPUs."""
+"""The speed-up of each rung: the time of a gigabyte of the matrix, from one core to several GPUs."""
 
 from ladder.report import rates
 from ladder.report.study import values
@@ -18,7 +18,7 @@ USES_CEILINGS = True
 
 def draw(study):
     """A panel for each machine of the chapter."""
-    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_gpus, most=5)
+    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_gpus, max_ticks=5)
 
 
 def memory_of_gpus(machine):

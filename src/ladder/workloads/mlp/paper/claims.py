@@ -1,4 +1,4 @@
-"""What is claimed of products and of the training, by the earlier study and behind our rungs."""
+"""The claims about products and the training, of the earlier study and behind our rungs."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What each rung gains: a product of the network on the host, a large one on the GPU, and a batch of the training."""
+"""The speed-up of each rung: a product on the host, a large one on the GPU, and a batch of the training."""
 
 from dataclasses import replace
 
