@@ -105,7 +105,6 @@ rule typeset:
     input:
         sources=["paper/{document}.tex", *BIBLIOGRAPHIES],
         texts=TEXT_FILES,
-        numbers="results/numbers.tex",
         tables=PAPER_TABLES,
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
     output:
@@ -126,7 +125,7 @@ rule typeset:
         words=lambda wildcards: words_of_chapters(),
     shell:
         ladder(
-            "paper paper/{wildcards.document}.tex {input.numbers} {input.tables} {input.figures}"
+            "paper paper/{wildcards.document}.tex {input.tables} {input.figures}"
             " --texts results/texts --out {output} 2> >(tee {log} >&2)"
         )
 

@@ -4,9 +4,9 @@
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
-| `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit |
+| `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit; `floor` of a waterfall |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
-| `text.py` | further functions for these templates |
+| `text.py` | further functions for these templates, FACTS and HELPERS (`report/telling/functions.py`) |
 | `tables.py` | a function for each name in TABLES, which returns LaTeX; without `lines.py`, of the whole study |
 | `references.bib` | works that only this chapter cites |
 

@@ -19,7 +19,7 @@ def filled(values):
 
 
 def text(values):
-    """The definitions that `paper/preamble.tex` reads."""
+    """A definition for each number, for readers and for comparisons of two builds."""
     lines = [
         f"\\{'defineunmeasured' if isinstance(value, Missing) else 'defineresult'}{{{key}}}{{{value}}}"
         for key, value in values.items()
