@@ -55,9 +55,9 @@ def origin(subject):
 def cases(study):
     """How many cases were measured, left out and not measured, and how many processes and samples they have."""
     everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "converged", "cache")
-    own = queries.where(everything, machine=study.subject, phase="total")
+    calls = queries.where(everything, machine=study.subject, phase="total")
     missing = queries.where(study.everything("missing", "machine", *queries.CASE, "why"), machine=study.subject)
-    by_case = [rows for _, rows in own.groupby(queries.CASE)] if len(own) else []
+    by_case = [rows for _, rows in calls.groupby(queries.CASE)] if len(calls) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
     return {
@@ -67,7 +67,7 @@ def cases(study):
         "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
         "processes": span(rows["process"].nunique() for rows in by_case),
         "samples": span(per_process),
-        "caches": caches(own),
+        "caches": caches(calls),
     }
 
 

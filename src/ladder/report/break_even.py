@@ -51,8 +51,8 @@ def measured(workload, sizes, variant, tuning, model, folder="results/published"
 
     `sizes` are all but the number of images.
     """
-    chosen = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
-    return max((times_of(path, chosen) for path in machines(model, folder)), key=len, default={})
+    conditions = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
+    return max((times_of(path, conditions) for path in machines(model, folder)), key=len, default={})
 
 
 def machines(model, folder):
@@ -63,11 +63,11 @@ def machines(model, folder):
             yield path
 
 
-def times_of(path, chosen):
+def times_of(path, conditions):
     """{cards: {images: (seconds, cold start)}} of the rows of a file that have these values."""
     times = {}
     for row in documents.read(path, "times"):
-        if chosen.items() <= row.items():
+        if conditions.items() <= row.items():
             times.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
     return times
 
@@ -88,6 +88,6 @@ def duration(times, images):
     Between two numbers of images a cold start lies on a line; beyond the most that were measured, images take what they
     do in such a call.
     """
-    there = sorted(times)
-    start = float(np.interp(images, there, [times[one][1] for one in there]))
-    return start + max(0, images - there[-1]) * times[there[-1]][0] / there[-1]
+    sizes = sorted(times)
+    start = float(np.interp(images, sizes, [times[number][1] for number in sizes]))
+    return start + max(0, images - sizes[-1]) * times[sizes[-1]][0] / sizes[-1]

@@ -38,23 +38,23 @@ def summarise(paths, margin):
     records, multiplied = [record.read(path) for path in paths], []
     # Of the machine that measured, which needn't be this one.
     summary = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
-    for one in records:
-        samples = [seconds for process in one["processes"] for seconds in process["samples"]]
-        kind, precision = ceiling_of(one["workload"]), one["cost"]["precision"]
-        work = one["cost"][bound(one["workload"])]
+    for content in records:
+        samples = [seconds for process in content["processes"] for seconds in process["samples"]]
+        kind, precision = ceiling_of(content["workload"]), content["cost"]["precision"]
+        work = content["cost"][bound(content["workload"])]
         best = work / min(samples)
-        own = summary
-        if one["device"] == "cuda":
-            own = summary.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
+        limits = summary
+        if content["device"] == "cuda":
+            limits = summary.setdefault("cuda", of_a_device(content["processes"][0]["threads"]["gpu"]["cache_bytes"]))
         if kind == BANDWIDTH:
-            own["bandwidth"] = max(own["bandwidth"], best)
+            limits["bandwidth"] = max(limits["bandwidth"], best)
         else:
-            rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
+            rate = best / Case.parse(content["workload"], content["variant"], content["case"]).threads
             if kind == FUSED:
-                multiplied.append((own["flops"], precision, rate))
+                multiplied.append((limits["flops"], precision, rate))
             else:
-                own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
-        summary["rows"].append(row({name: one[name] for name in CASE}, work, samples))
+                limits["flops"][precision] = max(limits["flops"].get(precision, 0.0), rate)
+        summary["rows"].append(row({name: content[name] for name in CASE}, work, samples))
     for flops, precision, rate in multiplied:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)

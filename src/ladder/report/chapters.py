@@ -80,7 +80,7 @@ def chapters():
     """All chapters in the order of the paper."""
     read = []
     for workload in workloads.names():
-        folder = next((one for one in map(paper_of, workloads.folders(workload)) if one.is_dir()), None)
+        folder = next((path for path in map(paper_of, workloads.folders(workload)) if path.is_dir()), None)
         if folder:
             stated = literals.read(folder / "__init__.py")
             order, title = stated.get("ORDER", LAST), stated.get("TITLE", workload)
@@ -149,14 +149,19 @@ def texts():
     """
     every = chapters()
     require_distinct_works(every)
-    contents = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
-    having = {name: [one.workload for one in every if one.text(name)] for name in TEXTS}
+    contents = {
+        f"chapters/{chapter.workload}/{name}": chapter.text(name)
+        for chapter in every
+        for name in TEXTS
+        if chapter.text(name)
+    }
+    having = {name: [chapter.workload for chapter in every if chapter.text(name)] for name in TEXTS}
     bodies = {
         "chaptertexts": "".join(
-            f"\\section{{{latex.escape(one.title)}}}\n\\label{{section:{one.workload}}}\n"
-            f"\\input{{chapters/{one.workload}/text}}\n"
-            for one in every
-            if one.text("text.tex")
+            f"\\section{{{latex.escape(chapter.title)}}}\n\\label{{section:{chapter.workload}}}\n"
+            f"\\input{{chapters/{chapter.workload}/text}}\n"
+            for chapter in every
+            if chapter.text("text.tex")
         ),
         "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
         "chapterreferences": "".join(f",chapters/{name}/references" for name in having["references.bib"]),
@@ -166,16 +171,16 @@ def texts():
 
 def origins():
     """The files that the typesetting copies, {path of the copy: path}."""
-    return {f"chapters/{one.workload}/{name}": one.folder / name for one in chapters() for name in TEXTS}
+    return {f"chapters/{chapter.workload}/{name}": chapter.folder / name for chapter in chapters() for name in TEXTS}
 
 
 def templates():
     """The templates of all chapters, {path of the rendered text: path}."""
     return {
-        f"chapters/{one.workload}/{name}": one.folder / name
-        for one in chapters()
+        f"chapters/{chapter.workload}/{name}": chapter.folder / name
+        for chapter in chapters()
         for name in TEMPLATES
-        if (one.folder / name).is_file()
+        if (chapter.folder / name).is_file()
     }
 
 

@@ -47,22 +47,22 @@ def collect(plan, folder, published=()):
     tables = {name: [] for name in TABLES}
     for planned in plan["cases"]:
         path = Path(record.path_of(planned["machine"], planned["key"]))
-        own = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
+        columns = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
         if planned["left_out"]:
-            tables["missing"].append(own | {"why": planned["left_out"]})
+            tables["missing"].append(columns | {"why": planned["left_out"]})
         elif not path.exists():
-            tables["missing"].append(own | {"why": "not measured"})
+            tables["missing"].append(columns | {"why": "not measured"})
         else:
             document = record.read(path)
             if document["sources"] != planned["sources"]:
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
-            for name, rows in rows_of(document, own).items():
+            for name, rows in rows_of(document, columns).items():
                 tables[name] += rows
     frames = {}
     for name, rows in tables.items():
         # What was measured here needs no publication of the same machine beside it.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = [published_rows(one, name, plan["experiment"], here) for one in published]
+        parts = [published_rows(path, name, plan["experiment"], here) for path in published]
         frames[name] = concatenated([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # once all could be read
         write_table(folder, name, frame)
@@ -76,9 +76,9 @@ def own_columns(machine, experiment, workload, variant, slug):
     return names | {"cache": case.cache} | case.sizes | case.tuning | case.variables
 
 
-def rows_of(document, own):
+def rows_of(document, columns):
     """The rows that a record adds to each table."""
-    facts = own | {"device": document["device"], "converged": document["converged"]} | document["cost"]
+    facts = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
     facts["commit"] = revision.format(document["source"])
     rows = {"samples": [], "checks": [], "curves": [], "traces": []}
     for number, process in enumerate(document["processes"]):
@@ -101,12 +101,13 @@ def rows_of(document, own):
             for phase, seconds in phases.items()
         ]
         rows["checks"] += [
-            own | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
+            columns | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
             for check in process["checks"]
         ]
-        rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
+        rows["curves"] += [columns | {"process": number} | point for point in process["curve"]]
         rows["traces"] += [
-            own | {"process": number} | dict(zip(traces.COLUMNS, row, strict=True)) for row in process.get("trace", [])
+            columns | {"process": number} | dict(zip(traces.COLUMNS, row, strict=True))
+            for row in process.get("trace", [])
         ]
     return rows
 

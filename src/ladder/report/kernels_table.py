@@ -10,7 +10,7 @@ def kernels(reports):
     """Registers, shared memory, occupancy and spills of every kernel that was built."""
     order = ("architecture", "workload", "variant", "constants")
     contents = [documents.read(path, "kernels") for path in reports]
-    rows = [binary(one) for one in sorted(contents, key=lambda one: [one[name] for name in order])]
+    rows = [binary(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
     nothing = "No kernel was built: a run that measures builds them."
     return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, nothing)

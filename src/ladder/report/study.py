@@ -89,12 +89,12 @@ def load(folders, machine, descriptions=(), ceilings=None):
     tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
     study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None)
-    there = study.machines()
+    machines = study.machines()
     if study.roofs is not None:
-        for name in there:
+        for name in machines:
             if name.endswith(PUBLISHED) and name not in study.roofs:
                 raise LadderError(f"{ceilings} has no ceilings of {name}. Delete it and make it again.")
-    return study.of(machine if machine in there else next(iter(there), None))
+    return study.of(machine if machine in machines else next(iter(machines), None))
 
 
 def described_name(path):

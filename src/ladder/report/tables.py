@@ -25,7 +25,7 @@ def tables(study, reports=(), sensitivity=None):
         verdicts,
     )  # planning asks for names only
 
-    own = {
+    of_study = {
         "machines": machines_table.machines(study),
         "software": machines_table.software(study),
         "plan": plan_table.plan(study),
@@ -36,4 +36,4 @@ def tables(study, reports=(), sensitivity=None):
         "verdicts": verdicts.table(study),
         "toys": validation_table.by_workload(study),
     }
-    return own | chapters.tables(study)
+    return of_study | chapters.tables(study)

@@ -37,13 +37,13 @@ def latex_table(study):
         rows += [None] if rows else []
         rows += [
             [
-                *(code(one[name]) for name in ("workload", "variant", "dtype")),
-                *(str(one[name]) for name in ("cases", "comparisons")),
-                escape(one["check"]),
-                *(latex.number(one[name]) for name in ("error", "bound")),
-                "exact" if one["error"] == 0 else latex.number(one["margin"]),
+                *(code(row[name]) for name in ("workload", "variant", "dtype")),
+                *(str(row[name]) for name in ("cases", "comparisons")),
+                escape(row["check"]),
+                *(latex.number(row[name]) for name in ("error", "bound")),
+                "exact" if row["error"] == 0 else latex.number(row["margin"]),
             ]
-            for one in part.to_dict("records")
+            for row in part.to_dict("records")
         ]
     head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
     return latex.long_table(r"lllrr>{\raggedright}p{0.16\linewidth}rrr", head, rows)
@@ -51,9 +51,9 @@ def latex_table(study):
 
 def by_workload(study):
     """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
-    own = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
     checks = study.everything("checks", *COLUMNS)
-    checks = checks[checks["machine"].isin(own)] if len(checks) else checks
+    checks = checks[checks["machine"].isin(local)] if len(checks) else checks
     rows = [
         [
             code(workload),
@@ -69,9 +69,9 @@ def by_workload(study):
 def page(study):
     """The table of `nearest` as a page of the report."""
     frame = nearest(study)
-    shown = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
+    table = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
     style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Validation</title><style>{style}</style>'
-        + (f"</head><body>\n{shown}\n</body></html>\n")
+        + (f"</head><body>\n{table}\n</body></html>\n")
     )

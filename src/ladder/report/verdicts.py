@@ -36,7 +36,7 @@ def rows(study):
     interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
     `machines` and `cases` are what the ratio rests on, a space between.
     """
-    return pd.DataFrame([row(*one) for one in chapters.verdicts(study)], columns=list(COLUMNS))
+    return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
 
 def row(chapter, group, claim):
@@ -95,8 +95,8 @@ def numbers(study):
 
 def toy(study, deciding):
     """The machine of this build, if it has measured and no verdict rests on it."""
-    own = [name for name in study.machines() if not name.endswith(PUBLISHED)]
-    return code(own[0]) if own and own[0] not in deciding else None
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    return code(local[0]) if local and local[0] not in deciding else None
 
 
 def samples_behind(study, cases):

@@ -20,7 +20,7 @@ def figure(panels, unit, around, entries=()):
     `around` are the inches that a panel needs above and below its bars, `entries` those of the legend.
     """
     counts = {name: len(some) for name, some in panels.items()}
-    every = [one for some in panels.values() for one in some]
+    every = [panel for some in panels.values() for panel in some]
     tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in panels.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
@@ -44,18 +44,18 @@ def grouped(axes, groups, reach=0.0):
     of several parts, [(value, colour)] as `parts`, on which a dot is the value; without a value there is its text
     alone. Hollow bars or dots have not converged. The axis reaches to `reach` at least.
     """
-    top, shown = 0.0, []
+    top, every = 0.0, []
     for method, bars in groups:
         look = looks.look(method)
         axes.annotate(look.label, (0, top), (2, 0), **BESIDE, xycoords=("axes fraction", "data"))
-        shown += [bar | {"at": top + number, "colour": look.colour} for number, bar in enumerate(bars, start=1)]
+        every += [bar | {"at": top + number, "colour": look.colour} for number, bar in enumerate(bars, start=1)]
         top += 1 + len(bars) + GAP
-    drawn = [bar for bar in shown if bar["value"] is not None]
+    drawn = [bar for bar in every if bar["value"] is not None]
     fill(axes, [bar for bar in drawn if "parts" not in bar])
     stack(axes, [bar for bar in drawn if "parts" in bar])
-    for bar in shown:
+    for bar in every:
         write(axes, bar)
-    axes.set_yticks([bar["at"] for bar in shown], [bar["name"] for bar in shown])
+    axes.set_yticks([bar["at"] for bar in every], [bar["name"] for bar in every])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(top - GAP - 0.3, -0.6)
     axes.set_xlim(0, max([reach, *(1.08 * length(bar) for bar in drawn)]) or 1.0)
@@ -125,9 +125,9 @@ def rates(rows, column, shades, work, ceiling):
         (
             method,
             [
-                rate(one, shades[one], cases.loc[(method, one)], work[one], ceiling)
-                for one in shades
-                if (method, one) in cases.index
+                rate(value, shades[value], cases.loc[(method, value)], work[value], ceiling)
+                for value in shades
+                if (method, value) in cases.index
             ],
         )
         for method in methods.ordered(rows["method"])

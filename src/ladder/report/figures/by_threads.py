@@ -34,11 +34,13 @@ def panels(tables, what, title, ylabel, fill, more):
     lone = list(counts.values()) == [1]
     figure = layout.new(0.5 + (HEIGHT + 0.35) * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    shown = {name: [lines.told_apart(medians.summaries(rows)) for _, rows in by_machine[name]] for name in by_machine}
-    every = pd.concat(itertools.chain(*shown.values()))
+    summaries_of = {
+        name: [lines.told_apart(medians.summaries(rows)) for _, rows in by_machine[name]] for name in by_machine
+    }
+    every = pd.concat(itertools.chain(*summaries_of.values()))
     kinds = lines.looks_of(every)
     for name, problems in by_machine.items():
-        for axes, (row, _), summaries in zip(bands[name], problems, shown[name], strict=True):
+        for axes, (row, _), summaries in zip(bands[name], problems, summaries_of[name], strict=True):
             fill(axes, apart(summaries, list(kinds)), row, kinds)
             axes.set_title(title(row))
             scales.thread_axis(axes.xaxis, summaries["threads"])

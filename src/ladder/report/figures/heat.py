@@ -30,7 +30,7 @@ def figure(panels, around):
 
 def fill(axes, groups):
     """The cells of a panel, each method's name above its own."""
-    table = pd.concat([part for method, own in groups for part in (own.iloc[:0].reindex([method]), own)])
+    table = pd.concat([part for method, rates in groups for part in (rates.iloc[:0].reindex([method]), rates)])
     text = table.map(lambda rate: "" if pd.isna(rate) else formats.three(rate))
     colours = {"cmap": sns.light_palette(looks.COLOURS["blue"], as_cmap=True), "vmin": 0, "vmax": 1}
     numbers = {"annot": text, "fmt": "", "annot_kws": {"size": SMALL}}

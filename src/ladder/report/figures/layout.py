@@ -57,8 +57,8 @@ def panels(groups, fill, inches, around, beside=3):
     figure = new(around + inches * rows_of_bands(counts, beside))
     axes = bands(figure, counts, beside)
     for name, every in groups.items():
-        for one, arguments in zip(axes[name], every, strict=True):
-            fill(one, *arguments)
+        for panel, arguments in zip(axes[name], every, strict=True):
+            fill(panel, *arguments)
     return figure, axes
 
 
@@ -90,14 +90,14 @@ def shared_height(counts, tall):
     """The inches of a figure of `bands`, and how they are shared, from those of a panel of each machine."""
     if max(counts.values()) == 1:
         return max(tall.values()) * rows_of_bands(counts), tall
-    tall = {name: one * -(-counts[name] // 3) for name, one in tall.items()}
+    tall = {name: inches * -(-counts[name] // 3) for name, inches in tall.items()}
     return sum(tall.values()), tall
 
 
 def share(bands):
     """One range of y for the panels of a machine, and for all machines where they show the same problems."""
     titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
-    same = all(one == titles[0] for one in titles)
+    same = all(panels == titles[0] for panels in titles)
     for panels in [list(itertools.chain(*bands.values()))] if same else bands.values():
         limits = [axes.get_ylim() for axes in panels]
         for axes in panels:
@@ -109,9 +109,11 @@ def handle(method, line=True):
     return entry(look(method), line)
 
 
-def entry(one, line=True):
+def entry(kind, line=True):
     """The entry of a look in a legend."""
-    return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.linestyle if line else "", label=one.label)
+    return Line2D(
+        [], [], color=kind.colour, marker=kind.marker, linestyle=kind.linestyle if line else "", label=kind.label
+    )
 
 
 def legend(figure, handles, converged=True, beside=False):

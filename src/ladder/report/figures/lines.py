@@ -25,11 +25,11 @@ def names_of(method, cases):
     differing = [
         name
         for name in dict.fromkeys(itertools.chain(*facts.values()))
-        if len({one.get(name) for one in facts.values()}) > 1
+        if len({facts_of_case.get(name) for facts_of_case in facts.values()}) > 1
     ]
     told = {
-        index: ", ".join([method, *(f"{name} {one[name]}" for name in differing if name in one)])
-        for index, one in facts.items()
+        index: ", ".join([method, *(f"{name} {facts_of_case[name]}" for name in differing if name in facts_of_case)])
+        for index, facts_of_case in facts.items()
     }
     if cases.assign(method=told.values()).duplicated(["method", COUNTED]).any():
         return {row.Index: f"{method}, {row.case}" for row in cases.itertuples()}
@@ -45,12 +45,12 @@ def facts_of(row):
 
 def looks_of(cases):
     """The look of every line, {name: Look}, in the order of the methods and, within one, of the plan."""
-    shown = dict(zip(cases["method"], cases["base"], strict=True))
-    order = methods.ordered(shown.values())
+    bases = dict(zip(cases["method"], cases["base"], strict=True))
+    order = methods.ordered(bases.values())
     others = itertools.product(DASHES, looks.OTHERS)
     kinds = {}
-    for name in sorted(shown, key=lambda name: order.index(shown[name])):
-        if name == shown[name]:
+    for name in sorted(bases, key=lambda name: order.index(bases[name])):
+        if name == bases[name]:
             kinds[name] = looks.look(name)
         else:
             dashes, (colour, marker) = next(others)

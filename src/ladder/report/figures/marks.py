@@ -21,8 +21,8 @@ def curves(axes, cases, x, kinds=None):
 
 def lines(axes, cases, x, y, kinds=None):
     """A line through two columns per method."""
-    shown = looks_of(cases, kinds)
-    styles = {"hue_order": list(shown), "style_order": list(shown), **looks.styles(shown), "markers": False}
+    known = looks_of(cases, kinds)
+    styles = {"hue_order": list(known), "style_order": list(known), **looks.styles(known), "markers": False}
     sns.lineplot(
         cases, x=x, y=y, hue="method", style="method", **styles, estimator=None, errorbar=None, legend=False, ax=axes
     )
@@ -31,18 +31,18 @@ def lines(axes, cases, x, y, kinds=None):
 
 def points(axes, cases, x, y, along="y", kinds=None, size=16):
     """Markers with the interval of the median along an axis; hollow ones where a case has not converged."""
-    shown = looks_of(cases, kinds)
-    colours = [shown[method].colour for method in cases["method"]]
+    known = looks_of(cases, kinds)
+    colours = [known[method].colour for method in cases["method"]]
     intervals(axes, cases[x if along == "y" else y], cases, along, colours)
-    mark(axes, cases, x, y, shown, size)
+    mark(axes, cases, x, y, known, size)
 
 
-def mark(axes, cases, x, y, shown, size=16):
-    """Markers of the column `method` as `shown`, {name: Look}; hollow ones where a case has not converged.
+def mark(axes, cases, x, y, kinds, size=16):
+    """Markers of the column `method` as `kinds`, {name: Look}; hollow ones where a case has not converged.
 
     `size` is in square points, of all or by method.
     """
-    styles = looks.styles(shown)
+    styles = looks.styles(kinds)
     del styles["dashes"]
     styles |= {"size": "method", "sizes": size} if isinstance(size, dict) else {"s": size}
     styles |= {"linewidth": 0.9, "zorder": 3, "legend": False}
@@ -64,5 +64,5 @@ def intervals(axes, where, cases, along, colours):
 def looks_of(cases, kinds):
     """The looks of what the column `method` holds, {name: Look}, in the order of the ladder."""
     if kinds:
-        return {name: one for name, one in kinds.items() if name in set(cases["method"])}
+        return {name: look for name, look in kinds.items() if name in set(cases["method"])}
     return {method: looks.look(method) for method in methods.ordered(cases["method"])}

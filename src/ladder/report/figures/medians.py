@@ -14,7 +14,9 @@ SUMMARY = ["median", "low", "high", "converged", "processes"]
 
 def machines(*tables):
     """The machines of some experiments' tables: measured here first, then published, each in order of its name."""
-    return study.ordered({name for one in tables for frame in one.values() if len(frame) for name in frame["machine"]})
+    return study.ordered(
+        {name for experiment in tables for frame in experiment.values() if len(frame) for name in frame["machine"]}
+    )
 
 
 def samples(tables, total=True):
@@ -31,7 +33,7 @@ def samples(tables, total=True):
 
 def joined(tables):
     """The tables of several experiments, {experiment: tables}, as those of one: {samples}."""
-    frames = [one["samples"] for one in tables.values()]
+    frames = [experiment["samples"] for experiment in tables.values()]
     return {"samples": pd.concat([frame for frame in frames if len(frame)] or frames[:1])}
 
 
@@ -60,8 +62,8 @@ def summaries(rows, by=("method", "threads")):
     names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
     for key, group in rows.groupby(names, sort=False, dropna=False):
         processes = study.processes(group)
-        one, middle = intervals.summary(processes), claims.middle(processes)
-        low, high = min(one.low, middle), max(one.high, middle)
+        interval, middle = intervals.summary(processes), claims.middle(processes)
+        low, high = min(interval.low, middle), max(interval.high, middle)
         cases.append((*key, middle, low, high, bool(group["converged"].all()), processes))
     return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
 

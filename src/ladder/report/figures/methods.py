@@ -59,5 +59,7 @@ def columns(workload):
 
 def stated(name):
     """A literal of every chapter that has it, [(workload, value)], in the order of the chapters."""
-    values = [(one.workload, literals.read(one.folder / "__init__.py").get(name)) for one in chapters.chapters()]
+    values = [
+        (chapter.workload, literals.read(chapter.folder / "__init__.py").get(name)) for chapter in chapters.chapters()
+    ]
     return [(workload, value) for workload, value in values if value]

@@ -67,8 +67,8 @@ def apart(ticks, parts=8):
     Neighbours are at least a part of the axis in `parts` apart.
     """
     factor = (ticks[-1] / ticks[0]) ** (1 / parts)
-    chosen = [ticks[-1]]
+    kept = [ticks[-1]]
     for tick in reversed(ticks[:-1]):
-        if tick * factor <= chosen[-1] * 1.0001:  # in spite of rounding
-            chosen.append(tick)
-    return chosen[::-1]
+        if tick * factor <= kept[-1] * 1.0001:  # in spite of rounding
+            kept.append(tick)
+    return kept[::-1]

@@ -62,8 +62,8 @@ def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     every = [rung for _, rungs, _ in ladders.values() for rung in rungs]
     lines = [(None, any(floor for *_, floor in ladders.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
-    shown = {part for rung in every for part in rung.parts}
-    patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in shown]
+    parts = {part for rung in every for part in rung.parts}
+    patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in parts]
     layout.legend(drawn, [dot(), *entries(lines), *patches], all(rung.converged for rung in every))
     return drawn
 
@@ -93,8 +93,8 @@ def fill(axes, rungs, floor, max_ticks):
         for at, rung in zip(places, rungs, strict=True)
         for seconds, place in spread(rung.processes, at)
     )
-    shown = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
-    marks.mark(axes, dots, "seconds", "at", shown, size=5)
+    kinds = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
+    marks.mark(axes, dots, "seconds", "at", kinds, size=5)
     known = [(rung.predicted, at) for at, rung in zip(places, rungs, strict=True) if rung.predicted]
     for predicted, at in known:
         axes.plot([predicted] * 2, [at - 0.4, at + 0.4], **TICK, zorder=2)

@@ -221,8 +221,8 @@ def of_chapter(chapter):
     )
     known += (memory_threads, product_rate, machine, other_machine, gpu, claimed_ratio, verdict, tally)
     text = chapter_study.module(chapter.workload, "text")
-    own = inspect.getmembers(text, lambda member: inspect.isfunction(member) and member.__module__ == text.__name__)
-    functions = {function.__name__: function for function in known} | dict(own)
+    more = inspect.getmembers(text, lambda member: inspect.isfunction(member) and member.__module__ == text.__name__)
+    functions = {function.__name__: function for function in known} | dict(more)
     bound = {name: functools.partial(function, chapter) for name, function in functions.items()}
     bound |= getattr(text, "HELPERS", {})
     return bound | {"num": latex.num, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}

@@ -13,7 +13,7 @@ def flags(study):
     frame = study.frame("flags")
     names = values(frame, "flags")
     rows = [
-        [code(name), *(median(where(loop, flags=one)) for one in names)]
+        [code(name), *(median(where(loop, flags=flag)) for flag in names)]
         for name in LOOPS
         if len(loop := where(frame, variant=name))
     ]

@@ -32,7 +32,7 @@ def of_one_load(rows):
     A thread has as many elements as in the earlier study or, if that wasn't measured, the smallest measured number.
     """
     rows = rows.drop_duplicates(["case", "process", "sample"])
-    rows = rows.assign(**{key: rows[key].fillna(one) if key in rows else one for key, one in DEFAULTS.items()})
+    rows = rows.assign(**{key: rows[key].fillna(value) if key in rows else value for key, value in DEFAULTS.items()})
     sides = zip(rows["block"], rows["n"], rows["load"], strict=True)
     order = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in sides], 0)
     return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]

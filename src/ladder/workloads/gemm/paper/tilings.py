@@ -41,7 +41,7 @@ def groups(rows):
     cases = medians.summaries(rows, ("method", "case", "variant", "form"))
     work = rows.groupby("case")["flops"].first() / 1e12
     cases = cases.assign(rate=cases["case"].map(work) / cases["median"])
-    cases["tiling"] = [tiling(Case.parse("gemm", one.variant, one.case).tuning) for one in cases.itertuples()]
+    cases["tiling"] = [tiling(Case.parse("gemm", case.variant, case.case).tuning) for case in cases.itertuples()]
     cases = cases.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
     forms = [form for form in SIZES["form"] if form in set(cases["form"])]
     return [

@@ -43,7 +43,8 @@ def gpu_cells(machine):
     flops += [max(filter(None, halves), default=None)]
     flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
     moved = [roofs.card_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
-    return [*(rate(one, TERA) for one in flops), *(rate(one, GIGA) for one in moved)] if any([*flops, *moved]) else []
+    cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in moved)]
+    return cells if any([*flops, *moved]) else []
 
 
 def of_machines(study, cells, width, groups):
