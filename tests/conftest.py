@@ -1,6 +1,8 @@
 """What several tests share: a study in a folder of its own, small and quick."""
 
 import copy
+import functools
+import inspect
 import json
 import os
 import shutil
@@ -26,17 +28,29 @@ PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most
 SINGLE = ("cluster", "gpu")
 
 
+@functools.cache
+def has_gpu():
+    return bool(nvidia.gpus())
+
+
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Without a GPU a test that requires one is skipped once, not for each of its parameters: there are thousands."""
+    is_test = inspect.isfunction(obj) and collector.funcnamefilter(name)
+    if is_test and not has_gpu() and any(mark.name == "gpu" for mark in getattr(obj, "pytestmark", ())):
+        return pytest.Function.from_parent(collector, name=name)
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Leave the tests marked `gpu` out where there is none, and group those that share what there is one of."""
-    has_gpu = bool(nvidia.gpus())
     for item in items:
         for name in SINGLE:
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.xdist_group(name))
         if item.get_closest_marker("exhaustive"):
             item.add_marker("slow")
-        if item.get_closest_marker("gpu") and not has_gpu:
+        if item.get_closest_marker("gpu") and not has_gpu():
             item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
 
 

@@ -17,8 +17,26 @@ from ladder.build import binaries
 from ladder.catalogue import companions
 from ladder.devices import host
 
+EMULATED = TESTS / "emulated"
+OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
 GUARD = 8  # elements behind each array
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+
+
+@functools.cache
+def runtime():
+    """The folder of `device.o`, which runs the threads of all kernels: compiled once in a process."""
+    folder = tempfile.TemporaryDirectory()
+    subprocess.run(["g++", *OPTIONS, "-c", EMULATED / "device.cpp", "-o", f"{folder.name}/device.o"], check=True)
+    return folder  # which lasts as long as the process
+
+
+def compile_program(source, target, macros, *options):
+    """Compile a program of `emulated/` with macros, {name: value}, and with the headers of all workloads."""
+    options = [*OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
+    # The instructions of `ptx.cuh` are emulated.
+    options += [f"-I{folder}" for folder in (EMULATED, *companions.include_folders())]
+    subprocess.run(["g++", *options, source, f"{runtime().name}/device.o", "-o", target], check=True)
 
 
 class Kernels:
@@ -33,11 +51,8 @@ class Kernels:
         source = binaries.source_of(workload, variant)
         macros = binaries.macros(binaries.slug(workload, variant, dtype, tuning))
         macros |= {"SOURCE": f'"{source}"'} | (defined or {})
-        options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={macros[key]}" for key in macros)]
-        # The instructions of `ptx.cuh` are emulated.
-        options += [f"-I{one}" for one in (TESTS / "emulated", source.parent, *companions.include_folders())]
         library = folder / "kernels.so"
-        subprocess.run(["g++", *options, TESTS / "emulated" / program, "-o", library], check=True)
+        compile_program(EMULATED / program, library, macros, "-shared", f"-I{source.parent}")
         self.library = ctypes.CDLL(str(library))
         self.library.emulate.restype = ctypes.c_bool
 

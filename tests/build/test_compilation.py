@@ -14,11 +14,10 @@ from ladder.catalogue import sources, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
-from ladder.harness import measure
 from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
 from ladder.planning import configuration
-from ladder.records import files, record
+from ladder.records import files
 from ladder.records.case import Case
 from ladder.records.documents import digest
 from ladder.workloads.mlp import reference
@@ -95,11 +94,6 @@ def test_without_it_a_measurement_compiles_and_says_so():
     assert compiled(product(m=1, threads=2)) == 0
     assert compiled(product(form="tn")) > 0
     assert compiled(product("blas")) == 0
-
-
-def test_a_record_says_that_nothing_was_compiled_by_its_processes():
-    measure.measure(product(), "record.json", configuration.protocol(PROTOCOL), "here")
-    assert [one["compiled"] for one in record.read("record.json")["processes"]] == [0]
 
 
 def test_one_job_serves_all_sizes_and_threads_of_a_kind():

@@ -37,7 +37,7 @@ def found_with(threads, program=FOUND, **variables):
 
 
 @TWO_CORES
-@pytest.mark.parametrize("binding", ["spread", "close"])
+@pytest.mark.parametrize("binding", ["spread", pytest.param("close", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_bound_threads_have_a_core_each_and_the_process_keeps_its_cpus(threads, binding):
     found = found_with(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")

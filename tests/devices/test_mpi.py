@@ -50,7 +50,7 @@ def measured(case, launcher=LAUNCHER, protocol=None):
 
 
 @needs_mpi
-@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.slow), 2, 3])
+@pytest.mark.parametrize("ranks", [2, *(pytest.param(one, marks=pytest.mark.slow) for one in (1, 3))])
 def test_a_record_tells_of_every_rank(ranks):
     found = measured(case_of(ranks))
     assert found["device"] == "mpi"

@@ -1,5 +1,7 @@
 // Starts kernels on the CPU as the driver does it: by name, arguments by their addresses.
 #pragma once
+#include <utility>
+
 #include "device.h"
 
 static Index gridDim, blockDim;

@@ -1,5 +1,7 @@
 // Products by the kernel of a CUDA source, on the CPU. Standard input has for each a Task and its a, b and c, which go
 // to memory of their own, so that the address sanitizer sees what lies outside; the results go to standard output.
+#include <cstdio>
+
 #include "device.h"
 
 #include SOURCE
@@ -18,22 +20,21 @@ struct Task {
 static void solve(const Task &task) {
   const auto [form, m, n, k, addend, shifted, grid, block] = task;
   const size_t sizes[] = {size_t(m) * k, size_t(k) * n, size_t(m) * n, size_t(m) * n};
-  std::unique_ptr<REAL[]> arrays[4];
-  REAL *operands[4];
+  REAL *arrays[4], *operands[4];
   for (int i = 0; i < 4; ++i) {
     const int shift = shifted >> i & 1;
-    arrays[i] = std::make_unique<REAL[]>(sizes[i] + shift);
-    operands[i] = arrays[i].get() + shift;
+    arrays[i] = new REAL[sizes[i] + shift];
+    operands[i] = arrays[i] + shift;
     if (i < 3) require(std::fread(operands[i], sizeof(REAL), sizes[i], stdin) == sizes[i], "An operand is missing.");
   }
   const auto [a, b, c, out] = operands;
-  std::fill_n(out, sizes[3], REAL(NAN));
-  if (addend == 2) std::copy_n(c, sizes[3], out);
+  for (size_t i = 0; i < sizes[3]; ++i) out[i] = addend == 2 ? c[i] : REAL(NAN);
   auto *kernel = form == 0 ? gemm_nn : form == 1 ? gemm_tn : gemm_nt;
   REAL *const added = addend == 0 ? nullptr : addend == 1 ? c : out;
-  launch(grid, block, std::bind(kernel, a, b, added, out, m, n, k));
+  launch(grid, block, [=] { kernel(a, b, added, out, m, n, k); });
   std::fwrite(out, sizeof(REAL), sizes[3], stdout);
   std::fflush(stdout);
+  for (REAL *array : arrays) delete[] array;
 }
 
 int main() {

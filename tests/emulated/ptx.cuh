@@ -5,19 +5,15 @@
 // What was there is gone at once, and what is copied arrives when it is waited for and no sooner.
 template <int bytes>
 void copy(void *to, const REAL *from, bool inside) {
-  for (const void *pointer : {static_cast<const void *>(to), static_cast<const void *>(from)})
-    require(reinterpret_cast<size_t>(pointer) % bytes == 0, "A copy's address is not a multiple of its bytes.");
+  require((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) % bytes == 0,
+          "A copy's address is not a multiple of its bytes.");
   std::memset(to, 0xff, bytes);  // NaNs
-  current->groups.back().push_back({to, inside ? from : nullptr, bytes});
+  copy_later(to, inside ? from : nullptr, bytes);
 }
-
-inline void commit_copies() { current->groups.emplace_back(); }
 
 template <int left>
 void wait_for_groups() {
-  for (auto &groups = current->groups; groups.size() > left + 1; groups.pop_front())
-    for (Copy copy : groups.front())
-      copy.from ? std::memcpy(copy.to, copy.from, copy.bytes) : std::memset(copy.to, 0, copy.bytes);
+  wait_for_groups_but(left);
 }
 
 inline void wait_for_copies() {
@@ -27,7 +23,7 @@ inline void wait_for_copies() {
 
 inline void cluster_barrier() {
   __syncthreads();
-  if (threadIdx.x == 0) blocks_barrier->arrive_and_wait();
+  if (threadIdx.x == 0) wait_for_blocks();
   __syncthreads();
 }
 
@@ -64,13 +60,14 @@ template <int of_a, int of_b>
 void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
-  std::copy(a, a + of_a, warp.a[lane]);
-  std::copy(b, b + of_b, warp.b[lane]);
+  for (int i = 0; i < of_a; ++i) warp.a[lane][i] = a[i];
+  for (int i = 0; i < of_b; ++i) warp.b[lane][i] = b[i];
   warp.barrier.wait();
   for (int c = 0; c < 4; ++c) {
     const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
     for (int p = 0; p < 4 * of_b; ++p)
-      sums[c] += seen(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8]) * seen(warp.b[column * 4 + p % 4][p / 4]);
+      sums[c] += seen(REAL(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8])) *
+                 seen(REAL(warp.b[column * 4 + p % 4][p / 4]));
   }
   warp.barrier.wait();  // nobody brings new operands while these are being read
 }
@@ -100,8 +97,8 @@ template <Math math>
 void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
-  std::copy(a, a + 4, warp.words_of_a[lane]);
-  std::copy(b, b + 2, warp.words_of_b[lane]);
+  std::memcpy(warp.words_of_a[lane], a, sizeof a);
+  std::memcpy(warp.words_of_b[lane], b, 2 * sizeof *b);
   warp.barrier.wait();
   for (int c = 0; c < 4; ++c) {
     const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;

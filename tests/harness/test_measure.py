@@ -46,6 +46,13 @@ def setup(problem, *, threads: int):
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def walked_once():
+    """The code is read once: each variant that a test writes has another name."""
+    yield
+    sources.forget()
+
+
 @pytest.fixture(autouse=True)
 def place(monkeypatch, tmp_path):
     """A working folder with variants and a lock of its own."""
@@ -53,8 +60,7 @@ def place(monkeypatch, tmp_path):
     shipped = TESTS / "variants"
     monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'variants'}:{shipped}")
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    sources.forget()
+    return tmp_path
 
 
 def slow(*values):

@@ -54,6 +54,15 @@ def done(finished, tmp_path):
 
 
 @pytest.mark.slow
+def test_results_may_lie_in_another_directory(tmp_path):
+    study = Study(tmp_path).add("small", {"blas": {"threads": 1}}, sizes=SMALL)
+    study.config["variant_folders"] = []
+    out, status = study.snakemake("--dry-run", "--directory", str(tmp_path / "elsewhere"))
+    assert status == 0, out
+    assert "results/report.zip" in out
+
+
+@pytest.mark.slow
 def test_a_case_of_two_experiments_is_measured_once(finished):
     study, out = finished
     assert len(study.records()) == 6

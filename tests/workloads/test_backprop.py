@@ -160,7 +160,9 @@ def test_bounds_checks_have_nothing_to_check(variant):
 @NEEDS_GCC
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("flags", ["native", pytest.param("O2", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("vector", "block"), [(32, 17), (64, 4096), pytest.param(16, 1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("vector", "block"), [(32, 17), *(pytest.param(*one, marks=pytest.mark.slow) for one in [(64, 4096), (16, 1)])]
+)
 def test_tiles_and_blocks_of_any_size_are_right(digits, exact, vector, block, flags, dtype):
     """Layers that take several strips of tiles, and such as fill no vector."""
     sizes = complete(layers="784-129-3-65-10", dtype=dtype)

@@ -13,13 +13,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import TESTS
+import elementary
 from ladder.build import binaries
 from ladder.catalogue import companions, workloads
 
 pytestmark = pytest.mark.xdist_group("emulated")  # each tiling is compiled once
-EMULATED = TESTS / "emulated"
-OPTIONS = ["-std=c++20", "-O1", "-pthread", "-fsanitize=address,alignment", "-fno-sanitize-recover=all"]
+SANITIZERS = ("-fsanitize=address,alignment", "-fno-sanitize-recover=all")
 FORMS = ("nn", "tn", "nt")
 OPERANDS = ("a", "b", "c", "out")
 ADDENDS = ("none", "c", "out")
@@ -45,7 +44,7 @@ SLOW = (0, 1, 3, 5, 6, 7)
 @pytest.fixture(scope="module", autouse=True)
 def compiler():
     """Leave all out where g++ or its sanitizers are missing."""
-    command = ["g++", *OPTIONS, "-x", "c++", "-", "-o", "/dev/null"]
+    command = ["g++", *elementary.OPTIONS, *SANITIZERS, "-x", "c++", "-", "-o", "/dev/null"]
     if not shutil.which("g++") or subprocess.run(command, input=b"int main() {}", capture_output=True).returncode:
         pytest.skip("waits for g++ with its sanitizers")
 
@@ -58,7 +57,7 @@ class Emulation:
         self.geometry = workloads.load_variant("gemm", variant).geometry
         source = binaries.source_of("gemm", variant)
         shared = [path for include in companions.include_folders() for path in include.iterdir()]
-        for path in (source, *source.parent.glob("*.cuh"), *shared, *EMULATED.iterdir()):
+        for path in (source, *source.parent.glob("*.cuh"), *shared, *elementary.EMULATED.iterdir()):
             shutil.copy(path, folder)
         kernel = (folder / source.name).read_text()
         for text, other in (changes or {}).items():
@@ -67,8 +66,7 @@ class Emulation:
         (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= {"SOURCE": f'"{source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
-        defined = [f"-D{name}={value}" for name, value in macros.items()]
-        subprocess.run(["g++", *OPTIONS, *defined, folder / "main.cpp", "-o", self.program], check=True)
+        elementary.compile_program(folder / "main.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
         return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)

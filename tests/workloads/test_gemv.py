@@ -3,16 +3,14 @@
 import ctypes
 import itertools
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
 
 import elementary
 import sanitized
-from conftest import TESTS
 from ladder.build import binaries
-from ladder.catalogue import companions, workloads
+from ladder.catalogue import workloads
 from ladder.devices import cuda, large
 from ladder.errors import LadderError
 from ladder.harness import validation
@@ -221,10 +219,7 @@ def test_the_cost_counts_every_array_once():
 def compiled_for_the_cpu(folder, variant, **constants):
     """The kernels of a source, compiled for the CPU with these constants."""
     constants |= {"REAL": "double", "SOURCE": f'"{binaries.source_of("gemv", variant)}"'}
-    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *(f"-D{key}={constants[key]}" for key in constants)]
-    options += [f"-I{folder}" for folder in companions.include_folders()]
-    here = TESTS / "emulated/gemv.cpp"
-    subprocess.run(["g++", *options, str(here), "-o", str(folder / "kernels.so")], check=True)
+    elementary.compile_program(elementary.EMULATED / "gemv.cpp", folder / "kernels.so", constants, "-shared")
     return ctypes.CDLL(str(folder / "kernels.so"))
 
 

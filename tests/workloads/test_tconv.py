@@ -87,7 +87,7 @@ def defined(image, weights, bias, before=3, between=2, flip=True):
     inserted[:, inside, inside] = image
     turned = weights[::-1, ::-1] if flip else weights
     windows = np.lib.stride_tricks.sliding_window_view(inserted, (5, 5), axis=(1, 2))
-    return np.einsum("nyxirs,rsji->nyxj", windows, turned.astype(np.float64)) + bias
+    return np.einsum("nyxirs,rsji->nyxj", windows, turned.astype(np.float64), optimize=True) + bias
 
 
 @pytest.mark.parametrize("shape", SHAPES)

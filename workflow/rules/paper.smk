@@ -13,12 +13,14 @@ DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLI
 PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
 DOCUMENTS = ["paper", "supplement"]
 DOCUMENT_FILES = expand("results/{document}.pdf", document=DOCUMENTS)
+# With `--directory` results lie elsewhere, and the paper stays here.
+PAPER = os.path.relpath(Path(workflow.basedir, "paper"))
 # Texts are templates, rendered to a folder; bibliographies are read as they are.
-PAPER_TEMPLATES = [str(path) for path in sorted(Path("paper").glob("*.tex"))]
+PAPER_TEMPLATES = [str(path) for path in sorted(Path(PAPER).glob("*.tex"))]
 TEMPLATES = [*PAPER_TEMPLATES, *map(str, chapters.files(*chapters.TEMPLATES))]
 TEXT_NAMES = [*(Path(path).name for path in PAPER_TEMPLATES), *chapters.templates()]
 TEXT_FILES = expand("results/texts/{name}", name=TEXT_NAMES)
-BIBLIOGRAPHIES = [*sorted(Path("paper").glob("*.bib")), *chapters.files("references.bib")]
+BIBLIOGRAPHIES = [*sorted(Path(PAPER).glob("*.bib")), *chapters.files("references.bib")]
 BIBLIOGRAPHIES = [str(path) for path in BIBLIOGRAPHIES]
 
 
@@ -103,7 +105,7 @@ rule tables:
 
 rule typeset:
     input:
-        sources=["paper/{document}.tex", *BIBLIOGRAPHIES],
+        sources=[f"{PAPER}/{{document}}.tex", *BIBLIOGRAPHIES],
         texts=TEXT_FILES,
         tables=PAPER_TABLES,
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
@@ -125,7 +127,7 @@ rule typeset:
         words=lambda wildcards: words_of_chapters(),
     shell:
         ladder(
-            "paper paper/{wildcards.document}.tex {input.tables} {input.figures}"
+            "paper {input.sources[0]:q} {input.tables} {input.figures}"
             " --texts results/texts --out {output} 2> >(tee {log} >&2)"
         )
 
@@ -161,9 +163,11 @@ rule report:
     conda:
         ENVIRONMENT
     params:
+        snakefile=os.path.relpath(workflow.main_snakefile),
         cores=workflow.cores,
         cluster="--default-resources on_cluster=1" if SITE else "",
     shell:
         # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
-        job("ladder.machine.processes snakemake") + "--nolock --report {output} --configfile {input.configuration}"
+        job("ladder.machine.processes snakemake") + "--snakefile {params.snakefile:q} --nolock --report {output}"
+        " --configfile {input.configuration}"
         " --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"

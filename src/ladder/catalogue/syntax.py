@@ -8,6 +8,8 @@ from ladder.catalogue.literals import statements
 
 MODULE_NAME = re.compile(r"ladder(\.\w+)+\.?")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields that hold statements
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -34,7 +36,7 @@ def is_docstring(node):
 def imported(node, package):
     """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
     found = {}
-    for one in ast.walk(node):
+    for one in with_inner(node):
         if isinstance(one, ast.Import):
             for alias in one.names:
                 first = alias.name.partition(".")[0]
@@ -43,6 +45,14 @@ def imported(node, package):
         elif isinstance(one, ast.ImportFrom):
             found |= {alias.asname or alias.name: f"{start(one, package)}.{alias.name}" for alias in one.names}
     return {name: origin.removesuffix(".*") for name, origin in found.items() if is_ours(origin)}
+
+
+def with_inner(node):
+    """A statement and those inside of it, in the order of `ast.walk`, which visits expressions, too."""
+    found = [node]
+    for one in found:  # which grows meanwhile
+        found += [inner for name in BLOCKS for inner in getattr(one, name, ())]
+    return found
 
 
 def start(node, package):
@@ -187,19 +197,20 @@ def without_docstring(body):
 def locals_of(function):
     """The names that are a function's own: its arguments, and what it assigns."""
     arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    body = function.body if isinstance(function.body, list) else [function.body]
-    shared = {name for node in body for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names}
-    return (arguments | set(assigned(body))) - shared
+    if isinstance(function, ast.Lambda):
+        return arguments | set(assigned([function.body]))
+    shared = {name for one in with_inner(function) if isinstance(one, ast.Global) for name in one.names}
+    return (arguments | set(assigned(function.body))) - shared
 
 
 def assigned(nodes):
     """The names that nodes assign, those of functions, classes and comprehensions inside of them left out."""
     for node in nodes:
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+            continue
+        if isinstance(node, NAMING) and node.name:
             yield node.name
         if not isinstance(node, (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef, ast.Lambda)):
             yield from assigned(ast.iter_child_nodes(node))

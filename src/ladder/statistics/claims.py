@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.statistics.intervals import exp, location, log_medians, require_processes
+from ladder.statistics.intervals import exp, location, log_medians, median_of, require_processes
 
 # MARGIN is what a claim may differ by, too, and still be the same: another machine's numbers are never nearer.
 from ladder.statistics.verdicts import MARGIN, UNDECIDED, farther, shift_between
@@ -65,7 +65,7 @@ class Answer:
 
 def middle(processes: Sequence[Sequence[float]]) -> float:
     """The median over processes of the processes' medians, in seconds."""
-    return float(np.median([np.median(times) for times in require_processes(processes, "the case")]))
+    return float(np.median([median_of(times) for times in require_processes(processes, "the case")]))
 
 
 def quotient(

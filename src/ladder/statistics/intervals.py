@@ -55,7 +55,7 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> tuple[floa
     """
     times = require_times(samples, "the list of samples")
     k = median_rank(times.size, checked_level(level))
-    median, low, high = between_ranks(times, k) if k else (np.median(times), 0.0, np.inf)
+    median, low, high = between_ranks(times, k) if k else (median_of(times), 0.0, np.inf)
     return float(median), float(low), float(high)
 
 
@@ -70,7 +70,7 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
     pooled = np.sort(np.concatenate(times))
     _, low, high = exp(location(log_medians(times), 0.95))
     k = max(median_rank(pooled.size, 0.95), 1)
-    low, high, median = min(low, pooled[k - 1]), max(high, pooled[-k]), np.median(pooled)
+    low, high, median = min(low, pooled[k - 1]), max(high, pooled[-k]), median_of(pooled)
     half_width = max(high - median, median - low) / median
     return Summary(float(median), float(low), float(high), pooled.size, len(times), float(half_width))
 
@@ -91,10 +91,11 @@ def require_times(samples: Sequence[float], where: str) -> np.ndarray:
         times = np.empty(0)
     if times.ndim != 1 or times.size == 0:
         raise LadderError(f"In {where} there should be a flat list of at least one time: measure the case again.")
-    wrong = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
-    if wrong.size:
+    wrong = ~(np.isfinite(times) & (times > 0))
+    if wrong.any():
+        first = wrong.argmax()
         raise LadderError(
-            f"In {where}, sample {wrong[0] + 1} is {times[wrong[0]]} s, but a time is finite and above zero: "
+            f"In {where}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
             "measure the case again, with more work per sample if the clock ticks too coarsely for it."
         )
     return times
@@ -108,7 +109,13 @@ def require_processes(processes: Sequence[Sequence[float]], where: str) -> list[
 
 
 def log_medians(processes: list[np.ndarray]) -> np.ndarray:
-    return np.log([np.median(times) for times in processes])
+    return np.log([median_of(times) for times in processes])
+
+
+def median_of(times: np.ndarray) -> float:
+    """NumPy's median to the bit, ten times as fast on the few samples of a process."""
+    ordered, half = np.sort(times), times.size // 2
+    return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def exp(logarithms) -> np.ndarray:
@@ -128,7 +135,7 @@ def location(values: np.ndarray, level: float) -> tuple[float, float, float]:
 def between_ranks(values: np.ndarray, k: int) -> tuple[float, float, float]:
     """Median, k-th smallest and k-th largest of the values."""
     ordered = np.sort(values)
-    return np.median(ordered), ordered[k - 1], ordered[-k]
+    return median_of(ordered), ordered[k - 1], ordered[-k]
 
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float, int]:

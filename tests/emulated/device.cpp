@@ -1,0 +1,148 @@
+// What runs the threads of device.h. A thread begins in a context of its own and goes on by the compiler's longjmp, which
+// takes no system call and is no business of sanitizers.
+#include "device.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+struct Copy {
+  void *to;
+  const void *from;
+  size_t bytes;
+};
+
+using Place = void *[5];  // of __builtin_setjmp
+
+struct Thread {
+  Index index = {};
+  ucontext_t beginning = {};
+  Place place = {};
+  bool begun = false;
+  std::deque<std::vector<Copy>> groups = {{}};  // of copies on their way, the last one not yet committed
+  bool done = false;
+};
+
+__thread Index threadIdx, blockIdx;
+__thread Warp *warps;
+__thread char own_memory;
+char *memories[8];
+static std::barrier<> *blocks_barrier;
+static __thread Thread *current;
+static __thread Barrier block_barrier;
+static __thread size_t steps;  // how often a thread of the block has come to a barrier or to its end
+static __thread Place scheduler;
+static thread_local std::minstd_rand random_order;
+
+void require(bool condition, const char *sentence) {
+  if (condition) return;
+  std::fprintf(stderr, "%s\n", sentence);
+  std::exit(1);
+}
+
+// A function of its own, as the compiler takes for granted that none jumps to a place in itself.
+[[gnu::noinline]] static void go_to(Place place) { __builtin_longjmp(place, 1); }
+
+[[gnu::noinline]] static void resume(Thread *thread) {
+  current = thread;
+  threadIdx = thread->index;
+  if (__builtin_setjmp(scheduler)) return;
+  if (std::exchange(thread->begun, true)) go_to(thread->place);
+  setcontext(&thread->beginning);
+}
+
+[[gnu::noinline]] static void suspend() {
+  if (!__builtin_setjmp(current->place)) go_to(scheduler);
+}
+
+void Barrier::wait() {
+  const int before = passed;
+  ++steps;
+  if (++arrived == expected) arrived = 0, ++passed;
+  while (passed == before) suspend();
+}
+
+void __syncthreads() { block_barrier.wait(); }
+
+void wait_for_blocks() { blocks_barrier->arrive_and_wait(); }
+
+void copy_later(void *to, const void *from, size_t bytes) { current->groups.back().push_back({to, from, bytes}); }
+
+void commit_copies() { current->groups.emplace_back(); }
+
+void wait_for_groups_but(size_t left) {
+  for (auto &groups = current->groups; groups.size() > left + 1; groups.pop_front())
+    for (Copy copy : groups.front())
+      copy.from ? std::memcpy(copy.to, copy.from, copy.bytes) : std::memset(copy.to, 0, copy.bytes);
+}
+
+// Run some threads in turn, in an order that is drawn, until all wait for others or have ended.
+static void advance(std::vector<Thread *> &threads) {
+  for (size_t before = steps - 1; before != steps;) {
+    before = steps;
+    std::shuffle(threads.begin(), threads.end(), random_order);
+    std::for_each(threads.begin(), threads.end(), resume);
+    std::erase_if(threads, [](Thread *thread) { return thread->done; });
+  }
+}
+
+// Run a block's threads to their end.
+static void run(Index block, void (*start)(const void *), const void *kernel) {
+  static __thread void (*work)(const void *);
+  static __thread const void *argument;
+  static struct {
+    size_t count;
+    std::unique_ptr<char[]> memory;
+  } all_stacks[std::size(memories)];
+  constexpr size_t size = 1 << 16;
+  const unsigned count = block.x * block.y * block.z;
+  std::vector<Thread> threads(count);
+  std::vector<std::vector<Thread *>> waiting((count + 31) / 32);
+  work = start, argument = kernel;
+  block_barrier = {int(count)};
+  std::vector<Warp> own_warps(waiting.size(), Warp{{32}});
+  warps = own_warps.data();
+  auto &stacks = all_stacks[blockIdx.z];
+  if (count > stacks.count) stacks = {count, std::make_unique_for_overwrite<char[]>(count * size)};
+  for (unsigned i = 0; i < count; ++i) {
+    threads[i].index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
+    ucontext_t &context = threads[i].beginning;
+    getcontext(&context);
+    context.uc_stack = {.ss_sp = &stacks.memory[i * size], .ss_flags = 0, .ss_size = size};
+    makecontext(&context, [] { work(argument), current->done = true, ++steps, suspend(); }, 0);
+    waiting[i / 32].push_back(&threads[i]);
+  }
+  for (size_t before = steps - 1; before != steps;) {
+    before = steps;
+    std::shuffle(waiting.begin(), waiting.end(), random_order);
+    std::for_each(waiting.begin(), waiting.end(), advance);
+  }
+  for (Thread &thread : threads) {
+    require(thread.done, "Threads wait for others that don't come.");
+    for (auto &group : thread.groups) require(group.empty(), "A thread ended before its copies had arrived.");
+  }
+}
+
+void launch(Index grid, Index block, void (*start)(const void *), const void *kernel) {
+  std::barrier<> barrier(grid.z);
+  blocks_barrier = &barrier;
+  std::vector<std::jthread> blocks;
+  for (unsigned z = 0; z < grid.z; ++z)
+    blocks.emplace_back([=] {
+      memories[z] = &own_memory;
+      for (unsigned y = 0; y < grid.y; ++y)
+        for (unsigned x = 0; x < grid.x; ++x) {
+          blockIdx = {x, y, z};
+          run(block, start, kernel);
+        }
+    });
+}
