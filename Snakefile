@@ -1,4 +1,4 @@
-# The study, from configuration to paper. `snakemake -n` says what would run, `snakemake` runs it.
+# The study, from configuration to paper. `snakemake -n` lists what would run, `snakemake` runs it.
 from pathlib import Path
 
 from ladder.planning.configuration import shipped
@@ -7,7 +7,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
-# That of the project, where `--directory` names a folder without one.
+# That of the project if `--directory` names a folder without one.
 configfile: shipped(Path(workflow.basedir))
 
 
@@ -22,20 +22,20 @@ include: "workflow/rules/paper.smk"
 include: "workflow/rules/publish.smk"
 
 
-# The Snakemake that a cluster starts on each node calls none of these.
+# The Snakemake that runs a job on a cluster's node calls none of these.
 onstart:
     require_writable()
     require_cluster()
-    note_run()
+    write_status()
 
 
 onsuccess:
-    tell_run()
+    print_summary()
 
 
 onerror:
     age_restored()
-    tell_run()
+    print_summary()
 
 
 localrules:
@@ -47,7 +47,7 @@ localrules:
     measurements,
 
 
-# On a cluster a node's work is measuring, and telling what it is; all else is too short to be worth a job.
+# On a cluster the nodes measure and describe themselves; everything else is too short to be worth a job.
 if SITE:
 
     localrules:
@@ -92,7 +92,7 @@ rule figures:
         FIGURE_FILES,
 
 
-# The records by name too: of what a table that is there was made, Snakemake makes nothing anew that is missing.
+# The records are named too: Snakemake doesn't rebuild the missing inputs of a table that exists.
 rule measurements:
     input:
         "results/table.csv",

@@ -81,7 +81,7 @@ def judge(plain, slower, same, planted, pairs, fewest):
     """Compare so many times, say what became of it, and exit with 1 when too many equals were told apart."""
     began = time.monotonic()
     print(f"The same case twice: {plain.key}")
-    same = list(verdicts(plain, plain, same, pairs=pairs, most_pairs=pairs))
+    same = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
     print(f"A slowdown of {PERCENT} % planted: {slower.key}")
     planted = list(verdicts(slower, plain, planted, pairs=fewest, detect=PERCENT / 100))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ladder.catalogue import kept
+from ladder.catalogue import cache
 from ladder.machine import nvidia
 from ladder.records import locks, record
 from stand_in_nvml import pynvml as stand_in
@@ -51,13 +51,13 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("exhaustive"):
             item.add_marker("slow")
         if item.get_closest_marker("gpu") and not has_gpu():
-            item.add_marker(pytest.mark.skip(reason="waits for an NVIDIA GPU"))
+            item.add_marker(pytest.mark.skip(reason="requires an NVIDIA GPU"))
 
 
 @pytest.fixture(autouse=True, scope="session")
-def nothing_kept():
-    """Walks along the code are walked: what tests change of the walk itself isn't part of the code on the disk."""
-    kept.FOLDER = Path("no-study/cache/code")
+def nothing_cached():
+    """Walks along the code are never cached: tests patch the walk itself, which isn't part of the code on the disk."""
+    cache.FOLDER = Path("no-study/cache/code")
 
 
 @pytest.fixture(autouse=True, scope="session")

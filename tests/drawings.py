@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from conftest import ROOT
 from ladder.catalogue import workloads
 from ladder.planning import configuration, plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 from ladder.report import collect, figures, stored
 from ladder.report.figures import theme
 
@@ -83,7 +83,7 @@ def planned():
     """The cases of the study's own configuration, by experiment; of the numbers of threads those of THREADS."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
     found = {}
-    for one in plan.plan(config, {"cpu": Place("here", 24)}):
+    for one in plan.plan(config, {"cpu": Target("here", 24)}):
         if one.case.threads in THREADS or ("ranks" in one.case.tuning and one.case.threads <= THREADS[-1]):
             found.setdefault(one.experiment, []).append(one.case)
     return found

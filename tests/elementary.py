@@ -14,7 +14,7 @@ import pytest
 
 from conftest import TESTS
 from ladder.build import binaries
-from ladder.catalogue import companions
+from ladder.catalogue import native_sources
 from ladder.devices import host
 
 EMULATED = TESTS / "emulated"
@@ -35,7 +35,7 @@ def compile_program(source, target, macros, *options):
     """Compile a program of `emulated/` with macros, {name: value}, and with the headers of all workloads."""
     options = [*OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
     # The instructions of `ptx.cuh` are emulated.
-    options += [f"-I{folder}" for folder in (EMULATED, *companions.include_folders())]
+    options += [f"-I{folder}" for folder in (EMULATED, *native_sources.include_folders())]
     subprocess.run(["g++", *options, source, f"{runtime().name}/device.o", "-o", target], check=True)
 
 

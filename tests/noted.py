@@ -21,7 +21,7 @@ from scipy.linalg.blas import get_blas_funcs
 from ladder import devices
 from ladder.build import binaries, compiler, libraries
 from ladder.catalogue import workloads
-from ladder.devices import card, cublas, cuda, dependent_launch, host, mpi, tensor_map
+from ladder.devices import cublas, cuda, dependent_launch, gpus, host, mpi, tensor_map
 from ladder.harness import environment
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -216,7 +216,7 @@ def of_project(notes):
 def stand_ins(case):
     """A context in which whatever a case's variant calls is noted: the Notes."""
     notes, patch, of_torch = Notes(), pytest.MonkeyPatch(), torch()
-    caches = (card.load_cupy, card.numbers, cublas.handle_on)
+    caches = (gpus.load_cupy, gpus.numbers, cublas.handle_on)
     for one in caches:
         one.cache_clear()
     try:

@@ -14,7 +14,7 @@ import made_up
 from ladder.data import idx
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.report import collect
@@ -120,7 +120,7 @@ def configured(draw, path):
     else:
         path.write_text(json.dumps(broken_value(draw, CONFIGURATION)), encoding="utf-8")
     config = configuration.load([path])
-    plan.plan(config, {"cpu": Place("here", 2)})
+    plan.plan(config, {"cpu": Target("here", 2)})
 
 
 def given(draw, path):

@@ -18,11 +18,11 @@ def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # of a locale that lacks a sign
+            stream.reconfigure(errors="backslashreplace")  # in case the locale lacks a character
     verb = [name for name in arguments[:1] if name in VERBS]
     options = parser(verb or VERBS).parse_args(arguments)
     try:
-        # No job works beside a timed sample, of whichever run.
+        # No job runs beside a timed sample, of whichever run.
         with locks.quiet_machine(shared=True) if is_job and not options.times else contextlib.nullcontext():
             options.run(options)
     except LadderError as error:
@@ -32,7 +32,7 @@ def main(arguments=None):
         sys.stderr.close()
         sys.exit(1)
     except MemoryError as error:
-        print(f"ladder {options.verb}: The memory isn't enough: {error}. Lower the sizes.", file=sys.stderr)
+        print(f"ladder {options.verb}: Out of memory: {error}. Lower the sizes.", file=sys.stderr)
         sys.exit(1)
     except OSError as error:
         what = f"{error.filename or 'A file'} can't be used: {error.strerror}" if error.strerror else error
@@ -46,14 +46,14 @@ def parser(names=VERBS):
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name in names:
         module = importlib.import_module(f"ladder.verbs.{name}")
-        one = verbs.add_parser(name, help=module.__doc__, description=module.__doc__)
-        module.add_arguments(one)
-        one.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
+        verb = verbs.add_parser(name, help=module.__doc__, description=module.__doc__)
+        module.add_arguments(verb)
+        verb.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
     return top
 
 
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # Ctrl-C: who pressed it knows
+    except KeyboardInterrupt:  # Ctrl-C needs no message
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""CUDA kernels without a GPU: they compile for every architecture, and a case knows which it needs."""
+"""CUDA kernels without a GPU: they compile for every architecture, and each case needs certain ones."""
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -86,15 +86,16 @@ NAMES["backprop", "cuda_kernels"] = {
     for tables in ("global", "readonly", "texture")
 }
 NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
-NAMES["backprop", "cuda_fused"] = {"learn", "change", "update"}
-# Kernels that are there in float32 alone.
-SINGLE = {("backprop", "cuda_fused"): {"learn_tf32", "change_tf32"}}
+NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
+# Kernels that exist only in float32.
+SINGLE = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
 NAMES["descent_kernel"] = {"init", *NAMES["descent"], "gemv"}
 
 
-# Whole solves spill some bytes of what is needed once a step, beside registers full of what is needed all the time.
+# Whole solves spill a few bytes that are needed once per step, since registers are full of values that are always
+# needed.
 SPILLED = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", "cuda_cluster", "cuda_symmetric")}
-# Tiles of registers that are as large as they may be: a few addresses are left over.
+# Register tiles of the maximum size: a few addresses don't fit.
 SPILLED["backprop", "cuda_fused"] = 128
 SPILLED["backprop", "cuda_kernels"] = 16
 # As large as they may be, too, with two places in a product.

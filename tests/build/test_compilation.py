@@ -1,4 +1,4 @@
-"""What Numba compiles is compiled ahead, once for each kind of problem, so that no measurement has to."""
+"""Numba compiles ahead, once for each kind of problem, so that no measurement has to."""
 
 import shutil
 import subprocess
@@ -163,4 +163,4 @@ def test_a_variant_that_fails_when_it_is_small_may_still_be_measured():
 
 def test_what_has_nothing_to_compile_is_a_sentence():
     done = subprocess.run(command(product("blas")), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "ladder precompile: gemm/blas has nothing that Numba compiles.\n")
+    assert (done.returncode, done.stderr) == (1, "ladder precompile: gemm/blas has no function that Numba compiles.\n")

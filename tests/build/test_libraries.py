@@ -62,7 +62,7 @@ def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and
 
 @NEEDS_GCC
 def test_a_library_that_never_calls_openmp_loads_its_runtime_so_that_threads_can_be_read_back():
-    """In a process of its own, since another library may have brought the runtime into this one."""
+    """In a separate process, since another library may have loaded the runtime in this one."""
     path = libraries.ensure("backprop", "before", "dtype=float32,flags=O2").resolve()
     code = f"import ctypes; ctypes.CDLL({str(path)!r}); assert 'libgomp' in open('/proc/self/maps').read()"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -89,7 +89,7 @@ def test_the_report_tells_the_options_and_what_was_vectorised(tmp_path, monkeypa
 @NEEDS_GCC
 @pytest.mark.parametrize("flags", libraries.FLAGS)
 def test_no_flags_change_how_the_process_computes(flags):
-    """Fast mathematics in the link would flush subnormal numbers to zero, in NumPy too."""
+    """-ffast-math passed to the linker would flush subnormal numbers to zero, in NumPy too."""
     libraries.load("gemm", "c_openmp", "float32", flags=flags)
     tiny = np.float32(1e-40)
     assert tiny * np.float32(0.5) > 0

@@ -1,4 +1,4 @@
-"""How many blocks of a kernel fit on a multiprocessor, by hand, and what a cubin says of its kernels."""
+"""The number of blocks of a kernel that fit on a multiprocessor, by hand, and the launch bounds in a cubin."""
 
 import pytest
 

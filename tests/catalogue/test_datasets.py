@@ -1,4 +1,4 @@
-"""A workload whose cases read what it makes itself: weights that it draws, pictures that it shows."""
+"""A workload whose cases read its own artefacts: random weights, and pictures."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def write_workload(root):
 
 @pytest.fixture
 def scaling(tmp_path, monkeypatch):
-    """The workload in a folder of the user's, and the working directory a study's."""
+    """The workload in a user's folder, and a study as the working directory."""
     write_workload(tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.setattr(environment, "enter", lambda made: None)  # the tests aren't a verb that can start again

@@ -1,4 +1,4 @@
-"""Which measurements of the shipped study an edit makes old, by the fingerprints of all cases on a copy of the code."""
+"""The measurements of the shipped study that an edit invalidates, by all cases' fingerprints on a copy of the code."""
 
 import re
 import shutil
@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from ladder.catalogue import imports, sources, workloads
-from ladder.planning import configuration, places, plan
+from ladder.planning import configuration, plan, targets
 
 HOST, CARDS = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 
@@ -16,7 +16,7 @@ HOST, CARDS = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 def cases():
     """All cases of the shipped study."""
     config = configuration.load([ROOT / "config/config.yaml"])
-    planned = plan.plan(config, places.here(config | {"cores": 2, "gpus": 0}))
+    planned = plan.plan(config, targets.here(config | {"cores": 2, "gpus": 0}))
     return list({one.case.key: one.case for one in planned}.values())
 
 
@@ -33,7 +33,7 @@ def fingerprints(cases):
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch, before):
-    """A copy of the package, whose fingerprints are those that are taken."""
+    """A copy of the package, from which fingerprints are computed."""
     home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "HOME", home)
     monkeypatch.setattr(workloads, "HOME", home / "workloads")
@@ -50,7 +50,7 @@ def edit(path, old, new):
 
 
 def outdated(cases, before):
-    """The cases whose measurements are old now."""
+    """The cases whose measurements are now invalid."""
     sources.forget()
     return [case for case in cases if sources.fingerprint(case) != before[case.key]]
 
@@ -61,7 +61,7 @@ NO_MEASUREMENT = [
     ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
     ("machine/description.py", "def describe():", "def describe(unused=0):"),
     ("records/record.py", "def write(", "def write(unused=0, *"),
-    ("planning/plan.py", "def reason_left_out(", "def reason_left_out(unused=0, *"),
+    ("planning/plan.py", "def skip_reason(", "def skip_reason(unused=0, *"),
     ("catalogue/imports.py", "def reached(", "def reached(unused=0, *"),
     ("workloads/gemm/paper/__init__.py", '"""', '"""Other words. '),
     ("harness/worker.py", '"""The worker', '"""This is the worker'),
@@ -94,7 +94,7 @@ SOME = {
     ),
     "the comparison of results": ("harness/validation.py", "def compare(", "def compare(unused=0, *", HOST | CARDS),
     "when sampling ends": ("statistics/intervals.py", "def converged(", "def converged(unused=0, *", HOST | CARDS),
-    "the ceilings' judgement": ("harness/possible.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
+    "the ceilings' judgement": ("harness/plausibility.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
     "the flush of the host": ("machine/caches.py", "def flusher(", "def flusher(unused=0, *", HOST),
     "the flush of a card": ("devices/cuda.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
     "which of two modules' functions of one name comes first": (
@@ -172,7 +172,7 @@ MOVES = [
     ("harness.workers", "harness.processes"),
     ("harness.steps", "devices.steps"),
     ("machine.caches", "devices.caches"),
-    ("devices.large", "harness.large"),
+    ("devices.chunked", "harness.large"),
 ]
 
 

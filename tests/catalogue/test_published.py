@@ -1,4 +1,4 @@
-"""Artefacts that are published: packed with their sha256, unpacked only if it fits."""
+"""Published artefacts: packed with their sha256, unpacked only if it matches."""
 
 import hashlib
 import json
@@ -77,5 +77,5 @@ def test_what_does_not_fit_its_sum_is_not_unpacked(contents, capsys, fault, word
 
 def test_what_is_not_published_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(LadderError, match=r"nothing is published of dcgan/learned\.bin"):
+    with pytest.raises(LadderError, match=r"dcgan/learned\.bin is not published"):
         published.unpack("dcgan", FILE, "x.bin")

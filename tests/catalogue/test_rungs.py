@@ -56,4 +56,4 @@ def test_variants_are_looked_for_in_the_folders_of_the_configuration_and_of_the_
 
 def test_a_folder_that_is_named_is_there(tmp_path):
     with pytest.raises(LadderError, match=r"There is no folder .*/kernls, which `variant_folders` or LADDER_VARIANTS"):
-        workloads.look_in([tmp_path, tmp_path / "kernls"])
+        workloads.search_folders([tmp_path, tmp_path / "kernls"])

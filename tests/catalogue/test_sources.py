@@ -14,7 +14,7 @@ MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1
 
 @pytest.fixture(autouse=True)
 def forget():
-    """Nothing that was read before is known."""
+    """All caches are cleared."""
     sources.forget()
     yield
     sources.forget()
@@ -73,7 +73,7 @@ def test_every_way_to_import_is_followed(own, line, modules):
     due = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
     case = Case("gemm", "mine", GEMM, {})
     assert {path.stem for path in sources.code(case) if path.parent == own} == due
-    reached = imports.reached("ladder.workloads.gemm.mine")
+    reached = imports.reachable("ladder.workloads.gemm.mine")
     assert {one.path.stem for one in reached if one.path.parent == own} == due
 
 
@@ -98,17 +98,23 @@ def test_broken_code_and_a_missing_root_are_sentences(tmp_path):
 
 
 def test_what_every_measurement_goes_through_counts():
-    """The environment, the clock and the flush, the checks, the judgement of samples; not what names or reports."""
+    """The environment, the clock and the flush, the checks of results and samples; neither names nor reports."""
     case = Case("gemm", "blas", GEMM, {})
-    roots = [*sources.HARNESS, "ladder.devices.host", *sources.own_roots(case)]
+    roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {
         f"{one.path.stem}.{name}"
-        for one in imports.reached(*roots)
+        for one in imports.reachable(*roots)
         if isinstance(one, imports.Definition)
         for name in syntax.bound(one.node)
     }
     due = {"environment.of_worker", "host.environment", "host.stopwatch", "caches.flusher", "worker.sample"}
-    due |= {"validation.compare", "validation.poison", "intervals.converged", "possible.require_possible", "blas.setup"}
+    due |= {
+        "validation.compare",
+        "validation.poison",
+        "intervals.converged",
+        "plausibility.require_plausible",
+        "blas.setup",
+    }
     assert due <= names
     beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
     assert not [name for name in names if name.startswith(beside)]

@@ -1,4 +1,4 @@
-"""What the tests of this folder share: a Slurm, and a study that runs in it."""
+"""The fixtures of this folder: a Slurm, and a study that runs in it."""
 
 import shutil
 
@@ -7,16 +7,16 @@ import yaml
 
 from cluster import slurm as virtual
 from conftest import ROOT, Study
-from ladder.planning.places import SITE_VARIABLE
+from ladder.planning.targets import SITE_VARIABLE
 
-# Of the memory of a virtual node, so that a job gets it all.
+# All memory of a virtual node, for one job.
 NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 3000, "minutes": 10}
 
 
-# Not of the session: Slurm ends with the last of these tests, and disturbs no other.
+# Of the package, not the session: Slurm ends with the last of these tests, and disturbs no other.
 @pytest.fixture(scope="package")
 def slurm():
-    """A Slurm of four virtual nodes, of which the machine has one at a time."""
+    """A Slurm of four virtual nodes; a machine has one at a time."""
     try:
         with virtual.running() as it:
             yield it

@@ -29,7 +29,7 @@ NODES = [node for nodes in PARTITIONS.values() for node in nodes]
 TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
 
 # A node has shared memory of its own: ranks of one MPI job on two nodes would take each other's for theirs.
-OWN_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"  # the latter where / is no mount, as in a chroot
+OWN_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"  # the latter if / is not a mount, as in a chroot
 OWN_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
 OWN_MEMORY += [f'({OWN_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
 # Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
@@ -39,7 +39,7 @@ MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
 # One place on the machine, so that what a killed run left is found; and one where programs may be executed.
 FOLDER = Path("/var/lib/ladder-slurm")
 LOCK = Path("/run/ladder-slurm.lock")
-# Seconds that anything may take, on a slow machine that does other work besides.
+# Seconds that anything may take, on a slow and busy machine.
 LIMIT = 120
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
@@ -83,12 +83,12 @@ GRES_CONF = "{mark}\nNodeName=g[1-2] Name=gpu File=/dev/null\n"
 
 
 class Waiting(LadderError):
-    """What a Slurm waits for on this machine."""
+    """The reason why no Slurm can be started on this machine."""
 
 
 @dataclass
 class Job:
-    """A job that has ended, as the completion log tells. Times are local; `nodes` is empty for one that never ran."""
+    """A job that has ended, from the completion log. Times are local; `nodes` is empty for one that never ran."""
 
     id: int
     name: str
@@ -120,7 +120,7 @@ class Slurm:
         return [parsed(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     def ended(self, job):
-        """Wait until a job has ended; it, as the completion log tells."""
+        """Wait until a job has ended; the Job of the completion log."""
         return wait(lambda: next((one for one in self.jobs() if one.id == job), None), f"The job {job} to end")
 
     def running(self, job):
@@ -180,7 +180,7 @@ def nodes():
 
 
 def wait(until, what, limit=LIMIT):
-    """What `until` answers once that is true. Raises LadderError when it isn't within `limit` seconds."""
+    """Wait until `until` returns something true; its result. Raises LadderError after `limit` seconds."""
     end = time.monotonic() + limit
     while not (answer := until()):
         if time.monotonic() > end:
@@ -190,7 +190,7 @@ def wait(until, what, limit=LIMIT):
 
 
 def answers(test):
-    """Whether a question to a daemon, a function, is answered as it should be."""
+    """Whether a daemon answers a question, a function, as expected."""
     try:
         return test()
     except LadderError:
@@ -198,12 +198,12 @@ def answers(test):
 
 
 def missing():
-    """The Debian packages whose tools are not there."""
+    """The Debian packages whose tools are missing."""
     return sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
 
 
 def check():
-    """Raise Waiting where no Slurm of ours may be."""
+    """Raise Waiting if no Slurm may be started here."""
     if os.geteuid():
         raise Waiting("A Slurm on this machine waits for root, who may start one.")
     for path in (CONFIGURATION, GRES):
@@ -214,7 +214,7 @@ def check():
 
 
 def prepare():
-    """Have all that is needed installed. Raises Waiting where that may not or cannot be."""
+    """Install all required packages. Raises Waiting if that is forbidden or fails."""
     check()
     if missing() and not shutil.which("apt-get"):
         raise Waiting(f"A Slurm on this machine waits for its programs: Debian has them in {', '.join(missing())}.")
@@ -254,7 +254,7 @@ def held(limit):
 
 
 def start(folder=FOLDER, keep=None):
-    """Start a Slurm anew, whatever an earlier one left; the caller holds the lock.
+    """Start a new Slurm, whatever an earlier one left; the caller holds the lock.
 
     `keep` is the lock's file where the Slurm shall stay, and hold the lock, longer than this process.
     """
@@ -270,7 +270,7 @@ def start(folder=FOLDER, keep=None):
     CONFIGURATION.write_text(SLURM_CONF.format(mark=MARK, folder=folder), encoding="utf-8")
     GRES.write_text(GRES_CONF.format(mark=MARK))
     try:
-        # A munged of its own, as root, so that none of the machine's is touched.
+        # A separate munged, as root, so that none of the machine's is touched.
         files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
         socket = f"--socket={folder}/munge.socket"
         daemon(folder, ["munged", "--force", socket, *files], keep)
@@ -331,7 +331,7 @@ def processes(folder):
 
 @contextmanager
 def running(folder=FOLDER, limit=600):
-    """A Slurm as long as the context lasts. Raises Waiting, after `limit` seconds where another one runs."""
+    """A Slurm for the duration of the context. Raises Waiting, after `limit` seconds if another one runs."""
     prepare()
     with held(limit):
         slurm = start(folder)

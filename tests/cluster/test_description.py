@@ -1,4 +1,4 @@
-"""What Slurm says to the jobs that a cluster's description asks for, and which key of it is to blame."""
+"""Slurm's answers to the jobs of a cluster's description, and which key of it is to blame."""
 
 import os
 
@@ -15,9 +15,9 @@ ON_GPUS = {"partition": "gpu", "gpus": 1}
 
 
 def described(kind="cpu", **nodes):
-    """A checked description in which some keys of one kind of nodes are different."""
+    """A validated description in which keys of one kind of nodes differ."""
     kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
-    return configuration.checked_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
+    return configuration.validate_site({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 
 
 @pytest.mark.cluster
@@ -71,7 +71,7 @@ def pretended(tmp_path, monkeypatch):
     return put
 
 
-# As a Slurm with a database says it, which the virtual one hasn't.
+# The message of a Slurm with a database, which the virtual one hasn't.
 REFUSED_ACCOUNT = (
     'case "$*" in *--account=*)'
     " echo 'allocation failure: Invalid account or account/partition combination specified' >&2; exit 1;; esac"

@@ -1,4 +1,4 @@
-"""What `snakemake -n --profile cluster` plans, which takes no Slurm."""
+"""The plans of `snakemake -n --profile cluster`, which requires no Slurm."""
 
 import re
 import subprocess
@@ -39,6 +39,6 @@ def test_one_figure_asks_for_no_more_than_it_needs(project, described):
     found = planned(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
     on_cores = {"openmp", "openmp_bound", "c_openmp", "blas", "mpi", "mpi_openmp"}
     assert {variant for _, workload, variant in found if workload == "gemv"} == on_cores
-    # The rest are the ceilings that results are held against.
+    # The rest are the ceilings, with which results are compared.
     assert {workload for _, workload, _ in found} <= {"gemv", "gemm", "stream"}
     assert {variant for _, workload, variant in found if workload == "gemm"} <= {"blas"}

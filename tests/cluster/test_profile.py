@@ -15,7 +15,7 @@ from conftest import ROOT
 from ladder.records import record
 
 pytestmark = pytest.mark.cluster
-# Slurm is asked for the states of jobs more often than a large one should be.
+# The states of jobs are queried more often than a large Slurm should be.
 ON_CLUSTER = ("--profile", "cluster", "--slurm-init-seconds-before-status-checks", "1")
 ON_RANKS = {**NODES, "count": 2, "launcher": "srun --mpi=pmi2"}
 ON_GPUS = {**NODES, "partition": "gpu", "machine": "cluster-gpu", "gpus": 1}
@@ -35,7 +35,7 @@ def cases(folder):
 
 
 def nodes_of(one):
-    """The nodes that the ranks of a record say they ran on."""
+    """The nodes on which the ranks of a record ran."""
     return [
         {rank["node"] for rank in process["threads"].get("ranks", [process["threads"]])} for process in one["processes"]
     ]
@@ -135,14 +135,14 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
     assert ranks == {1: 4, 2: 1}
     told = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
     assert told["cores"] == NODES["cores"]
-    # One more tells what a node is, and none was for anything else.
+    # One more job describes a node, and there are no others.
     assert len(set(jobs) - set(found)) == 1
     out, _ = project.snakemake("-n", *ON_CLUSTER)
     assert "Nothing to be done" in out
 
 
 def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, project, tmp_path):
-    """There is no card: a stand-in says who asked for it, and then CUDA finds nothing, which ends the job in words."""
+    """There is no GPU: a stand-in logs who asked for it, and CUDA then finds none, which ends the job."""
     stand_ins = f"{ROOT}/tests/stand_ins{os.pathsep}{ROOT}/tests/stand_in_nvml"
     variables = (
         f"LADDER_CARDS=1 LADDER_CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH LADDER_FAULT=device"
@@ -162,7 +162,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
     assert len(on_cards) == 2
     for job in on_cards:
         assert (job.state, len(job.nodes)) == ("FAILED", 1)
-        # The first of the node, says Slurm; then the worker sees the one that was leased.
+        # The first of the node, by Slurm; then the worker sees the one that was leased.
         (node,) = job.nodes
         seen = {(where, card) for where, number, card in asked if number == str(job.id)}
         assert seen == {(node, "0"), (node, f"GPU-{node}")}
@@ -237,7 +237,7 @@ def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describ
     let_go(project)
     said, status = run.end()
     assert status == 0, said[-3000:]
-    assert str(number) in said.split("cancelled what an earlier run left in Slurm: ")[1].splitlines()[0]
+    assert str(number) in said.split("cancelled the Slurm jobs of an earlier run: ")[1].splitlines()[0]
     assert len(before) < 4
     assert len(cases(project.folder)) == 4
     rows = (project.folder / "results/table.csv").read_text()

@@ -1,4 +1,4 @@
-"""Ranks under `srun`, with what `cluster/site.yaml` says of MPI: they start whatever memory holds, and end together."""
+"""Ranks under `srun`, with the MPI variables of `cluster/site.yaml`: they start and end together."""
 
 import json
 import shlex
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.cluster
 SITE = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
 LAUNCHER = SITE["nodes"]["mpi"]["launcher"]
 ON_TWO_NODES = ["-N", "2", "-n", "2", "--ntasks-per-node=1", "--exclusive"]
-# MPICH may send what lies in memory behind what it means to send: here, bytes that nothing compresses.
+# MPICH may send the memory that follows its message: here, bytes that nothing compresses.
 RANKS = """
 import os
 kept = [os.urandom(size) for size in range(100, 5000, 8) for _ in range(9)]

@@ -1,4 +1,4 @@
-"""The Slurm of the tests is one: it places, refuses and ends jobs, and it is the machine's only one."""
+"""The Slurm of the tests behaves like a real one: it places, refuses and ends jobs; a machine has only one."""
 
 import os
 import subprocess

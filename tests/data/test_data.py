@@ -23,7 +23,7 @@ SHAPES = [
 
 
 def random_array(shape, dtype):
-    """Any bytes at all are elements, NaNs and infinities included."""
+    """All bytes are valid elements, including NaNs and infinities."""
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
     return np.frombuffer(np.random.default_rng(size).bytes(size), dtype).reshape(shape)
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_read(path):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(1,), (17,), (3, 5), (0, 17), (2, 1, 3)])
 def test_every_wrong_length(path, dtype, shape):
-    """No prefix of a file is a file, nor is one with bytes behind it."""
+    """Neither a prefix of a file nor a file with additional bytes is valid."""
     idx.write(path, random_array(shape, dtype))
     raw = path.read_bytes()
     for wrong in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:

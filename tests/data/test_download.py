@@ -1,4 +1,4 @@
-"""Fetching from mirrors that are honest, broken or gone; the files are small and made up."""
+"""Fetching from mirrors that are correct, faulty or unavailable; the files are small and synthetic."""
 
 import gzip
 import hashlib
@@ -75,7 +75,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def serve():
-    """A function that starts a mirror whose first answers are `faults`, the rest honest."""
+    """A function that starts a mirror whose first responses are `faults`, the others correct."""
     servers = []
 
     def start(*faults):
@@ -113,7 +113,7 @@ def fetch(folder, *mirrors, names=(FIRST,)):
 
 
 def failure(folder, *mirrors):
-    """The sentence with which fetching fails, leaving nothing."""
+    """The message with which fetching fails, writing nothing."""
     with pytest.raises(LadderError) as caught:
         fetch(folder, *mirrors)
     assert not list(folder.glob("*"))

@@ -1,4 +1,4 @@
-"""What runs on a GPU: every variant at odd shapes, the clock, and what is said where there is none."""
+"""What runs on a GPU: every variant at odd shapes, the clock, and the sentences without a GPU."""
 
 import itertools
 import json
@@ -16,14 +16,14 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import card, cublas, cuda
+from ladder.devices import cublas, cuda, gpus
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
 from ladder.records import record
 from ladder.records.case import Case
 
-# Those that training can take its products from; `cublas_mixed` is tested by its precisions.
+# The variants whose products a training can use; `cublas_mixed` is tested by its precisions.
 VARIANTS = [
     name
     for name in workloads.variants("gemm")
@@ -67,7 +67,7 @@ def test_the_training_follows_the_reference(trained, product, dtype, graph, laye
 
 @pytest.fixture
 def trained(tmp_path):
-    """A function that runs a training's job on the digits, checks included, and gives its result."""
+    """A function that runs a training's job on the digits, including checks, and returns its result."""
 
     def run(variant, layers, activation, images, batch, dtype, **tuning):
         write_digits(tmp_path / "digits")
@@ -87,7 +87,7 @@ def trained(tmp_path):
             "energy": False,
         }
         job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "exact.npz", **limits)
-        return worker.work(case, mlp, workloads.load_variant("mlp", variant), job)
+        return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)
 
     return run
 
@@ -101,7 +101,7 @@ def test_pytorch_follows_the_reference(trained, graph):
 
 @pytest.mark.gpu
 def test_cards_have_the_names_that_the_driver_gives_them():
-    names = [card.name(number) for number in card.numbers()]
+    names = [gpus.name(number) for number in gpus.numbers()]
     assert sorted(names) == sorted(one["uuid"] for one in nvidia.gpus())
 
 
@@ -130,7 +130,7 @@ def test_every_mixed_precision_is_right_at_odd_shapes(math, form, shape):
 )
 @pytest.mark.parametrize("conversion", ["timed", "ahead"])
 def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(math, beyond, conversion):
-    """What is split in two parts of TF32 is within float32's bound, too."""
+    """Operands split in two parts of TF32 meet float32's bound, too."""
     tuning = {"math": math, "conversion": conversion}
     case = sanitized.case("gemm", "cublas_mixed", tuning, m=257, n=130, k=65, form="nt", dtype="float32")
     problem = sanitized.solved(case)
@@ -142,7 +142,10 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
 
 @pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_a_sentence():
-    with pytest.raises(LadderError, match=r"doesn't suffice .*: \d+ of \d+ bytes are free"), cuda.translate_errors():
+    with (
+        pytest.raises(LadderError, match=r"is out of memory .*: \d+ of \d+ bytes are free"),
+        cuda.translate_errors(),
+    ):
         cuda.empty((2**40,), np.float64)
 
 
@@ -167,14 +170,14 @@ def test_without_a_gpu_a_sentence_says_so():
 NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
 # Words of the sentence for each fault of tests/stand_ins/cupy.py.
 FAULTS = {
-    "driver": "There is no GPU to work on: CUDA says cudaErrorInsufficientDriver: CUDA driver version is insufficient; "
-    "update the driver, 580.1.",
-    "device": "There is no GPU to work on: CUDA says cudaErrorNoDevice: no CUDA-capable device is detected; "
-    "`nvidia-smi` must list a card.",
+    "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
+    "insufficient; update the driver, 580.1.",
+    "device": "There is no GPU to work on: CUDA reports cudaErrorNoDevice: no CUDA-capable device is detected; "
+    "`nvidia-smi` must list a GPU.",
     "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
     "Lower the sizes",
     "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
-    "nothing": "elements of the result 'out' are NaN or infinite",  # no kernel of the stand-in's does anything
+    "nothing": "elements of the result 'out' are NaN or infinite",  # kernels of the stand-in do nothing
 }
 
 
@@ -193,7 +196,7 @@ def run(tmp_path, case, protocol=PROTOCOL, **variables):
 
 
 def refused(tmp_path, case=NAIVE, **variables):
-    """The one line with which measuring a case on the stand-in for a GPU ends."""
+    """The last line of measuring a case on the stand-in for a GPU."""
     done = run(tmp_path, case, **variables)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
     assert not (tmp_path / "record.json").exists()
@@ -221,8 +224,8 @@ def unjoined(joined):
 def test_work_in_a_stream_that_nothing_waits_for_is_refused(cards, tmp_path):
     cards(1)
     refusal = refused(tmp_path, unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
-    assert "The GPU works on for 0." in refusal
-    assert "the variant leaves work in a stream that the current one doesn't wait for" in refusal
+    assert "The GPU keeps working for 0." in refusal
+    assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
 
 
 @pytest.mark.parametrize(
@@ -261,17 +264,17 @@ def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
     if joined == "yes":
         cuda.require_finished(run)
     else:
-        with pytest.raises(LadderError, match="The GPU works on for"):
+        with pytest.raises(LadderError, match="The GPU keeps working for"):
             cuda.require_finished(run)
 
 
 @pytest.fixture
 def seen(monkeypatch):
-    """A function that makes so many cards to be seen, by their names."""
+    """A function that makes a number of GPUs visible; their names."""
 
     def see(count):
-        monkeypatch.setattr(cuda.card, "numbers", lambda: range(count))
-        monkeypatch.setattr(cuda.card, "name", lambda number: f"GPU-{number}")
+        monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(count))
+        monkeypatch.setattr(cuda.gpus, "name", lambda number: f"GPU-{number}")
 
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     see(1)
@@ -308,9 +311,9 @@ def test_all_cards_are_waited_for(monkeypatch):
     def device(number):
         return SimpleNamespace(synchronize=lambda: waited.append(number))
 
-    monkeypatch.setattr(cuda.card, "numbers", lambda: range(3))
-    monkeypatch.setattr(cuda.card, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
-    cuda.card.synchronize()
+    monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(3))
+    monkeypatch.setattr(cuda.gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
+    cuda.gpus.synchronize()
     assert waited == [0, 1, 2]
 
 

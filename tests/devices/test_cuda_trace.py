@@ -1,4 +1,4 @@
-"""When work in a card's streams began and ended."""
+"""The times at which work in a GPU's streams began and ended."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ def cards(monkeypatch):
 
 
 def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
-    """Not from when the host asks for it."""
+    """Times don't count from the host's request."""
     cards.here.now = 7.0
     recorder = cuda_trace.Recorder()
     one, other = (cards.cuda.Stream(non_blocking=True) for _ in range(2))
@@ -29,7 +29,7 @@ def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
 
 
 def test_no_work_begins_before_the_times_do(cards):
-    """Also where the card comes late to the event that they count from."""
+    """Also if the GPU reaches the first event late."""
     cards.current().do(5.0)
     recorder = cuda_trace.Recorder(began=0.0)
     stream = cards.cuda.Stream(non_blocking=True)

@@ -1,4 +1,4 @@
-"""What the driver is told of a launch that may begin while the kernel before it ends."""
+"""The arguments of a launch that may begin while the kernel before it ends."""
 
 import ctypes
 from types import SimpleNamespace
@@ -6,15 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ladder.catalogue import companions
-from ladder.devices import card, cuda, dependent_launch, driver
+from ladder.catalogue import native_sources
+from ladder.devices import cuda, dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512
 # The first lets the other begin, and writes once that has read or a tenth of a second is over; the other reads with or
 # without waiting.
 TWO_KERNELS = r"""
-#include "overlap.cuh"
+#include "programmatic_launch.cuh"
 extern "C" __global__ void write(int *number, int value, volatile int *found) {
   let_next_begin();
   for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);
@@ -28,13 +28,13 @@ extern "C" __global__ void read(volatile int *number, int *found, int waits) {
 
 
 class Array:
-    """An array on the card."""
+    """An array on the GPU."""
 
     data = SimpleNamespace(ptr=ADDRESS)
 
 
 def cupy(capability):
-    """As much of CuPy as a launch asks for, on a card of this compute capability."""
+    """The parts of CuPy that a launch uses, on a GPU of this compute capability."""
     device = SimpleNamespace(compute_capability=capability)
     stream = SimpleNamespace(ptr=77)
     return SimpleNamespace(
@@ -43,7 +43,7 @@ def cupy(capability):
 
 
 def launched(monkeypatch, status=0):
-    """Launch a kernel of three arguments; what the driver was told, read while it was."""
+    """Launch a kernel of three arguments; the driver's arguments, read during the call."""
     told = {}
 
     def launch(how, function, places, extra):
@@ -55,7 +55,7 @@ def launched(monkeypatch, status=0):
         told["arguments"] = [kind.from_address(place).value for kind, place in zip(kinds, places, strict=True)]
         return status
 
-    monkeypatch.setattr(card, "load_cupy", lambda: cupy("90"))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("90"))
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
     kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
     arguments = Array(), np.int32(-5), np.uintp(0)
@@ -87,7 +87,7 @@ def test_what_the_driver_refuses_is_told(monkeypatch):
 
 
 def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
-    monkeypatch.setattr(card, "load_cupy", lambda: cupy("89"))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("89"))
     kernel = SimpleNamespace()
     assert dependent_launch.overlapping(kernel) is kernel
 
@@ -95,9 +95,9 @@ def test_a_card_that_cannot_overlap_two_kernels_launches_as_ever(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_a_kernel_begins_early_and_reads_what_was_written_once_it_has_waited(in_graph):
-    """On a card of compute capability 9.0 or more, the one that doesn't wait reads what was there before."""
+    """On a GPU of compute capability 9.0 or more, the kernel that doesn't wait reads the old contents."""
     library = cuda.load_cupy()
-    folders = tuple(f"-I{folder}" for folder in companions.include_folders())
+    folders = tuple(f"-I{folder}" for folder in native_sources.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)
     write, read = (module.get_function(name) for name in ("write", "read"))
     can_overlap = int(library.cuda.Device().compute_capability) >= dependent_launch.SINCE

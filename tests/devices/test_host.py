@@ -1,4 +1,4 @@
-"""Threads on the host: what Linux says of their binding, and what is refused."""
+"""Threads on the host: their binding as Linux reports it, and what is refused."""
 
 import json
 import os
@@ -17,20 +17,20 @@ from ladder.devices import host
 from ladder.workloads.gemv.openmp_bound import touch
 import numpy as np
 touch(np.empty((8, 8)), np.empty(8), numba.get_num_threads())
-print(json.dumps(host.threads_found()))
+print(json.dumps(host.read_threads()))
 """
 FOUND_OPENMP = """
 import ctypes, json
 from ladder.devices import host
 ctypes.CDLL("libgomp.so.1")
-print(json.dumps(host.threads_found()))
+print(json.dumps(host.read_threads()))
 """
 CPUS = sorted(os.sched_getaffinity(0))
 TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="waits for two cores")
 
 
 def found_with(threads, program=FOUND, **variables):
-    """What a process with so many OpenMP threads finds of itself."""
+    """The threads that a process with this number of OpenMP threads reads back."""
     environment = os.environ | host.environment(threads) | variables
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -52,7 +52,7 @@ def test_threads_that_are_not_bound_are_told_from_such_that_are():
     assert "thread_affinities" not in found
     host.require_threads(2, "numba", found)
     found = found_with(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
-    with pytest.raises(LadderError, match="bound to 1 of the 2 that they should be on"):
+    with pytest.raises(LadderError, match="bound to 2 cores, but Linux reports threads bound to 1"):
         host.require_threads(2, "numba", found)
     # OpenBLAS's threads aren't OpenMP's.
     host.require_threads(2, "blas", found | {"runtimes": {"blas-openblas": 2}})
@@ -96,9 +96,9 @@ def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
 def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
     found = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
     host.require_threads(2, "blas", found)
-    with pytest.raises(LadderError, match="The process has 1 threads, fewer than the 2 that the case says"):
+    with pytest.raises(LadderError, match="The process has 1 threads, fewer than the case's 2"):
         host.require_threads(2, "blas", found | {"tasks": 1})
-    with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads where the case says {count}"):
+    with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads instead of the case's {count}"):
         host.require_threads(count, "blas", found)
 
 
@@ -114,7 +114,7 @@ def test_openmp_has_the_threads_that_the_environment_says(count):
 )
 def test_threads_are_those_that_come_and_not_those_that_were_asked_for(program, runtime, refusal):
     found = found_with(2, program, OMP_THREAD_LIMIT="1")
-    with pytest.raises(LadderError, match=f"{refusal} where the case says 2"):
+    with pytest.raises(LadderError, match=f"{refusal} instead of the case's 2"):
         host.require_threads(2, runtime, found)
 
 

@@ -1,4 +1,4 @@
-"""Measuring on ranks of MPI: what a record says of them, and that nothing hangs when one of them fails."""
+"""Measuring on MPI ranks: their part of a record, and that nothing hangs when one of them fails."""
 
 import contextlib
 import os
@@ -16,11 +16,11 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.devices import mpi
 from ladder.errors import LadderError
-from ladder.harness import exclusive, measure
+from ladder.harness import leases, measure
 from ladder.harness import workers as starting
 from ladder.machine import nvidia, programs
 from ladder.planning import configuration, plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -115,7 +115,7 @@ def in_this_folder(*names):
 
 
 def nobody_is_left(found=workers):
-    """Whether all that `found` finds, the ranks, end within some seconds: who is killed takes a moment."""
+    """Whether the ranks that `found` finds end within some seconds: killing them takes a moment."""
     for _ in range(100):
         if not found():
             return True
@@ -128,7 +128,7 @@ def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
     from ladder.devices import mpi
 
     found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
-    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may use 1 CPUs only: have the launcher bind it"):
+    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may only use 1 CPUs: have the launcher, the"):
         mpi.require_threads(2, "numba", found)
 
 
@@ -146,9 +146,9 @@ def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
 
 
 def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
-    assert "launcher of MPI" in plan.reason_left_out(case_of(2), True, Place("here", 4))
-    assert "needs 4 cores" in plan.reason_left_out(case_of(2, threads=2), True, Place("here", 3))
-    with pytest.raises(LadderError, match="no launcher of MPI: name one"):
+    assert "MPI launcher" in str(plan.skip_reason(case_of(2), True, Target("here", 4)))
+    assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), True, Target("here", 3)))
+    with pytest.raises(LadderError, match="no MPI launcher: name one"):
         measured(case_of(2), launcher=None)
     assert mpi.command(case_of(1), None) == []
     monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -166,16 +166,16 @@ def test_a_launcher_beside_python_is_found_in_a_folder_with_blanks_in_its_name(t
 
 
 def test_a_launcher_that_is_not_there_is_a_sentence():
-    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with `mpi`"):
+    with pytest.raises(LadderError, match=r"'/nowhere/mpiexec' can't be started: .* with the key `mpi`"):
         measured(case_of(2), launcher="/nowhere/mpiexec")
 
 
 def test_a_launcher_that_ends_before_its_ranks_are_ready_is_doubted(tmp_path):
-    """As Open MPI's does with ranks of MPICH."""
+    """Like Open MPI's with MPICH's ranks."""
     other = tmp_path / "otherexec"
     other.write_text("#!/bin/sh\nexit 16\n")
     other.chmod(0o755)
-    with pytest.raises(LadderError, match=r"ended with status 16 \(is the launcher, the key `mpi`, that of the MPI"):
+    with pytest.raises(LadderError, match=r"ended with status 16 \(does the launcher, the key `mpi`, belong to"):
         measured(case_of(2), launcher=str(other))
 
 
@@ -186,7 +186,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
     other.chmod(0o755)
     monkeypatch.setattr(starting, "START", 0.5)
     began = time.monotonic()
-    with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: is the launcher, the key `mpi`"):
+    with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
         measured(case_of(2), str(other), {"processes": 3, "most_processes": 3})
     assert time.monotonic() - began < LIMIT
     assert nobody_is_left(lambda: in_this_folder("sleep", "cat"))
@@ -194,7 +194,7 @@ def test_a_launcher_whose_ranks_never_come_is_given_up_and_leaves_nobody(tmp_pat
 
 @pytest.mark.slow
 def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks(tmp_path, monkeypatch):
-    """As srun does: what runs on other nodes is ended by a process that sees it die."""
+    """Like srun's: ranks on other nodes are ended by a process that notices its death."""
     other = tmp_path / "mpiexec"
     other.write_text(
         f"#!{Path(sys.executable).resolve()}\n"
@@ -263,7 +263,7 @@ def test_in_a_job_of_one_node_ranks_are_measured(monkeypatch):
 
 @pytest.fixture
 def shared_memory(monkeypatch):
-    """A function that sets the MB which are free where the ranks of a node exchange data."""
+    """A function that sets the free MB of the memory through which the ranks of a node exchange data."""
     mpi.require_memory.cache_clear()
 
     def free(megabytes):
@@ -324,7 +324,7 @@ def test_the_launcher_of_another_mpi_is_a_sentence(tmp_path):
     other = tmp_path / "otherexec"
     other.write_text('#!/bin/sh\nshift 2\n"$@" </dev/null &\nexec "$@"\n')
     other.chmod(0o755)
-    with pytest.raises(LadderError, match="belongs to another MPI"):
+    with pytest.raises(LadderError, match="doesn't belong to the MPI that mpi4py loads"):
         measured(case_of(2), launcher=str(other))
 
 
@@ -342,15 +342,15 @@ def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     for ranks in (1, 2):
         case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})
-        assert plan.reason_left_out(case, True, Place("here", 2, launcher="mpiexec")) == "mpi4py finds no MPI"
-        assert plan.reason_left_out(case, True, Place("there", 2, launcher="srun", asked={"nodes": 1})) is None
+        assert str(plan.skip_reason(case, True, Target("here", 2, launcher="mpiexec"))) == "mpi4py finds no MPI"
+        assert plan.skip_reason(case, True, Target("there", 2, launcher="srun", slurm_resources={"nodes": 1})) is None
 
 
 # The matrix-vector product
 
 
 def products(ranks, *arguments):
-    """What `gemv_on_ranks.py` says on so many ranks; an error on one of them ends all."""
+    """The output of `gemv_on_ranks.py` on this number of ranks; an error on one of them ends all."""
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
     command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
@@ -398,7 +398,7 @@ on_cards = [
 
 @pytest.fixture
 def late_cards(cards, monkeypatch):
-    """Four cards that aren't there, and what takes CuPy's place on them."""
+    """Four simulated GPUs, and a stand-in for CuPy."""
     cards(4)
     monkeypatch.setenv("PYTHONPATH", str(TESTS / "late_cards"), prepend=os.pathsep)
 
@@ -416,7 +416,7 @@ def test_products_on_cards_wait_for_what_they_need(late_cards, ranks):
 
 
 def of_cards(variant, ranks):
-    """A record of a variant whose ranks each had a card of their own."""
+    """A record of a variant whose ranks had a GPU each."""
     sizes = workloads.complete("gemv", {"n": 1000, "m": 500})
     found = measured(Case("gemv", variant, sizes, {"ranks": ranks, "mode": "ship", "chunks": 1}, "warm"))
     assert found["device"] == "mpi_cuda"
@@ -477,8 +477,8 @@ def test_cases_on_more_cards_than_there_are_are_left_out():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
     for gpus, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
-        assert plan.reason_left_out(case, True, Place("here", 4, gpus, "mpiexec")) == why
-    assert workloads.cards(case) == 4
+        assert str(plan.skip_reason(case, True, Target("here", 4, gpus, "mpiexec"))) == why
+    assert workloads.gpus(case) == 4
 
 
 @needs_mpi
@@ -505,7 +505,7 @@ def test_a_rank_takes_a_leased_card_or_on_another_node_one_of_its_own(monkeypatc
     mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 2))
-    with pytest.raises(LadderError, match="2 ranks have 1 cards"):
+    with pytest.raises(LadderError, match="2 ranks have 1 GPUs"):
         mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
 
 
@@ -514,7 +514,7 @@ def test_of_cards_on_several_nodes_those_of_this_one_are_held(cards, monkeypatch
     cards(4)
     monkeypatch.setenv("LADDER_NODES", nodes)
     case = Case("gemv", "mpi_cublas", workloads.complete("gemv", {"n": 5, "m": 3}), {"ranks": 4, "mode": "ship"})
-    with exclusive.leased(case) as variables:
+    with leases.lease_devices(case) as variables:
         assert len(variables["CUDA_VISIBLE_DEVICES"].split(",")) == held
 
 
@@ -530,7 +530,7 @@ def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of
     from ladder.devices import mpi_cuda
 
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 3))
-    monkeypatch.setattr(mpi_cuda.card, "energy", lambda: counter)
+    monkeypatch.setattr(mpi_cuda.gpus, "energy", lambda: counter)
     monkeypatch.setattr(mpi_cuda.cuda, "energy", lambda run, timed, same: of_one)
     assert mpi_cuda.energy(None) == found
 
@@ -547,17 +547,17 @@ def test_ranks_that_share_a_card_are_refused():
 
     cards = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
     mpi_cuda.require_threads(1, "cuda", {"ranks": cards[:2]})
-    with pytest.raises(LadderError, match="3 ranks have 2 cards"):
+    with pytest.raises(LadderError, match="3 ranks have 2 GPUs"):
         mpi_cuda.require_threads(1, "cuda", {"ranks": cards})
 
 
 def test_more_cards_than_there_are_are_refused(monkeypatch):
     from ladder.devices import cuda
 
-    monkeypatch.setattr(cuda, "require_card", lambda: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr(cuda, "require_gpu", lambda: ["GPU-a", "GPU-b"])
     with cuda.lease(2) as variables:
         assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
-    with pytest.raises(LadderError, match="works on 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
+    with pytest.raises(LadderError, match="needs 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
         pass
 
 

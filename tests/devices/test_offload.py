@@ -1,4 +1,4 @@
-"""Arrays of the host, work on cards: a call ends when its results are there."""
+"""Arrays of the host, work on GPUs: a call ends when its results have arrived."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from ladder.records.case import Case
 
 @pytest.fixture
 def card(monkeypatch):
-    """A card whose work is seconds to wait for; `offload` asks it alone."""
+    """A GPU whose work is a number of seconds to wait for."""
     left = []
 
     def until_idle():
@@ -53,7 +53,7 @@ def test_a_call_begins_with_idle_cards(card):
 
 def test_a_case_leases_as_many_cards_as_it_works_on():
     sizes = workloads.complete("dcgan", {"images": 5})
-    assert workloads.cards(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
-    assert workloads.cards(Case("dcgan", "home", sizes, {})) == 1
-    assert workloads.cards(Case("dcgan", "cuda", sizes, {})) == 1
-    assert workloads.cards(Case("dcgan", "host", sizes, {"threads": 1})) == 0
+    assert workloads.gpus(Case("dcgan", "home", sizes, {"gpus": 3})) == 3
+    assert workloads.gpus(Case("dcgan", "home", sizes, {})) == 1
+    assert workloads.gpus(Case("dcgan", "cuda", sizes, {})) == 1
+    assert workloads.gpus(Case("dcgan", "host", sizes, {"threads": 1})) == 0

@@ -1,4 +1,4 @@
-"""What the driver is asked for a tensor map, and what is said where it refuses."""
+"""The driver's arguments for a tensor map, and the sentence if it refuses."""
 
 from types import SimpleNamespace
 
@@ -12,7 +12,7 @@ SHAPE, STRIDES, BOX = (512, 5, 4), (1024, 5120), (64, 8, 6)
 
 
 def answering(status, asked):
-    """A driver that keeps what it is asked, and answers with a status."""
+    """A driver that keeps its arguments, and returns a status."""
 
     def encode(*arguments):
         asked.append(arguments)

@@ -182,7 +182,7 @@ FILES = {
 }
 # What nothing reads, or what its reader refuses by a sum: it may stay damaged until somebody reads it.
 UNREAD = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
-# What is read only if something else is made again.
+# What is read only if something else is rebuilt.
 READ_FOR = {
     "Numba's compiled code": "a record of Numba",
     "a note": "a record of Numba",
@@ -270,7 +270,7 @@ def damage_during(trial):
 
 
 def mounted(trial, *words):
-    """Mount something until the trial ends; whether that is possible."""
+    """Mount something until the trial ends; returns whether that is possible."""
     done = subprocess.run(["mount", *words], capture_output=True)
     if not done.returncode:
         trial.undo.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
@@ -278,7 +278,7 @@ def mounted(trial, *words):
 
 
 def full_disk(trial):
-    """A disk on which some kilobytes are free; where none may be mounted, files that may not become large."""
+    """A disk with a few free kilobytes or, if none may be mounted, a limit on the size of files."""
     disk = trial.folder.parent / "disk"
     disk.mkdir()
     if not mounted(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):

@@ -316,7 +316,7 @@ def wrong_references(study, base):
 
 
 def restore(study, base, path):
-    """Follow the advice to restore a file, or to delete it and make it again."""
+    """Follow the advice to restore a file, or to delete and rebuild it."""
     original = base.folder / path.relative_to(study.folder)
     is_given = path.name == "study.yaml" or path.is_relative_to(study.folder / "mirror") or "published" in path.parts
     if is_given and original.exists():

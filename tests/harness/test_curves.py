@@ -1,4 +1,4 @@
-"""Curves: what a record keeps of the points that a workload's checks give."""
+"""Curves: the points of a workload's checks that a record keeps."""
 
 from types import SimpleNamespace
 
@@ -20,12 +20,12 @@ def points(count):
 
 @pytest.mark.parametrize("count", [0, 1, 199, 200])
 def test_a_short_curve_is_kept_whole(count):
-    assert curves.thinned(points(count)) == points(count)
+    assert curves.thin(points(count)) == points(count)
 
 
 @pytest.mark.parametrize("count", [201, 1000, 10**5])
 def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
-    steps = [point["step"] for point in curves.thinned(points(count))]
+    steps = [point["step"] for point in curves.thin(points(count))]
     assert 100 <= len(steps) <= 200
     assert (steps[:5], steps[-1]) == ([1, 2, 3, 4, 5], count)
     gaps = np.diff(steps)
@@ -34,7 +34,7 @@ def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
 
 
 def test_numbers_become_pythons_own_in_the_declared_order():
-    (point,) = curves.checked([{"loss": np.float32(0.5), "step": np.int64(3)}], CASE, ("step", "loss"))
+    (point,) = curves.validate([{"loss": np.float32(0.5), "step": np.int64(3)}], CASE, ("step", "loss"))
     assert list(point.items()) == [("step", 3), ("loss", 0.5)]
     assert [type(value) for value in point.values()] == [int, float]
 
@@ -48,12 +48,12 @@ def test_numbers_become_pythons_own_in_the_declared_order():
         ({"step": float("nan")}, ("step",), "step is nan, but must be a finite number"),
         ({"step": True}, ("step",), "step is True, but must be a finite number"),
         ({"step": "one"}, ("step",), "step is 'one', but must be a finite number"),
-        ({"n": 1}, ("n",), "has n, which gemm/blas/n=1,cache=cold,threads=1 has as a size or tuning"),
+        ({"n": 1}, ("n",), "has n, which is a size or tuning of gemm/blas/n=1,cache=cold,threads=1: rename it"),
     ],
 )
 def test_a_point_that_is_not_as_declared_is_refused(point, names, sentence):
     with pytest.raises(LadderError) as error:
-        curves.checked([point], CASE, names)
+        curves.validate([point], CASE, names)
     assert sentence in str(error.value)
 
 
@@ -71,6 +71,6 @@ def test_every_round_adds_a_point_or_several(monkeypatch, given, kept):
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
     monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
     job = SimpleNamespace(data={}, reference=None, **limits)
-    found = worker.work(case, gemm, workloads.load_variant("gemm", "blas"), job)
+    found = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
     assert gemm.rounds(case.sizes) == 2
     assert len(found["curve"]) == kept or 100 < len(found["curve"]) < kept == 200

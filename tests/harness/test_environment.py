@@ -1,4 +1,4 @@
-"""The environment of workers, and of verbs that compute: made, not inherited."""
+"""The environment of workers, and of verbs that compute: built, not inherited."""
 
 import os
 import sys

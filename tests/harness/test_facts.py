@@ -128,7 +128,7 @@ def test_generated_inputs_are_never_staged_and_new_in_every_round(monkeypatch):
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
     job = SimpleNamespace(data={}, reference=None, **limits)
-    found = worker.work(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
+    found = worker.run_case(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
     assert set(staged) == {"small"}
     # Before the set-up, in each round, before the samples, and before the last check.
     assert generated == [0, 0, 1, 0, 0]

@@ -1,4 +1,4 @@
-"""The harness: what a measurement leaves behind, and that anything wrong leaves a sentence and no record."""
+"""The harness: the record of a measurement, and that any fault leaves a sentence and no record."""
 
 import io
 import json
@@ -21,8 +21,8 @@ from ladder.catalogue.sources import fingerprint
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
-from ladder.harness import demands, measure, worker, workers
-from ladder.harness.possible import require_possible
+from ladder.harness import measure, preconditions, worker, workers
+from ladder.harness.plausibility import require_plausible
 from ladder.harness.workers import Worker
 from ladder.planning import configuration
 from ladder.records import files, record
@@ -87,7 +87,7 @@ def measured(case, out="out/record.json", changes=None, **options):
 
 
 def refused(case, **options):
-    """What a measurement that fails says; it leaves nothing behind."""
+    """The sentence of a measurement that fails; it leaves no files."""
     with pytest.raises(LadderError) as error:
         measured(case, **options)
     assert not list(Path().glob("out/*"))
@@ -222,7 +222,7 @@ def test_a_training_has_phases_and_a_curve():
     case = Case("mlp", "host", workloads.complete("mlp", sizes), {"product": "blas", "threads": 1}, "warm")
     write_digits("digits")
     due = workloads.load("mlp").reference_sizes(case.sizes)
-    demands.write_reference("reference.npz", "mlp", due, reference.compute(due, dataset.load("digits")))
+    preconditions.write_reference("reference.npz", "mlp", due, reference.compute(due, dataset.load("digits")))
     given = {"data": {"digits": "digits"}, "reference": "reference.npz"}
     assert "is checked against a reference" in refused(case, data=given["data"])
     found = measured(case, changes={"phase_passes": 2, "processes": 2, "most_processes": 2}, **given)
@@ -247,10 +247,10 @@ def test_fewer_cores_than_threads_are_refused():
 
 def test_threads_are_read_back():
     more = written("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
-    assert "runs 2 threads where the case says 1" in refused(case_of(more))
+    assert "runs 2 threads instead of the case's 1" in refused(case_of(more))
     bound = written("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
     refusal = refused(case_of(bound, threads=2))
-    assert "asks for 2 threads, but the process may use 1 CPUs only" in refusal
+    assert "asks for 2 threads, but the process may only use 1 CPUs" in refusal
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_threads_are_read_back():
         ("wrong_unwritten", "elements of the result 'out' are NaN or infinite"),
         ("wrong_one_element", "The result is wrong (round 1): the error of 'product' is "),
         ("wrong_precision", "The result is wrong (round 1): the error of 'product' is "),
-        ("wrong_last_run", "The result is wrong (round 2): 'product, whole numbers' isn't exact where it must be"),
+        ("wrong_last_run", "The result is wrong (round 2): 'product, whole numbers' isn't exact although it must be"),
         ("wrong_impossible", "elements of the result 'out' are NaN or infinite"),  # once it has been checked
     ],
 )
@@ -312,10 +312,10 @@ def test_what_a_ceiling_allows(seconds, cache, known, impossible):
     cost = SimpleNamespace(flops=100, bytes=50, precision="float64")
     results = [{"samples": [9.0, 9.0]}, {"samples": [9.0, seconds]}]
     if not impossible:
-        require_possible(case_of(cache=cache), results, cost, known)
+        require_plausible(case_of(cache=cache), results, cost, known)
     else:
         with pytest.raises(LadderError, match=f"the {impossible} alone takes"):
-            require_possible(case_of(cache=cache), results, cost, known)
+            require_plausible(case_of(cache=cache), results, cost, known)
 
 
 @pytest.mark.parametrize("ceiling", [{"flops": {"float32": 100.0}}, {"bandwidth": 100.0}])
@@ -330,13 +330,13 @@ def test_what_a_ceiling_allows(seconds, cache, known, impossible):
     ],
 )
 def test_cards_ranks_and_threads_are_held_against_the_ceilings_of_all(workload, variant, tuning, due, ceiling):
-    """One of them takes a second for the whole; threads share one memory."""
+    """One GPU takes a second for the whole; threads share one memory."""
     case, seconds = Case(workload, variant, {}, tuning, "cold"), due["bandwidth" in ceiling]
     cost = SimpleNamespace(flops=100, bytes=100, precision="float32")
     known = ceilings(**ceiling) | {"cuda": ceilings(**ceiling)}
-    require_possible(case, [{"samples": [0.81 * seconds]}], cost, known)
+    require_plausible(case, [{"samples": [0.81 * seconds]}], cost, known)
     with pytest.raises(LadderError, match=f"alone takes {seconds} s"):
-        require_possible(case, [{"samples": [0.79 * seconds]}], cost, known)
+        require_plausible(case, [{"samples": [0.79 * seconds]}], cost, known)
 
 
 @pytest.mark.parametrize(
@@ -374,12 +374,12 @@ def test_workers_start_at_once_where_the_device_lets_them(monkeypatch, together)
 
     monkeypatch.setattr(measure, "Worker", make)
     monkeypatch.setattr(devices.load("host"), "share_start", lambda case, launcher: together)
-    with measure.started(case_of(), {"processes": 3}, None, None, None) as workers:
+    with measure.start_workers(case_of(), {"processes": 3}, None, None, None) as workers:
         assert len(workers) == (3 if together else 1)
     assert made[len(workers) :] == ["stopped"] * len(workers)
 
 
-# What a variant may offer besides its run
+# What a variant may provide in addition to its run
 
 OFFERING = """
 import os

@@ -43,7 +43,7 @@ def result(number):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """A function that measures a case by workers that answer at once: the record, as it would be written."""
+    """A function that measures a case with workers that answer at once; the record that would be written."""
     written, given, asked = {}, {}, []
     ticks, answers = itertools.count(), itertools.count()
 
@@ -65,19 +65,19 @@ def measured(monkeypatch):
     for name, stand_in in {
         "Worker": Answering,
         "require_met": lambda *case: None,
-        "quiet": lambda case: contextlib.nullcontext(),
-        "leased": lambda case: contextlib.nullcontext({"CARDS": "3"}),
+        "hold_machine": lambda case: contextlib.nullcontext(),
+        "lease_devices": lambda case: contextlib.nullcontext({"CARDS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",
         "time": SimpleNamespace(monotonic=lambda: 100.0 + next(ticks)),
         "datetime": SimpleNamespace(now=lambda zone: START + timedelta(seconds=next(ticks))),
-        "require_possible": lambda *given: asked.append(given),
+        "require_plausible": lambda *given: asked.append(given),
     }.items():
         monkeypatch.setattr(measure, name, stand_in)
     monkeypatch.setattr(measure.devices, "of", lambda case: device)
     monkeypatch.setattr(measure.compilation, "is_needed", lambda case: False)
     for module, name in ((description, "describe"), (description, "slurm"), (revision, "current")):
         monkeypatch.setattr(module, name, lambda name=name: f"{name} at {next(ticks)}")
-    monkeypatch.setattr(revision, "joined", lambda before, after: f"{before}, then {after}")
+    monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
     monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
 
@@ -145,7 +145,7 @@ PRECISIONS = [
 
 @pytest.mark.parametrize(("workload", "variant", "dtype", "tuning", "due"), PRECISIONS)
 def test_the_precision_of_a_cost_is_that_of_the_arithmetic(monkeypatch, workload, variant, dtype, tuning, due):
-    """By which rates become ceilings, and samples are held against these."""
+    """Ceilings are rates by precision, and samples are compared with them."""
     module, case = workloads.load(workload), Case(workload, variant, {"dtype": dtype}, tuning)
     monkeypatch.setattr(module, "cost", lambda sizes: SimpleNamespace(flops=1, bytes=1, precision=sizes["dtype"]))
     assert measure.cost_of(case, [{}]).precision == due
@@ -194,7 +194,7 @@ LIMITS = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, 
 
 
 class Told:
-    """What a worker tells of a variant whose n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
+    """The result of a worker whose variant's n-th run takes 2 ** n s; inputs take 1000 s, the set-up 100,000."""
 
     def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, **tuning):
         self.clock, self.runs, self.flushed, self.precisions = 0.0, 0, 0, []
@@ -204,7 +204,7 @@ class Told:
         monkeypatch.setattr(worker, "time", times)
         for name, stand_in in {
             "require_threads": lambda *given: self.asked.append(given),
-            "threads_found": lambda: {"runs": self.runs},
+            "read_threads": lambda: {"runs": self.runs},
             "flusher": lambda: self.flush,
             "stopwatch": self.stopwatch,
             "state": lambda run: {"celsius": 33.0},
@@ -216,7 +216,7 @@ class Told:
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
         job = SimpleNamespace(data={}, reference=None, **LIMITS | {"energy": energy})
-        self.result = worker.work(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
+        self.result = worker.run_case(case, workload, SimpleNamespace(DEVICE="host", setup=self.setup), job)
 
     def spend(self, seconds):
         self.clock += seconds

@@ -1,4 +1,4 @@
-"""Sampling and judging inside a worker: what is done in which order, and when it ends."""
+"""Sampling and checking inside a worker: the order of its steps, and when it ends."""
 
 import gc
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
 def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), **limits):
-    """The samples of a device whose clock shows these times, and what was done."""
+    """The samples of a device whose clock shows these times, and the calls."""
     done, clock = [], iter(times)
 
     def stopwatch(run):
@@ -53,4 +53,4 @@ def test_samples_that_scatter_ask_for_more():
 
 def test_of_the_checks_of_one_name_the_nearest_to_its_bound_is_kept():
     checks = [Check("x", 0.5, 1.0), Check("x", 3.0, 4.0), Check("x", 2.0, 4.0), Check("y", 0.0, 1.0)]
-    assert worker.worst(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]
+    assert worker.worst_by_name(checks) == [Check("x", 3.0, 4.0), Check("y", 0.0, 1.0)]

@@ -1,4 +1,4 @@
-"""How wrong would still pass: the experiment finds bounds that are known, and the project's own are tight."""
+"""The sensitivity of checks: the experiment finds known bounds, and the project's own are tight."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def setup(problem, *, factor: int = 2):
 
 @pytest.fixture
 def made_up(tmp_path, monkeypatch):
-    """A workload of a known bound, among the project's."""
+    """A workload with a known bound, among the project's."""
     folder = tmp_path / "known"
     folder.mkdir()
     (folder / "__init__.py").write_text(WORKLOAD)
@@ -126,18 +126,18 @@ def test_what_a_check_does_not_see_is_no_number(made_up):
 
 
 def test_the_result_is_right_again_and_a_seed_gives_the_same(made_up):
-    right = sensitivity.Right(known(), None)
-    before = right.written["y"].copy()
-    (fault, *_) = sensitivity.faults(right, right.written["y"], ROW, np.random.default_rng(1))
-    assert ANY in fault.refusing(1.0)
-    assert np.array_equal(right.written["y"], before)
+    result = sensitivity.Result(known(), None)
+    before = result.arrays["y"].copy()
+    (fault, *_) = sensitivity.faults(result, result.arrays["y"], ROW, np.random.default_rng(1))
+    assert ANY in fault.failed_checks(1.0)
+    assert np.array_equal(result.arrays["y"], before)
     assert found(known(), seed=3) == found(known(), seed=3)
 
 
 def test_a_wrong_result_and_one_elsewhere_are_refused(made_up):
     with pytest.raises(LadderError, match="The result is wrong"):
         found(known(factor=3))
-    with pytest.raises(LadderError, match="its arrays aren't the host's"):
+    with pytest.raises(LadderError, match="its arrays aren't on the host"):
         found(case("gemm", "cuda_naive", "float64", {}, m=3, n=3, k=3))
 
 
@@ -167,14 +167,14 @@ def test_a_wrong_element_is_refused_from_a_few_roundings_on(workload, k, dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_wrong_element_anywhere_in_a_large_product_is_refused(dtype):
-    right = sensitivity.Right(case("gemm", "blas", dtype, m=257, n=259, k=261), None)
-    out, generator = right.written["out"], np.random.default_rng(2)
+    result = sensitivity.Result(case("gemm", "blas", dtype, m=257, n=259, k=261), None)
+    out, generator = result.arrays["out"], np.random.default_rng(2)
     places = list(zip(*(generator.integers(0, length, 20) for length in out.shape), strict=True))
     for place in places:
-        assert {"rows projected", "columns projected"} <= sensitivity.Fault(right, out, place).refusing(0.01)
-    right.solve(1)
+        assert {"rows projected", "columns projected"} <= sensitivity.Fault(result, out, place).failed_checks(0.01)
+    result.solve(1)
     for place in places:
-        assert ANY in sensitivity.Fault(right, out, place).refusing(4 * unit_roundoff(dtype))
+        assert ANY in sensitivity.Fault(result, out, place).failed_checks(4 * unit_roundoff(dtype))
 
 
 TRAININGS = {
@@ -187,20 +187,20 @@ TRAININGS = {
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
 def test_a_training_refuses_a_hundred_times_the_usual_distance(data, workload, dtype):
     """The usual distance is that of two trainings of which one rounds, scaled to the dtype."""
-    right = sensitivity.Right(case(workload, "numpy_loop", dtype, **TRAININGS[workload]), data)
+    result = sensitivity.Result(case(workload, "numpy_loop", dtype, **TRAININGS[workload]), data)
     scale = unit_roundoff(dtype) / unit_roundoff("float32")
-    for name, array in right.written.items():
-        usual = float(right.reference[f"{name}_drift"][0]) * scale
-        for fault in sensitivity.faults(right, array, ELEMENT, np.random.default_rng(1)):
-            assert ANY in fault.refusing(100 * usual / fault.largest), name
+    for name, array in result.arrays.items():
+        usual = float(result.reference[f"{name}_drift"][0]) * scale
+        for fault in sensitivity.faults(result, array, ELEMENT, np.random.default_rng(1)):
+            assert ANY in fault.failed_checks(100 * usual / fault.largest), name
 
 
 @pytest.mark.parametrize("workload", sorted(TRAININGS))
 def test_a_training_refuses_a_hundred_times_what_a_right_variant_is_off_by(data, workload):
     """The largest of several seeds: how a host rounds may happen to suit one."""
     sizes = [TRAININGS[workload] | {"seed": seed} for seed in range(1, 10)]
-    rights = [sensitivity.Right(case(workload, "numpy_loop", "float32", **some), data) for some in sizes]
-    shares = {check: max(right.shares[check] for right in rights) for check in rights[0].shares}
+    results = [sensitivity.Result(case(workload, "numpy_loop", "float32", **some), data) for some in sizes]
+    shares = {check: max(result.shares[check] for result in results) for check in results[0].shares}
     assert shares.keys() > {ANY}
     assert {key: share for key, share in shares.items() if share < 0.01} == {}
 

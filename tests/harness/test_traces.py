@@ -1,4 +1,4 @@
-"""Traces: what a record keeps of the rows that a variant's traced run gives."""
+"""Traces: the rows of a variant's traced run that a record keeps."""
 
 from types import SimpleNamespace
 
@@ -18,18 +18,18 @@ ROW = ("compute", "1", 0.0, 0.5)
 
 def test_rows_become_pythons_own_texts_and_numbers_in_their_order():
     given = [("copy", np.str_("2"), np.float32(0.5), np.int64(1)), [*ROW]]
-    assert traces.checked(given, CASE) == [["copy", "2", 0.5, 1.0], [*ROW]]
-    assert {type(value) for row in traces.checked(given, CASE) for value in row} == {str, float}
+    assert traces.validate(given, CASE) == [["copy", "2", 0.5, 1.0], [*ROW]]
+    assert {type(value) for row in traces.validate(given, CASE) for value in row} == {str, float}
 
 
 @pytest.mark.parametrize("count", [0, 1, 400])
 def test_so_many_rows_are_kept(count):
-    assert len(traces.checked((ROW for _ in range(count)), CASE)) == count
+    assert len(traces.validate((ROW for _ in range(count)), CASE)) == count
 
 
 def test_more_rows_than_a_record_holds_are_refused():
     with pytest.raises(LadderError, match="has 401 rows, but a record holds at most 400"):
-        traces.checked([ROW] * 401, CASE)
+        traces.validate([ROW] * 401, CASE)
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_more_rows_than_a_record_holds_are_refused():
     ids=str,
 )
 def test_a_row_that_is_none_is_refused(row):
-    with pytest.raises(LadderError, match="must be a lane and a name, which are text"):
-        traces.checked([ROW, row], CASE)
+    with pytest.raises(LadderError, match="must be a lane and a name, both text"):
+        traces.validate([ROW, row], CASE)
 
 
 def test_a_size_of_the_same_name_as_a_column_is_refused():
-    with pytest.raises(LadderError, match="has start as a size or tuning"):
-        traces.checked([ROW], Case("gemm", "blas", {"start": 1}, {"threads": 1}))
+    with pytest.raises(LadderError, match="but start is a size or tuning of"):
+        traces.validate([ROW], Case("gemm", "blas", {"start": 1}, {"threads": 1}))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def traced(monkeypatch):
             return Steps([("product", run)], trace=trace and (lambda: called.append("trace") or trace()))
 
         variant = SimpleNamespace(DEVICE="host", setup=setup)
-        return worker.work(case, gemm, variant, SimpleNamespace(data={}, reference=None, **limits)), called
+        return worker.run_case(case, gemm, variant, SimpleNamespace(data={}, reference=None, **limits)), called
 
     return work
 

@@ -1,4 +1,4 @@
-"""Trainings that are kept and go on: the same bits as without a break, and files that aren't theirs refused."""
+"""Trainings that are saved and restarted: the same bits as uninterrupted ones, and other files refused."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def case(variant="blas", epochs=4, **changes):
 
 def trained(one, data, kept=None, eps=0.0):
     """(Errors, the state at the end) of a training."""
-    found = [(error, now.kept()) for now, error, _ in training.train(one, {"digits": data / "digits"}, kept, eps)]
+    found = [(error, now.state()) for now, error, _ in training.train(one, {"digits": data / "digits"}, kept, eps)]
     return [error for error, _ in found], found[-1][1]
 
 
@@ -53,7 +53,7 @@ def test_steps_that_are_lost_in_the_break_are_noticed(data):
     _, whole = trained(case(), data)
     _, state = trained(case(epochs=2), data)
     lost = {name: np.zeros_like(array) if name.startswith("dw") else array for name, array in state.arrays.items()}
-    _, end = trained(case(), data, training.Kept(2, lost))
+    _, end = trained(case(), data, training.State(2, lost))
     assert not np.array_equal(end.arrays["w1"], whole.arrays["w1"])
 
 
@@ -81,7 +81,7 @@ def state(data, tmp_path):
     [
         ({"rate": 0.004}, "is of another training: its rate is 0.005, not 0.004"),
         ({"dtype": "float64"}, "is of another training: its dtype is 'float32', not 'float64'"),
-        ({"epochs": 2}, "has 2 epochs, and 2 are asked for: raise `epochs`"),
+        ({"epochs": 2}, "has 2 epochs, and the case ends at 2: raise `epochs`"),
     ],
 )
 def test_a_state_of_another_training_is_refused(state, asked, sentence):
@@ -140,7 +140,7 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(data, tmp_path, monke
 
 
 def ladder(*words):
-    """The verb `train` in a process of its own."""
+    """The verb `train` in a separate process."""
     return subprocess.run([sys.executable, "-m", "ladder", "train", *map(str, words)], capture_output=True, text=True)
 
 
@@ -161,7 +161,7 @@ def test_the_verb_trains_keeps_and_goes_on(data, tmp_path):
     [
         (("gemm", "blas", "m=1,n=1,k=1", "--tuning", "threads=1"), "gemm can't be trained"),
         (("backprop", "blas", "images=17,epochs=1,rate=0.01"), "needs a value for its tuning 'threads'"),
-        (("backprop", "blas", "images=17,epochs=1,rate=0.01", "--eps", "-1"), "'-1' is no number of at least 0"),
+        (("backprop", "blas", "images=17,epochs=1,rate=0.01", "--eps", "-1"), "'-1' is not a number of at least 0"),
     ],
 )
 def test_what_cannot_be_trained_is_a_sentence(words, sentence):

@@ -1,4 +1,4 @@
-"""Judging results: the bounds by hand, and everything that must not pass."""
+"""Checking results: the bounds by hand, and everything that must not pass."""
 
 import math
 
@@ -135,8 +135,8 @@ def test_an_expectation_that_is_no_number_passes_nothing():
     ("array", "words"),
     [
         (np.ones((2, 3)), None),
-        (np.ones((3, 2)), r"is float64 \(3, 2\) where float64 \(2, 3\) is due"),
-        (np.ones((2, 3), np.float32), r"is float32 \(2, 3\) where float64 \(2, 3\) is due"),
+        (np.ones((3, 2)), r"is float64 \(3, 2\), but float64 \(2, 3\) is expected"),
+        (np.ones((2, 3), np.float32), r"is float32 \(2, 3\), but float64 \(2, 3\) is expected"),
         (np.array([[1, 1, np.nan], [np.inf, 1, 1]]), "2 of the 6 elements of the result 'out' are NaN or infinite"),
     ],
 )
@@ -151,5 +151,5 @@ def test_results_of_another_kind_or_unfinished_are_refused(array, words):
 def test_the_first_check_that_fails_is_named():
     good, bad, worse = (validation.Check(name, error, 1.0) for name, error in (("a", 1.0), ("b", 1.1), ("c", 9.0)))
     validation.require([good], "round 1")
-    with pytest.raises(LadderError, match=r"\(round 2\): the error of 'b' is 1\.1 where at most 1 is allowed"):
+    with pytest.raises(LadderError, match=r"\(round 2\): the error of 'b' is 1\.1, but at most 1 is allowed"):
         validation.require([good, bad, worse], "round 2")

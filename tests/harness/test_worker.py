@@ -1,4 +1,4 @@
-"""What a worker tells of its case, by a clock of the test's own."""
+"""The result of a worker, by a simulated clock."""
 
 import time
 from functools import partial
@@ -38,7 +38,7 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
 
     late = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"fill": fill})
     variant = SimpleNamespace(DEVICE="host", setup=setup)
-    found = worker.work(case, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
+    found = worker.run_case(case, late, variant, SimpleNamespace(data={}, reference=None, **LIMITS))
     assert found["setup"] == 11.0
     assert found["check"] >= 1000.0
 
@@ -59,7 +59,7 @@ def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_wa
 
     limits = LIMITS | {"samples": 3, "least": 3, "most": 3}
     job = SimpleNamespace(data={}, reference=None, **limits)
-    worker.work(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
+    worker.run_case(case, workloads.load("gemm"), SimpleNamespace(DEVICE="host", setup=setup), job)
     timed = ["flush"] * flushes + ["run"]
     checked, last = called.index("flush") if flushes else len(called) - 5, len(called) - 1
     assert called[checked:last] == timed * 4  # the first warms up

@@ -1,4 +1,4 @@
-"""The CPUs' caches: what is told of them, by whom, and that every CPU's are emptied."""
+"""The CPUs' caches: their reported sizes, and that every CPU's caches are flushed."""
 
 import os
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ import pytest
 
 from ladder import devices
 from ladder.devices import cuda, host, mpi
-from ladder.devices.mpi import own_cpus
+from ladder.devices.mpi import share_of_cpus
 from ladder.machine import caches, description
 
 MIB = 2**20
@@ -16,7 +16,7 @@ MIB = 2**20
 
 @pytest.fixture
 def told(monkeypatch, tmp_path):
-    """Have Linux tell of caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library of none."""
+    """Let Linux report caches, {(cpu, index): (level, type, size, CPUs that share it)}, and the library none."""
 
     def tell(properties, library=lambda name: 0):
         for (cpu, index), values in properties.items():
@@ -26,10 +26,10 @@ def told(monkeypatch, tmp_path):
                 (folder / name).write_text(f"{value}\n")
         monkeypatch.setattr(caches, "CPUS", tmp_path)
         monkeypatch.setattr(caches.os, "sysconf", library)
-        caches.listed.cache_clear()
+        caches.all_caches.cache_clear()
 
     yield tell
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
 
 
 def of_four_cpus():
@@ -164,4 +164,4 @@ def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device)
     ],
 )
 def test_ranks_of_a_node_share_its_cpus(places, shares):
-    assert [own_cpus(places, rank) for rank in range(len(places))] == shares
+    assert [share_of_cpus(places, rank) for rank in range(len(places))] == shares

@@ -1,4 +1,4 @@
-"""What a process says of the conditions under which it runs, by files of Linux's that a test has made up."""
+"""The conditions under which a process runs, by synthetic files of Linux's."""
 
 import numpy as np
 import pytest

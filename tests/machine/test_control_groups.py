@@ -1,4 +1,4 @@
-"""Quotas of control groups, of both versions, on trees that a test has made up as Linux shows them."""
+"""Quotas of control groups, of both versions, on synthetic trees."""
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_a_system_without_control_groups_has_no_quota(tmp_path):
     [(None, 4), (0.5, 1), (1.0, 1), (1.5, 1), (2.0, 2), (2.999, 2), (9.0, 4)],
 )
 def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, cores):
-    """Of a process that may use four CPUs. An allocation's label says how many they are."""
+    """For a process that may use four CPUs. An allocation's label contains their number."""
     monkeypatch.setattr(control_groups, "quota", lambda: quota)
     monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process: {0, 1, 2, 3})
     assert cpus.cores() == cores
@@ -111,9 +111,7 @@ def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, 
         if quota is None or threads <= quota:
             cpus.require_quota(threads)
         else:
-            with pytest.raises(
-                LadderError, match=rf"works on {threads} CPUs, .* has a quota of {quota:.3g}: .* stopped"
-            ):
+            with pytest.raises(LadderError, match=rf"uses {threads} CPUs, .* has a quota of {quota:.3g}: .* throttled"):
                 cpus.require_quota(threads)
 
 

@@ -1,4 +1,4 @@
-"""The properties of the CPUs, by files of Linux's that a test has made up, in lscpu's words."""
+"""The properties of the CPUs, by synthetic files of Linux's, in lscpu's format."""
 
 import os
 import platform
@@ -47,9 +47,9 @@ def linux(monkeypatch, tmp_path):
     monkeypatch.setattr(cpus, "INFORMATION", information)
     monkeypatch.setattr(cpus, "NODES", tmp_path)
     monkeypatch.setattr(caches, "CPUS", tmp_path)
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
     yield tmp_path
-    caches.listed.cache_clear()
+    caches.all_caches.cache_clear()
 
 
 def test_the_kernel_tells_what_lscpu_makes_words_of(linux):

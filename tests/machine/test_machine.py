@@ -1,4 +1,4 @@
-"""What the machine tells of itself, and what is made of a card that tells less."""
+"""The description of the machine, and of a GPU that reports less."""
 
 import copy
 
@@ -65,20 +65,20 @@ def test_the_cards_are_those_that_this_process_may_use(cards, monkeypatch):
 
 
 A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"
-# What two cards' driver made of the variable.
+# The interpretation of the variable by the driver of two GPUs.
 READ_BY_CUDA = [
     ("AB", ["0,1", "0, 1", " 0,1", "0 ,1", "0\t,1", "0,\n1", f"{A},{B}", f"{A} ,{B}", "GPU-6,GPU-5"]),
     ("BA", ["1,0", "1a,0x", "1gpu,0gpu", "GPU-56d1cc52,GPU-68cfe46b", "GPU-56-d1cc-520ceb,GPU--6"]),
     ("B", ["01", "+1", "4294967297", "-4294967295", "1.5", "1a", "1e0", "1,,0", "1\r", "1,\u00a00", f"{B},0"]),
     ("A", ["-0", "0x1", "0;1", "0 1", "0-1", "9223372036854775808"]),
     ("A", [A, A[:12], f"GPU-{A[4:].upper()}", f"{A}x", f"{A};{B}", f"{A}0"]),
-    # A word of the other kind, or no card's, ends the list, even before a card that is there twice.
+    # A word of the other kind, or one that matches no GPU, ends the list, even before a GPU that is listed twice.
     ("A", ["0,-1,1", "0,2,1", "0,5,0", "0,-1,0", "0,", "0,MIG-x", f"0,{B}", f"{A},1", f"{A},0", f"{A}, {B}"]),
     ("A", [f"{A},-1,{B}", f"{A},GPU-ffffffff,{B}"]),
     ("", ["", " ", ",0", "-1", "--1", "- 1", "+", "010", "all", "NoDevFiles", "\uff11", '"0"', "MIG-0,0"]),
     ("", ["99999999999,0", "18446744073709551617", "GPU-", "GPU-,0", "GPU-ffffffff,0", f" {A}", A.lower(), A[4:]]),
     ("", [f"{A[:12]} ", f"{A[:12]}z,{A}", "GPU-6.8"]),
-    # A card that is there twice.
+    # A GPU that is listed twice.
     ("", ["0,0", "0,1,0", "0,1,1", "0,-0", "0x1,0", f"{A},{A}", f"{A},GPU-68cfe46b", f"{A},GPU-6,{B}"]),
 ]
 

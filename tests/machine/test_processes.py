@@ -1,4 +1,4 @@
-"""Processes that end with those who started them."""
+"""Processes that end with their parents."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Other programs: what is read of them is the same in every language."""
+"""Other programs: their output is the same in every language."""
 
 import hashlib
 import os
@@ -57,7 +57,7 @@ def test_programs_whose_words_are_read_speak_the_language_that_they_were_written
     digest = hashlib.sha256(f"{greeting}{greeting}\n".encode()).hexdigest()
     assert libraries.host() == f"host-{digest[:12]}"
     assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"]).strip() == greeting
-    assert slurm.answer("sbatch").stdout.strip() == greeting
+    assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
     assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
 

@@ -1,4 +1,4 @@
-"""The revision of the source that a record names: real repositories, asked in bad surroundings."""
+"""The revision of the source in a record: real repositories, in adverse environments."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def write(path, text):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project's folder without a repository, whose sources ask for their revision."""
+    """A project's folder without a repository, whose sources determine their revision."""
     for name in list(os.environ):
         if name.startswith(("GIT_", "LADDER_COMMIT", "LADDER_UNCHANGED")):
             monkeypatch.delenv(name)
@@ -36,7 +36,7 @@ def project(tmp_path, monkeypatch):
         write(found / name, name)
     write(found / ".gitignore", "/results/*\n!/results/published/\n__pycache__/\n")
     monkeypatch.setattr(revision, "__file__", str(found / revision.HERE))
-    revision.tell.cache_clear()
+    revision.warn_once.cache_clear()
     return found
 
 
@@ -182,9 +182,9 @@ def without_head(project):
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (lambda project: None, "lies in no git repository"),
-        (in_repository_around, "doesn't have its files"),
-        (staged_in_repository_around, "doesn't have its files"),
+        (lambda project: None, "is not in a git repository"),
+        (in_repository_around, "doesn't contain its files"),
+        (staged_in_repository_around, "doesn't contain its files"),
         (on_unborn_branch, "no commit"),
         (without_head, "no commit, or has lost it"),
     ],
@@ -225,8 +225,8 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
         ("sleep 5 & sleep 5", "unknown", "takes more than"),
         (f"case $* in *status*) sleep 5 & sleep 5 ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
         (f"case $* in *status*) kill -9 $$ ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
-        ("echo nonsense", "unknown", "git says 'nonsense'"),
-        ("exit 0", "unknown", "git says ''"),
+        ("echo nonsense", "unknown", "git prints 'nonsense'"),
+        ("exit 0", "unknown", "git prints ''"),
         (None, "unknown", "is it installed?"),
     ],
 )  # fmt: skip
@@ -291,4 +291,4 @@ def test_jobs_are_told_of_changed_sources_and_of_a_change_while_git_looks(clone,
 def test_sources_that_change_while_they_measure_are_dirty():
     clean, dirty, other = ({"commit": name, "dirty": flag} for name, flag in (("a", False), ("a", True), ("b", False)))
     pairs = [(clean, clean), (clean, dirty), (dirty, clean), (clean, other)]
-    assert [revision.joined(*pair) for pair in pairs] == [clean, dirty, dirty, dirty]
+    assert [revision.combine(*pair) for pair in pairs] == [clean, dirty, dirty, dirty]

@@ -40,4 +40,4 @@ def test_a_prelude_s_variables_are_its_own(monkeypatch, of_user):
 
 def test_a_record_tells_what_may_matter_and_nothing_private():
     made = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
-    assert variables.told(made) == {"A": "b", "OMP_NUM_THREADS": "2"}
+    assert variables.for_record(made) == {"A": "b", "OMP_NUM_THREADS": "2"}

@@ -1,4 +1,4 @@
-"""Configurations: laid over each other, checked in every place, defaults filled in."""
+"""Configurations: overriding each other, validated everywhere, defaults filled in."""
 
 import copy
 import datetime
@@ -13,7 +13,7 @@ from snakemake.settings import types
 from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.planning import configuration, plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 
 ONE = {
     "question": "?",
@@ -29,14 +29,14 @@ def with_one(**changes):
 
 def refused(config):
     with pytest.raises(LadderError) as error:
-        configuration.checked(config)
+        configuration.validate(config)
     return str(error.value)
 
 
 def test_defaults_are_filled_in_and_the_input_is_left_alone():
     given = with_one()
     before = copy.deepcopy(given)
-    config = configuration.checked(given)
+    config = configuration.validate(given)
     assert given == before
     assert (config["machine"], config["cores"], config["measure"], config["peers"]) == ("auto", "auto", True, True)
     assert config["protocol"]["processes"] == 3
@@ -131,12 +131,12 @@ def test_a_protocol_that_asks_for_more_than_it_allows_is_refused(general, own, s
 
 @pytest.mark.parametrize(("word", "value"), [("false", False), ("true", True), (False, False)])
 def test_booleans_may_come_as_words(word, value):
-    assert configuration.checked({"measure": word, "peers": word, "experiments": {}})["measure"] is value
+    assert configuration.validate({"measure": word, "peers": word, "experiments": {}})["measure"] is value
 
 
 @pytest.fixture
 def load(tmp_path):
-    """Load YAML texts, later ones over earlier ones."""
+    """Load YAML texts, later ones overriding earlier ones."""
 
     def load(*texts, **options):
         paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
@@ -171,7 +171,7 @@ def test_places_of_one_alias_are_changed_apart(load):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("threds", "it has no workload. Is threads meant?"),
+        ("threds", "it has no workload. Did you mean threads?"),
         ("ranks", "'question' is a required property"),
         (3, "3 is not of type 'string'"),
     ],
@@ -184,7 +184,7 @@ def test_what_is_dropped_was_there(load):
     shipped = (ROOT / "config/config.yaml").read_text()
     dropped = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
     assert not {"gemm_large", "added_by_a_file_between"} & {*dropped["experiments"]}
-    with pytest.raises(LadderError, match="none to be dropped"):
+    with pytest.raises(LadderError, match="no such experiment to drop"):
         load(shipped, "experiments: {gemm_lagre: null}")
     with pytest.raises(LadderError, match="no variant 'tield' of gemm"):
         plan.cases("one", ONE | {"variants": {"tield": None}})
@@ -196,7 +196,7 @@ def test_what_is_dropped_was_there(load):
         ("a: [1", "isn't YAML in line "),
         ("a: b: c", "isn't YAML in line 1"),
         ("a: \x07", "isn't YAML"),
-        ("a: 1\nb: {c: 1, d: 2, c: 3}", "isn't YAML in line 2: the key c is there twice"),
+        ("a: 1\nb: {c: 1, d: 2, c: 3}", "isn't YAML in line 2: duplicate key c"),
         ("- a", "must be a mapping"),
         ("", "must be a mapping"),
         ("layers: 1000-20-10", "misread in line 1: layers: 1000-20-10 is a date to YAML. Put it in quotes"),
@@ -206,9 +206,9 @@ def test_what_is_dropped_was_there(load):
             "more than 100000",
         ),
         ("a: " + 2**20 * "x", "more than 1048576 bytes"),
-        ("a: !!int x", "a: x isn't written as what its tag, !!int, says"),
+        ("a: !!int x", "a: x doesn't match its tag, !!int"),
         ('a: "\\0"', "has a character that no name"),
-        ('{"a": 1, "b": 2, "a": 3}', "the key a is there twice"),
+        ('{"a": 1, "b": 2, "a": 3}', "duplicate key a"),
         ("a: " + 3000 * "[" + 3000 * "]", "nested too deeply"),
     ],
 )
@@ -220,14 +220,14 @@ def test_what_is_no_configuration_is_refused_in_a_sentence(load, text, sentence)
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("0100", "m: 0100 is 64 to YAML 1.1, which takes a leading 0 for octal. Write 100 or 64, or"),
+        ("0100", "m: 0100 is 64 to YAML 1.1, which reads a leading 0 as octal. Write 100 or 64, or"),
         ("-010", "m: -010 is -8 .* Write -10 or -8"),
         ("00", "m: 00 is 0 .* Write 0, or"),
         ("1:30", "m: 1:30 is 90 .* base 60. Write 90, or"),
         ("1:30.5", "m: 1:30.5 is 90.5"),
         ("0b11", "m: 0b11 is 3 .* binary"),
         ("0x1f", "m: 0x1f is 31 .* hexadecimal"),
-        ("1_000", "m: 1_000 is 1000 .* leaves out each '_'"),
+        ("1_000", "m: 1_000 is 1000 .* ignores each '_'"),
         ("[1, 0100]", "0100 is 64"),
         ("1e5", "'1e5' is text to YAML: as a number write 100000"),
         ("1e-5", "'1e-5' is text to YAML: as a number write 1.0e-05"),
@@ -309,7 +309,7 @@ def test_snakemake_reads_files_as_the_verbs_do(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("folder", ["a:b", "a\0b"])
 def test_a_folder_of_variants_that_cannot_be_looked_in_is_named(folder):
-    assert "of variant_folders can't be looked in" in refused({"variant_folders": [folder], "experiments": {}})
+    assert "of variant_folders can't be used" in refused({"variant_folders": [folder], "experiments": {}})
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -333,22 +333,22 @@ def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monk
     assert (
         list(whole["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
     )
-    for config, place in ((whole, Place("here", 8, 8, "mpiexec")), (smoke, Place("here", 2, 1, "mpiexec"))):
-        keys = {one.experiment for one in plan.plan(config, {"cpu": place}) if not one.left_out}
+    for config, place in ((whole, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
+        keys = {one.experiment for one in plan.plan(config, {"cpu": place}) if not one.skipped}
         assert keys == set(config["experiments"])
 
 
 def test_a_protocol_is_the_defaults_with_changes():
     full = configuration.protocol({"samples": 2})
-    assert full == configuration.checked({"experiments": {}})["protocol"] | {"samples": 2}
+    assert full == configuration.validate({"experiments": {}})["protocol"] | {"samples": 2}
     for wrong in ({"sample": 2}, {"samples": 0}, [], None):
         with pytest.raises(LadderError, match="wrong at protocol"):
             configuration.protocol(wrong)
 
 
 def test_the_default_of_every_key():
-    """As config/README.md tells them."""
-    found = configuration.checked({"experiments": {}})
+    """They are those of config/README.md."""
+    found = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
     assert found.pop("protocol") == protocol | {"phase_passes": 3, "energy": False}
     auto, nothing = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders")

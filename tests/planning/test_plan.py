@@ -1,4 +1,4 @@
-"""Plans: which cases a configuration means, and what is left out for which reason."""
+"""Plans: the cases of a configuration, and which are skipped for which reason."""
 
 import base64
 import gzip
@@ -11,9 +11,9 @@ import pytest
 
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
-from ladder.harness import demands
+from ladder.harness import preconditions
 from ladder.planning import configuration, plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 from ladder.records.case import Case
 from ladder.verbs.arguments import read_plan
 
@@ -26,7 +26,7 @@ def experiment(variants, sizes=SMALL, workload="gemm", **more):
 
 def planned(variants, cores=2, peers=True, **options):
     config = {"peers": peers, "experiments": {"one": experiment(variants, **options)}}
-    return plan.plan(configuration.checked(config), {"cpu": Place("here", cores)})
+    return plan.plan(configuration.validate(config), {"cpu": Target("here", cores)})
 
 
 def refused(variants, **options):
@@ -55,14 +55,14 @@ def test_a_device_that_does_not_exist_is_refused_with_those_that_do(variant):
         planned({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     with pytest.raises(LadderError, match=r"elsewhere.py has DEVICE = 'cpu'"):
-        demands.require_met(case, None)
+        preconditions.require_met(case, None)
 
 
 def test_a_variant_that_is_no_text_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for begin in (lambda: workloads.look_in([tmp_path]), lambda: workloads.require_sound(case)):
+    for begin in (lambda: workloads.search_folders([tmp_path]), lambda: workloads.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
             begin()
 
@@ -80,7 +80,7 @@ def two(first, second, **general):
         "protocol": general,
         "experiments": {"one": one | {"protocol": first}, "other": other | {"protocol": second}},
     }
-    return plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
+    return plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
 
 
 def test_the_protocol_of_an_experiment_is_laid_over_the_general_one():
@@ -123,9 +123,14 @@ def test_defaults_are_in_the_slug():
     assert one.case.slug.startswith("form=nn,m=1,n=1,k=1,")
 
 
+def reasons(planned):
+    """Why each case is skipped, as a sentence, or None."""
+    return [item.skipped and str(item.skipped) for item in planned]
+
+
 def test_more_threads_than_cores_are_left_out():
     found = planned({"blas": {"threads": [1, 2, 3]}}, cores=2)
-    assert [one.left_out for one in found] == [None, None, "needs 3 cores, 2 available"]
+    assert reasons(found) == [None, None, "needs 3 cores, 2 available"]
 
 
 def test_what_is_not_installed_is_left_out(variant):
@@ -137,7 +142,7 @@ def test_what_is_not_installed_is_left_out(variant):
     )
     found = planned({library: {}, program: {}})
     expected = ["no_such_library is not installed", "the program no-such-program is not installed"]
-    assert [one.left_out for one in found] == expected
+    assert reasons(found) == expected
 
 
 @pytest.mark.parametrize(
@@ -154,22 +159,22 @@ def test_what_is_beyond_a_variant_s_limits_is_left_out(variant, limits, expected
     text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): 1"
     name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
     found = planned({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
-    assert [one.left_out for one in found] == [each and f"gemm/{name} {each}" for each in expected]
+    assert reasons(found) == [each and f"gemm/{name} {each}" for each in expected]
 
 
 def test_peers_can_be_switched_off():
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     variants = {"host": {"product": "blas", "threads": 1}, "numpy_loop": {"threads": 1}}
     found = planned(variants, sizes=sizes, workload="mlp", peers=False)
-    assert [one.left_out for one in found] == [None, "peers are switched off"]
-    assert [one.left_out for one in planned(variants, sizes=sizes, workload="mlp")] == [None, None]
+    assert reasons(found) == [None, "peers are switched off"]
+    assert reasons(planned(variants, sizes=sizes, workload="mlp")) == [None, None]
 
 
 def test_a_product_that_cannot_be_had_leaves_the_training_out(variant):
     name = variant("needs_much", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such_library",)\ndef setup(p): 1')
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     (one,) = planned({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
-    assert one.left_out == "no_such_library is not installed"
+    assert str(one.skipped) == "no_such_library is not installed"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ def test_tunings_with_a_default_may_be_left_out(variant):
     [
         ("def setup(:", "isn't valid Python: "),
         ('RUNTIME = "blas"\ndef setup(problem): 1', 'add DEVICE = "host"'),
-        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it works on"),
+        ('DEVICE = "host"\ndef setup(problem): 1', "doesn't say whose threads it uses"),
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )
@@ -253,19 +258,19 @@ def test_a_file_that_is_no_variant_is_found_when_planning(variant, text, sentenc
 )
 def test_what_a_variant_states_wrongly_is_told_with_its_name(variant, text):
     name = variant("wrongly", f'DEVICE = "host"\nRUNTIME = "x"\n{text}')
-    assert "gemm/wrongly states its constants" in refused({name: {"way": "a"} if "way" in text else {}})
+    assert "gemm/wrongly defines its constants" in refused({name: {"way": "a"} if "way" in text else {}})
 
 
 def test_a_part_of_a_library_that_is_not_there_is_left_out(variant):
     name = variant("needs_part", 'DEVICE = "host"\nRUNTIME = "x"\nREQUIRES = ("no_such.part",)\ndef setup(p): 1')
-    assert [one.left_out for one in planned({name: {}})] == ["no_such.part is not installed"]
+    assert reasons(planned({name: {}})) == ["no_such.part is not installed"]
 
 
 def test_what_is_no_file_is_no_module(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "x"\ndef setup(p): 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
-    workloads.look_in([tmp_path])
+    workloads.search_folders([tmp_path])
     assert name in workloads.variants("gemm")
     assert len(planned({name: {}})) == 1
 
@@ -304,8 +309,8 @@ def test_a_case_on_a_gpu_is_left_out_where_there_is_none(monkeypatch):
         }
     }
     for gpus, why in ((0, "needs a GPU, none available"), (1, None)):
-        here = {"cpu": Place("here", 2, gpus)}
-        assert {one.left_out for one in plan.plan(configuration.checked(config), here)} == {why}
+        here = {"cpu": Target("here", 2, gpus)}
+        assert set(reasons(plan.plan(configuration.validate(config), here))) == {why}
 
 
 def test_the_order_is_shuffled_and_always_the_same():
@@ -335,28 +340,28 @@ def test_without_measuring_the_plan_is_what_has_a_record(monkeypatch, tmp_path):
     path.parent.mkdir(parents=True)
     path.touch()
     expected = [None, "not measured", "needs 3 cores, 2 available"]
-    assert [one.left_out for one in plan.measured(whole)] == expected
+    assert reasons(plan.measured(whole)) == expected
 
 
 def test_a_plan_is_packed_json_that_changes_with_it_alone():
     some, more = planned({"blas": {"threads": 1}}), planned({"blas": {"threads": [1, 3]}})
-    found = json.loads(gzip.decompress(base64.b64decode(plan.packed(more, "one"))))
+    found = json.loads(gzip.decompress(base64.b64decode(plan.pack(more, "one"))))
     assert [case["key"] for case in found["cases"]] == [one.case.key for one in more]
     assert [case["left_out"] for case in found["cases"]] == [None, "needs 3 cores, 2 available"]
-    assert plan.packed(some, "one") != plan.packed(more, "one")
-    assert plan.packed(some, "one") == plan.packed(planned({"blas": {"threads": 1}}), "one")
+    assert plan.pack(some, "one") != plan.pack(more, "one")
+    assert plan.pack(some, "one") == plan.pack(planned({"blas": {"threads": 1}}), "one")
 
 
 def test_the_plan_of_a_thousand_cases_fits_in_a_command():
     sizes = {"m": list(range(1, 21)), "n": 1, "k": list(range(1, 26))}
-    assert len(plan.packed(planned({"blas": {"threads": [1, 2]}}, sizes=sizes), "one")) < 2**16
+    assert len(plan.pack(planned({"blas": {"threads": [1, 2]}}, sizes=sizes), "one")) < 2**16
 
 
 def test_an_edit_of_a_cases_code_changes_its_plan(monkeypatch):
     some = planned({"blas": {"threads": 1}})
-    before = plan.packed(some, "one")
+    before = plan.pack(some, "one")
     monkeypatch.setattr(plan.sources, "fingerprint", lambda case: "edited")
-    assert plan.packed(some, "one") != before
+    assert plan.pack(some, "one") != before
 
 
 def test_published_machines_are_found_by_name(tmp_path):
@@ -365,7 +370,7 @@ def test_published_machines_are_found_by_name(tmp_path):
     (tmp_path / "torn").mkdir()
     assert plan.published(["all"], tmp_path) == plan.published(["box"], tmp_path) == ["box"]
     assert plan.published(["none"], tmp_path) == []
-    with pytest.raises(LadderError, match="Nothing is published of torn; results/published has box"):
+    with pytest.raises(LadderError, match="Nothing is published of torn; results/published holds box"):
         plan.published(["box", "torn"], tmp_path)
 
 
@@ -377,7 +382,7 @@ def test_variables_that_the_configuration_names_are_part_of_the_case():
             "own": experiment({"blas": {"threads": 1}}, environment={"NUMBA_OPT": "1"}),
         },
     }
-    found = plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
+    found = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
     assert [one.case.variables["NUMBA_OPT"] for one in found] == ["0", "3", "1"]
     slugs = [one.case.slug for one in found]
     assert [slug.partition(",threads=1,")[2] for slug in slugs] == [
@@ -389,7 +394,7 @@ def test_variables_that_the_configuration_names_are_part_of_the_case():
 @pytest.mark.parametrize("named", [{"omp_places": "cores"}, {"A": True}, {"A": 1.5}, {"A": []}, {"A": {"b": "c"}}])
 def test_variables_are_names_in_capitals_and_texts(named):
     with pytest.raises(LadderError, match="The configuration is wrong at environment"):
-        configuration.checked({"environment": named, "experiments": {}})
+        configuration.validate({"environment": named, "experiments": {}})
 
 
 def test_a_variable_that_the_harness_sets_is_refused_when_planning():
@@ -397,7 +402,7 @@ def test_a_variable_that_the_harness_sets_is_refused_when_planning():
 
 
 def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
-    """Cores and cards may be on different machines, whose records lie in one folder."""
+    """Cores and GPUs may be on different machines, whose records are in one folder."""
     monkeypatch.chdir(tmp_path)
     one, two = planned({"blas": {"threads": [1, 2]}})
     here, there = (replace(one, machine=name) for name in ("here", "there"))
@@ -405,8 +410,8 @@ def test_of_two_machines_only_the_own_records_count(monkeypatch, tmp_path):
     path.parent.mkdir(parents=True)
     path.touch()
     whole = [here, there, replace(two, machine="there")]
-    assert [found.left_out for found in plan.measured(whole)] == ["not measured", None, "not measured"]
-    document = plan.document([here, replace(two, machine="there", left_out="why")], "one")["cases"]
+    assert reasons(plan.measured(whole)) == ["not measured", None, "not measured"]
+    document = plan.document([here, replace(two, machine="there", skipped="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
         (one.case.key, "here", None),
         (two.case.key, "there", "why"),
@@ -438,10 +443,10 @@ def test_a_case_whose_name_no_file_system_takes_costs_no_other_its_result(monkey
     sizes = {"layers": f"784-{'100-' * layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
     training = experiment({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
     config = {"experiments": {"deep": training, "other": experiment({"blas": {"threads": 1}})}}
-    deep, other = plan.plan(configuration.checked(config), {"cpu": Place("here", 2)})
-    assert other.left_out is None
-    assert (deep.left_out is None) == runs
-    assert runs or f"takes names of at most {most} bytes, and .layers=784-100-" in deep.left_out
+    deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
+    assert other.skipped is None
+    assert (deep.skipped is None) == runs
+    assert runs or f"allows names of at most {most} bytes, and .layers=784-100-" in str(deep.skipped)
     assert plan.measured([deep, other]) == []
 
 
@@ -450,8 +455,8 @@ def test_a_folder_or_a_name_of_3000_characters_is_refused_in_a_sentence(monkeypa
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
-            workloads.look_in([folder])
+            workloads.search_folders([folder])
     assert "There is no workload" in refused({"blas": {}}, workload="x" * 3000)
     assert "There is no variant" in refused({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):
-        configuration.checked({"experiments": {"x" * 101: experiment({"blas": {}})}})
+        configuration.validate({"experiments": {"x" * 101: experiment({"blas": {}})}})

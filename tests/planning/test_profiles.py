@@ -1,4 +1,4 @@
-"""The profile for a machine with GPUs: what Snakemake makes of it."""
+"""The profile for a machine with GPUs, as Snakemake reads it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a run does to Slurm's jobs: it cancels those of its own folder that a killed one has left, and no others."""
+"""A run cancels the Slurm jobs that a killed run in its folder has left, and no others."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def queue(monkeypatch, tmp_path):
 
     def queued(*jobs):
         lines = "".join(f"{number}|{comment}|{folder}\n" for number, comment, folder in jobs)
-        monkeypatch.setattr(slurm, "asked", lambda *command: lines)
+        monkeypatch.setattr(slurm, "query", lambda *command: lines)
 
     return queued
 
@@ -58,6 +58,6 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
                 del jobs[number]
         return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
 
-    monkeypatch.setattr(slurm, "asked", answered)
+    monkeypatch.setattr(slurm, "query", answered)
     assert slurm.cancel_stray() == ["1", "3"]
     assert jobs == {"2": "study-2"}

@@ -1,4 +1,4 @@
-"""How far a run is, told from files: Snakemake's markers, records, logs and the run's own note of what it is to do."""
+"""The status of a run, from files: Snakemake's markers, records, logs and the run's list of cases."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from ladder.records.case import Case
 
 LEFT = "needs 64 cores, 2 available"
 EMPTY = (
-    "The log is empty: was the job killed, did it take longer than it may, or was its record deleted? "
+    "The log is empty: was the job killed, did it exceed its time limit, or was its record deleted? "
     "`snakemake measurements` measures it again."
 )
 
@@ -70,8 +70,8 @@ def marker_files():
 
 
 def begun(*cases, due=None):
-    """A run of these cases that has begun, with all of them due unless it is said which; the run."""
-    return status.note(cases, {record_of(one) for one in (cases if due is None else due)})
+    """A run of these cases that has begun, with all of them due by default; the run."""
+    return status.write(cases, {record_of(one) for one in (cases if due is None else due)})
 
 
 def found(run, at_work):
@@ -87,7 +87,7 @@ def test_every_state_is_told(at_work):
     written(log_of(running), "warming up")
     start(waiting, "4711")
     written(log_of(failed), "Some words before.\nladder measure: The result is wrong.\n")
-    assert found(run, at_work=True) == ["done", "running", "waiting", "failed", "not begun", "left out"]
+    assert found(run, at_work=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
     lines = status.report(run["cases"], run).splitlines()
     assert lines[0].endswith("Snakemake is at work.")
     assert [line.split() for line in lines[2:3]] == [["here", "1", "1", "1", "1", "0", "1", "1"]]
@@ -96,7 +96,7 @@ def test_every_state_is_told(at_work):
         f"  {failed.case.key}",
         "    The result is wrong.",
         f"    {log_of(failed)}",
-        "Left out:",
+        "Skipped:",
         f"      1  {LEFT}",
     ]
 
@@ -198,7 +198,7 @@ def test_a_log_that_cannot_be_read_is_told():
 
 
 def said(capsys, *arguments):
-    """What `ladder status` prints, and what it complains of."""
+    """The output and the errors of `ladder status`."""
     with contextlib.suppress(SystemExit):
         commands.main(["status", *arguments])
     return capsys.readouterr()
@@ -250,10 +250,10 @@ def test_the_summary_tells_what_is_new():
     start(cases[12])
     text = status.summary(run)
     # The 15th was neither due nor done.
-    assert "Of 15 cases 2 measured now, 1 before, 9 failed, 2 not begun or cut off, 1 left out." in text
+    assert "Of 15 cases 2 measured now, 1 before, 9 failed, 2 not begun or cut off, 1 skipped." in text
     assert ", 1:01:01 of it measuring." in text
     assert all(part in text for part in ("Wrong m=4.", "Wrong m=12.", f"      1  {LEFT}"))
-    assert text.splitlines()[-1].startswith("ladder: `snakemake` tries again")
+    assert text.splitlines()[-1].startswith("ladder: `snakemake` tries them again")
 
 
 def test_the_summary_names_the_first_and_counts_the_rest():

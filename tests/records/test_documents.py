@@ -1,4 +1,4 @@
-"""Documents that the project writes: what has changed since isn't read."""
+"""Documents that the project writes: one that has changed since is refused."""
 
 import contextlib
 import json

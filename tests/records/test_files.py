@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: whoever has the old one open, or a link to it, keeps it as it was."""
+"""Files that are replaced atomically: open files and links still have the old contents."""
 
 import os
 import time
@@ -53,8 +53,8 @@ def test_json_that_lacks_keys_or_is_no_object_is_a_sentence(tmp_path):
 
 @pytest.mark.parametrize("path", ["x" * 250, "/".join(["x" * 200] * 21), "é" * 130])
 def test_a_path_that_is_too_long_is_refused_before_the_work(tmp_path, path):
-    """The file that is written beside has a longer name."""
-    with pytest.raises(LadderError, match=r"the file system takes (names|paths) of .* Give it a shorter name"):
+    """The temporary file has a longer name."""
+    with pytest.raises(LadderError, match=r"the file system allows (names|paths) of .* Give it a shorter name"):
         files.require_writable(tmp_path / path)
 
 

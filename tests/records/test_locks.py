@@ -1,4 +1,4 @@
-"""Places for timing: one job a machine, or one a card, whatever the environment; and who waits says for whom."""
+"""Locks for timing: one job per machine, or per GPU, whatever the environment; a waiting process reports the holder."""
 
 import contextlib
 import fcntl
@@ -38,7 +38,7 @@ waiting = []
 
 @pytest.fixture(autouse=True)
 def folders(tmp_path, monkeypatch):
-    """The two folders of a machine's locks, for a test alone."""
+    """The two folders of a machine's locks, private to a test."""
     folders = tmp_path / "tmp", tmp_path / "shm"
     for folder in folders:
         folder.mkdir()
@@ -53,7 +53,7 @@ def files(name="timing"):
 
 
 def entered(context, seconds=0.2):
-    """Whether a context can be entered while others hold what they hold; it is left at once."""
+    """Whether a context can be entered while others hold their locks; it is left immediately."""
     there = threading.Event()
 
     def enter():
@@ -88,7 +88,7 @@ def test_a_machine_is_held_by_one_or_shared_by_cards():
 
 
 def test_a_lock_that_is_free_in_one_of_its_folders_alone_is_waited_for():
-    """As for a moment while its holder releases it: whoever tries then must not keep itself out."""
+    """As briefly happens while its holder releases it: a process that tries then must not block itself."""
     with locks.open_own(locks.FOLDERS[1] / f"ladder-timing-{os.getuid()}.lock") as last:
         fcntl.flock(last, fcntl.LOCK_EX)
         threading.Timer(0.2, lambda: fcntl.flock(last, fcntl.LOCK_UN)).start()
@@ -155,7 +155,7 @@ def test_holders_that_follow_each_other_let_in_who_needs_the_machine_alone():
 
 
 def waited(capsys, context=None):
-    """What is said on standard error, once, while a lock is waited for, by default the machine's."""
+    """The message on standard error, printed once, while a lock is waited for, by default the machine's."""
     threading.Thread(target=entered, args=(context or locks.quiet_machine(),), daemon=True).start()
     deadline, said = time.monotonic() + 10, ""
     while not said.endswith("\n") and time.monotonic() < deadline:
@@ -246,7 +246,7 @@ def test_one_folder_will_do_and_none_is_a_sentence(folders):
 
 
 def test_what_a_holder_started_keeps_the_machine_when_it_dies(capsys):
-    """What a compiler of a killed run has started, for example, works on for a while."""
+    """For example, a process that the compiler of a killed run started continues for a while."""
     with holder("started") as process:
         sleeping = int(process.stdout.readline())
         process.kill()

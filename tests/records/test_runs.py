@@ -1,4 +1,4 @@
-"""The one run of a working directory: what a killed one has locked goes, what a live one has locked stays."""
+"""The only run of a working directory: locks of a killed run are removed, those of a live one stay."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def lock(folder):
 
 
 def begun(folder, **signature):
-    """Have the folder's last run signed with this."""
+    """Give the folder's last run this signature."""
     (folder / runs.OF_A_RUN).write_text(json.dumps(holders.signature() | signature) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""Verdicts on claims: each of the five words where it belongs, on either side of 1, and where two costs cross."""
+"""Verdicts on claims: each of the five words, on either side of 1, and break-even points of two costs."""
 
 import math
 
@@ -9,7 +9,7 @@ from ladder.errors import LadderError
 from ladder.statistics import verdicts
 from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
 from ladder.statistics.crossings import break_even, crossing
-from ladder.statistics.selection import chosen_apart
+from ladder.statistics.selection import choose_best
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ladder.statistics.selection import chosen_apart
         (1.05, 2.0, (3.0,), "undecided"),
         (1.01, 1.09, (3.0,), "refuted"),  # an effect, but none beyond the margin
         (0.3, 0.9, (3.0,), "refuted"),
-        # Twice: an interval that is short of it, and one that has it inside and says next to nothing.
+        # Twice: an interval that is short of it, and a wide one that contains it.
         (1.1001, 1.3, (2.0,), "weaker"),
         (1.42, 8.64, (2.0,), "undecided"),
         # Three to four times, no more.
@@ -91,13 +91,13 @@ def test_one_process_of_each_leaves_everything_undecided():
 def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
     cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
     found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
-    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).found.cases == cases
+    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).ratio.cases == cases
     assert found == quotient([[2.0]] * 5, [[1.0]] * 5)
     assert "gemm" not in repr(found)
 
 
 def test_a_multiple_of_an_exact_time_has_the_interval_of_the_median():
-    """Not that of a shift, which took the exact time for a sample of five, and its range for 99 %."""
+    """Not that of a shift, which treated the exact time as a sample of five, and its range as 99 %."""
     rng = np.random.default_rng(2)
     studies = np.exp(0.05 * rng.standard_normal((500, 5, 1)))
     covered = [one.low <= 1 / 3 <= one.high for one in (multiple(study, 3.0) for study in studies)]
@@ -161,9 +161,9 @@ def test_a_break_even_point_has_an_interval():
 
 
 def test_who_is_best_is_chosen_by_other_processes_than_those_that_test_it():
-    """The second and the fourth choose; by the others the case b would be the best."""
+    """The second and the fourth process choose; by the others, case b would be the best."""
     cases = {"a": [[9.0], [1.0], [9.0], [1.0]], "b": [[2.0], [5.0], [2.0], [5.0]]}
-    assert chosen_apart(cases) == ("a", [[9.0], [9.0]])
+    assert choose_best(cases) == ("a", [[9.0], [9.0]])
 
 
 def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():

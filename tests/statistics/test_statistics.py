@@ -1,4 +1,4 @@
-"""Intervals keep their coverage and verdicts their level, under noise as nasty as that of real machines."""
+"""Intervals keep their coverage and verdicts their level, under noise as bad as that of real machines."""
 
 import subprocess
 import sys
@@ -115,7 +115,7 @@ def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
 
 
 def test_pooled_samples_would_not_cover():
-    """The noise above is what a rank interval that ignores processes falls for."""
+    """A rank interval that ignores processes fails under the noise above."""
     rng = np.random.default_rng(1)
     pooled = [median_interval(measured(rng, 5, **NOISE["normal"])[0].ravel()) for _ in range(300)]
     assert np.mean([low <= 1 <= high for _, low, high in pooled]) < 0.7
@@ -186,7 +186,7 @@ def test_unequal_noise_is_no_difference(count):
 
 
 def test_pooled_samples_would_tell_a_kernel_from_itself():
-    """The noise above is what a rank test that ignores processes falls for."""
+    """A rank test that ignores processes fails under the noise above."""
     rng = np.random.default_rng(6)
     pairs = (measured(rng, 5, **NOISE["normal"]) for _ in range(200))
     assert np.mean([stats.mannwhitneyu(a.ravel(), b.ravel()).pvalue < 0.05 for a, b in pairs]) > 0.3
@@ -199,7 +199,7 @@ def test_five_percent_are_found_where_processes_differ_by_one(paired, count):
 
 
 def test_five_percent_are_found_although_some_processes_run_at_half_speed():
-    """What a busy neighbour does to one process in ten; the variance of such processes hides any change."""
+    """A busy neighbour slows down one process in ten; the variance of such processes hides any change."""
 
     def visited(times):
         return times * np.where(rng.random((20, 1)) < 0.1, 2, 1)
@@ -268,7 +268,7 @@ def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
 # --- rates ---
 
 
-# --- what no clock has measured ---
+# --- impossible times ---
 
 
 @pytest.mark.parametrize("wrong", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
@@ -295,7 +295,7 @@ def test_no_processes_are_refused():
 
 
 def test_pairs_must_be_complete():
-    with pytest.raises(LadderError, match="equally many processes"):
+    with pytest.raises(LadderError, match="the same number of processes"):
         compare([[1.0]] * 3, [[1.0]] * 4, paired=True)
 
 

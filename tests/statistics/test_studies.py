@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ladder.statistics.claims import decide, multiple, quotient
-from ladder.statistics.selection import apart, chosen_apart
+from ladder.statistics.selection import choose_best, split_processes
 from ladder.statistics.verdicts import outcome_of
 
 STUDIES, PROCESSES = 1000, 10
@@ -38,12 +38,12 @@ def processes(kind, cases):
 
 @cache
 def equals(kind):
-    """The ratio that each study finds of a case to one that takes as long."""
+    """The ratio in each study of two cases with equal times."""
     return [quotient(one, other) for one, other in processes(kind, 2)]
 
 
 def words(kind, true, claimed):
-    """Each study's verdict on what is claimed of a ratio whose true value is `true`."""
+    """Each study's verdict on a claim about a ratio whose true value is `true`."""
     return [decide(found.times(true), *claimed).verdict for found in equals(kind)]
 
 
@@ -68,7 +68,7 @@ def test_verdicts_on_claims_are_right_or_undecided(kind, true, claimed, right):
 
 @pytest.mark.parametrize(("kind", "share"), [("one state", 0.99), ("two states", 0.7), ("heavy", 0.9)])
 def test_plain_answers_are_given(kind, share):
-    """Verdicts that are never wrong since all are undecided would be no use."""
+    """Verdicts that are never wrong because all are undecided would be useless."""
     for true, right in [(3.0, "confirmed"), (1.5, "weaker"), (0.8, "refuted")]:
         assert np.mean([word == right for word in words(kind, true, (2.0,))]) >= share
 
@@ -80,24 +80,24 @@ def test_a_program_beside_itself_is_neither_faster_nor_slower(kind):
 
 @pytest.mark.parametrize("kind", FIRST)
 def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
-    """Eight tunings that do nothing: the winner is one by luck."""
+    """Eight tunings without effect: the winner is random."""
     wrong = []
     for other, *cases in processes(kind, 9):
-        best, tested = chosen_apart(dict(enumerate(cases)))
+        best, tested = choose_best(dict(enumerate(cases)))
         found = quotient(other, cases[best], tested=tested)
         wrong.append(found.low > 1.0)
     assert np.mean(wrong) <= WRONG
 
 
 def test_luck_would_win_where_the_best_is_chosen_and_tested_on_the_same_processes():
-    """What the choice apart guards against does happen here."""
+    """The selection bias that separate processes avoid occurs here."""
     wrong = [quotient(other, min(cases, key=np.median)).low > 1.0 for other, *cases in processes("one state", 17)]
     assert np.mean(wrong) > 2 * WRONG
 
 
 def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
     other, *cases = processes("one state", 9)[0]
-    best, tested = chosen_apart(dict(enumerate(cases)))
+    best, tested = choose_best(dict(enumerate(cases)))
     found = quotient(other, cases[best], tested=tested)
     assert found.value == np.median(other) / np.median(cases[best])
     assert found.low <= found.value <= found.high
@@ -105,7 +105,7 @@ def test_the_interval_of_a_best_case_holds_the_quotient_of_the_shown_times():
 
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_time_at_its_floor_is_not_said_to_be_beyond_it(kind):
-    """The floor is known exactly; it is the true median."""
+    """The lower bound is exact; it is the true median."""
     found = [multiple(one, MEDIAN[kind]) for (one,) in processes(kind, 1)]
     assert np.mean([one.low > 1.0 or one.high < 1.0 for one in found]) <= WRONG
 
@@ -115,10 +115,10 @@ def test_a_time_at_its_floor_is_not_said_to_be_beyond_it(kind):
     [(1, [0], [0]), (2, [1], [0]), (3, [1], [0, 2]), (5, [1, 3], [0, 2, 4]), (10, [1, 3, 5, 7, 9], [0, 2, 4, 6, 8])],
 )
 def test_no_process_both_chooses_and_tests_but_a_lone_one(count, choose, test):
-    assert apart(list(range(count))) == (choose, test)
+    assert split_processes(list(range(count))) == (choose, test)
 
 
 def test_a_lone_process_confirms_no_choice():
-    best, tested = chosen_apart({"slow": [[2.0]], "fast": [[1.0]]})
+    best, tested = choose_best({"slow": [[2.0]], "fast": [[1.0]]})
     assert best == "fast"
     assert quotient([[2.0]], [[1.0]], tested=tested).low == 0.0

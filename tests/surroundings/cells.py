@@ -1,6 +1,6 @@
-"""The surroundings, as tables: each row is a cell of the matrix, told by its name."""
+"""The surroundings, as tables: each row is a cell of the matrix, identified by its name."""
 
-# Locales: the variables, and the locale's source and encoding for localedef, or None where the C library has it.
+# Locales: the variables, and the locale's source and encoding for localedef, or None if the C library has it.
 LOCALES = {
     "C": ({"LC_ALL": "C"}, None),
     "POSIX, no UTF-8 mode": ({"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, None),

@@ -1,4 +1,4 @@
-"""Run in a surrounding, in the folder of a study: what the study is there, as JSON on standard output.
+"""Run in a surrounding, in the folder of a study: describe the study there as JSON on standard output.
 
     python probe.py [--measure CASE] [--figure NAME] [--typeset]
 
@@ -21,9 +21,9 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.machine import cpus, description, revision
-from ladder.planning import configuration, places, plan
+from ladder.planning import configuration, plan, targets
 
-# The names of variables that runtimes read, which a worker has by its case alone.
+# The names of variables that runtimes read, which only the case gives to a worker.
 FAMILIES = re.compile(
     r"(NUMBA|OMP|GOMP|KMP|OPENBLAS|GOTO|MKL|BLIS|NPY|MPICH|MPIR|OMPI|PMIX|UCX|CUDA|NVIDIA|NCCL|CUBLAS|PYTORCH|TORCH|MALLOC|"
     r"GLIBC|LD)_.*|LD_PRELOAD"
@@ -49,8 +49,8 @@ def main():
 
 def said(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
-    workloads.look_in(config["variant_folders"])
-    found = places.here(config)
+    workloads.search_folders(config["variant_folders"])
+    found = targets.here(config)
     planned = plan.plan(config, found)
     (experiment,) = {one.experiment for one in planned}
     cases = {one.case.variant: one.case for one in planned}
@@ -73,7 +73,7 @@ def said(options):
 
 
 def of_families(variables):
-    """The variables of runtimes among these, but for the folder of Numba's cache, which is the code's."""
+    """The variables of runtimes among these, except the folder of Numba's cache, which depends on the code."""
     return {name: value for name, value in variables.items() if FAMILIES.fullmatch(name) and "CACHE_DIR" not in name}
 
 
@@ -82,7 +82,7 @@ def run(*arguments):
 
 
 def measured(case, launcher):
-    """What the record of a case says: its fastest sample, what was compiled, how many threads worked, its origin."""
+    """The contents of a case's record: its fastest sample, what was compiled, the number of threads, its origin."""
     out = SCRATCH / "record.json"
     rest = ["--launcher", launcher] if launcher and case.ranks > 1 else []
     run("measure", case.workload, case.variant, case.slug, "--out", out, "--protocol", json.dumps(PROTOCOL), *rest)

@@ -1,4 +1,4 @@
-"""The study of the matrix, and how it is asked what it is in a surrounding."""
+"""The study of the matrix, and how it is described in a surrounding."""
 
 import fcntl
 import json
@@ -45,7 +45,7 @@ class Answer:
 
 
 def plain_environment():
-    """The variables of this process that no cell is about."""
+    """The variables of this process that no cell sets."""
     apart = re.compile(
         r"LC_.*|LANG.*|PYTHON(?!PATH).*|MPL.*|GIT_.*|XDG_.*|SLURM_.*|LADDER_.*|TZ|SOURCE_DATE_EPOCH|CDPATH"
     )
@@ -135,7 +135,7 @@ def made_once(folder):
 
 
 def baseline(folder):
-    """The study's folder, what it is in plain surroundings and {variant: Answer}, made by the first who asks."""
+    """The study's folder, its plain Answer and {variant: Answer}, computed by the first process that needs it."""
     with made_once(folder) as (path, is_due):
         if is_due:
             shutil.rmtree(folder / "base", ignore_errors=True)  # of an attempt that failed
@@ -157,13 +157,13 @@ def copied(study, folder):
 
 
 def differences(found, expected, *apart):
-    """What a surrounding changes: a text for each key and what is in it."""
+    """The differences of a surrounding: a text for each key and its value."""
     keys = [key for key in (*SAME, "workers", "figure", "typeset") if key in found and key not in apart]
     return [text for key in keys for text in changes(key, found[key], expected[key])]
 
 
 def changes(name, found, expected):
-    """Where two values differ, as texts."""
+    """The differences of two values, as texts."""
     if isinstance(found, dict) and isinstance(expected, dict):
         for key in sorted(found.keys() | expected.keys()):
             yield from changes(f"{name}.{key}", found.get(key), expected.get(key))
@@ -172,7 +172,7 @@ def changes(name, found, expected):
 
 
 def of_record(found, expected):
-    """What a surrounding changes in a record, samples within noise."""
+    """The differences of a record in a surrounding, except noise in samples."""
     keys = ("compiled", "threads", "machine", "source", "sources")
     changed = [text for key in keys for text in changes(f"record.{key}", found[key], expected[key])]
     ratio = found["seconds"] / expected["seconds"]

@@ -32,7 +32,7 @@ def plain(tmp_path_factory, worker_id):
 
 
 def require_same(found, plain, *apart):
-    """Fail unless an answer is the plain one, or a sentence stands in its place."""
+    """Fail unless an answer is the plain one or a sentence."""
     if found.status:
         found.sentence()
         return
@@ -55,7 +55,7 @@ def none(differences):
 
 @pytest.fixture
 def translated(tmp_path):
-    """A folder of programs that answer in German but for the C locale, as translated ones do."""
+    """A folder of programs that answer in German except in the C locale, as translated ones do."""
     folder = tmp_path / "translated"
     folder.mkdir()
     for name, words in TRANSLATED.items():
@@ -85,7 +85,7 @@ def test_a_locale(name, plain, translated, tmp_path):
 
 @pytest.fixture
 def values(tmp_path):
-    """What the values of variables refer to: a folder, a repository, a library that does nothing, a style."""
+    """The targets of variables: a folder, a repository, a library that does nothing, a style."""
     style, library = tmp_path / "matplotlibrc", tmp_path / "libnothing.so"
     style.write_text("font.size: 40\nlines.linewidth: 9\naxes.facecolor: red\nsvg.hashsalt: other\n")
     subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", library], check=True)

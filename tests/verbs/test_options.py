@@ -1,4 +1,4 @@
-"""What verbs make of their options: each is used, and goes where it is meant to."""
+"""The options of verbs: each is used, and for its purpose."""
 
 import argparse
 import ast
@@ -53,13 +53,13 @@ def called(monkeypatch):
 def test_compare_measures_as_it_is_asked_to(called, monkeypatch):
     monkeypatch.setattr("ladder.harness.comparison.report", lambda found: "")
     line = ["compare", f"gemm/blas/{SLUG}", f"gemm/openmp/{SLUG}", "--samples", "3", "--detect", "0.2", "--cap", "7"]
-    line += ["--most-pairs", "5", "--paired", "--reference", "r.npz"]
+    line += ["--max-pairs", "5", "--paired", "--reference", "r.npz"]
     cases, options = called("ladder.harness.comparison", "side_by_side", *line)
     assert [case.key for case in cases] == line[1:3]
-    due = {"samples": 3, "detect": 0.2, "cap": 7.0, "most_pairs": 5, "paired": True, "reference": "r.npz", "data": {}}
+    due = {"samples": 3, "detect": 0.2, "cap": 7.0, "max_pairs": 5, "paired": True, "reference": "r.npz", "data": {}}
     assert options == due
     _, options = called("ladder.harness.comparison", "side_by_side", *line[:3])
-    due = {"samples": 10, "detect": 0.05, "cap": 600, "most_pairs": 30, "paired": False, "reference": None, "data": {}}
+    due = {"samples": 10, "detect": 0.05, "cap": 600, "max_pairs": 30, "paired": False, "reference": None, "data": {}}
     assert options == due
 
 

@@ -1,4 +1,4 @@
-"""How a job starts: with the libraries that its verb uses and no others, for imports are most of a short job's time."""
+"""A job imports only the libraries that its verb uses, since imports are most of a short job's time."""
 
 import runpy
 import subprocess

@@ -1,4 +1,4 @@
-"""The benchmarks' own judgement: what they call a failure."""
+"""The benchmarks' judgement: what they report as a failure."""
 
 import importlib.util
 import os

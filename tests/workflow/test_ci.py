@@ -1,4 +1,4 @@
-"""Continuous integration: every stage runs once whatever became of those before, and a failure of any is one of all."""
+"""Continuous integration: every stage runs once, whatever the others' outcome, and fails the whole if it fails."""
 
 import os
 import shutil

@@ -18,16 +18,19 @@ SENTENCES = [
     (["data", "digits", "--out", "file/digits"], "can"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
-    (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name them with --data"),
+    (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name its folder with --data"),
     (["reference", "dcgan", "channels=4", "--out", "x.npz"], "multiple of 8"),
     (["reference", "mlp", "images", "--data", "digits", "--out", "x.npz"], "isn't of the form key=value"),
-    (["reference", "gemm", "m=1,n=1,k=1", "--data", "digits", "--out", "x.npz"], "gemm needs no reference beforehand"),
+    (["reference", "gemm", "m=1,n=1,k=1", "--data", "digits", "--out", "x.npz"], "gemm needs no reference"),
     (["reference", "x", "m=1", "--data", "digits", "--out", "x.npz"], "There is no workload 'x'"),
     (
         ["reference", "mlp", "images=10,batch=5,epochs=1,rate=0.5", "--data", "nowhere", "--out", "x.npz"],
         "nowhere/train-images-idx3-ubyte can't be read",
     ),
-    (["artefact", "dcgan", "learned.bin", "--out", "x.bin"], "learned.bin is made from mnist: say by --data"),
+    (
+        ["artefact", "dcgan", "learned.bin", "--out", "x.bin"],
+        "learned.bin is built from mnist: name its folder with --data",
+    ),
     (["artefact", "gemm", "x.npz", "--out", "x.npz"], "gemm makes no 'x.npz': its artefacts are none"),
     (["measure", "gemm", "x", SLUG, "--out", "x.json"], "There is no variant 'x' of gemm"),
     (["measure", "x", "blas", SLUG, "--out", "x.json"], "There is no workload 'x'"),
@@ -64,7 +67,7 @@ SENTENCES = [
         ["figure", "dcgan_pictures", "--artefact", "foo", "--out", "figure"],
         "--artefact is written FILE=PATH, not 'foo'",
     ),
-    (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' names no case"),
+    (["compare", "gemm/blas", "gemm/blas"], "'gemm/blas' is not a case"),
     (["compare", f"gemm/x/{SLUG}", f"gemm/x/{SLUG}"], "There is no variant 'x' of gemm"),
     (["train", "backprop", "blas", "images=10"], "needs a value"),
     (["generate", "gemm", "network.bin", "latents.txt", "x.png"], "gemm generates nothing from files"),
@@ -79,7 +82,7 @@ SENTENCES = [
         "nowhere/samples.csv can't be read",
     ),
     (["numbers", "--machine", "here", "--margin", "1.5", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
-    (["sensitivity", "gemm/blas", "--out", "x.csv"], "'gemm/blas' names no case"),
+    (["sensitivity", "gemm/blas", "--out", "x.csv"], "'gemm/blas' is not a case"),
     (["sensitivity", "--out", "file/x.csv"], "file/x.csv can't be written: "),
     (["tables", "nowhere", *TABLES], "nowhere/samples.csv can't be read"),
     (["tables", "--description", "torn.json", *TABLES], "torn.json"),
@@ -127,7 +130,7 @@ def test_counts_that_make_no_sense_are_refused(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main(arguments)
     assert end.value.code == 2
-    assert f"'{arguments[-1]}' is no whole number of at least" in capsys.readouterr().err
+    assert f"'{arguments[-1]}' is not an integer of at least" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "0", "x"])
@@ -144,7 +147,7 @@ def test_numbers_that_make_no_sense_are_refused(arguments, value, capsys):
     with pytest.raises(SystemExit) as end:
         commands.main([*arguments, value])
     assert end.value.code == 2
-    assert f"'{value}' is no number " in capsys.readouterr().err
+    assert f"'{value}' is not a number " in capsys.readouterr().err
 
 
 def test_every_verb_is_tried():

@@ -1,4 +1,4 @@
-"""What the documents say of the code: keys, defaults, commands, files, and an example that is run."""
+"""The documents agree with the code: keys, defaults, commands, files, and an example that is run."""
 
 import gzip
 import importlib.util
@@ -51,7 +51,7 @@ def fenced(name, language):
 
 
 def code(name):
-    """All that a document sets as code: its blocks, and its spans, which may be wrapped."""
+    """The code of a document: its blocks, and its spans, which may be wrapped."""
     blocks = re.findall(r"^```\w*\n(.*?)^```$", text(name), re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```$", "", text(name), flags=re.MULTILINE | re.DOTALL)
     return [*blocks, *(" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose))]
@@ -146,7 +146,7 @@ def test_overviews_stay_short(name):
 
 
 def test_the_readme_says_what_was_published():
-    assert readme.renewed(text("README.md")) == text("README.md"), "README.md is out of date: run `make readme`."
+    assert readme.update(text("README.md")) == text("README.md"), "README.md is out of date: run `make readme`."
 
 
 def test_the_readmes_picture_shows_what_was_published():
@@ -160,7 +160,7 @@ def test_another_publication_shows(tmp_path, monkeypatch):
     seconds = iter([[[2.0]] * 5, [[1.0]] * 5] * len(readme.RESULTS))
     with monkeypatch.context() as patch:
         patch.setattr(readme, "processes", lambda *case: next(seconds))
-        assert "**2 ×** [2, 2]" in readme.renewed(before)
+        assert "**2 ×** [2, 2]" in readme.update(before)
     due = readme.digest()
     for path in readme.PUBLISHED.glob("*/samples.csv.gz"):
         head, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
@@ -169,7 +169,7 @@ def test_another_publication_shows(tmp_path, monkeypatch):
     monkeypatch.setattr(readme, "PUBLISHED", tmp_path)
     assert readme.digest() != due
     with pytest.raises(LookupError, match="is not published"):
-        readme.renewed(before)
+        readme.update(before)
 
 
 def test_the_cases_that_are_compared_are_written_out():

@@ -298,7 +298,7 @@ def test_pytests_report_is_counted(tmp_path):
     assert on_gpu.counted(tmp_path / "none.xml") == {"passed": 0, "failed": 0, "skipped": 0}
 
 
-# On a card, by libraries alone.
+# On a GPU, only by libraries.
 PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 

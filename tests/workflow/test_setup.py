@@ -346,7 +346,7 @@ def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machi
     tools.mkdir()
     failed = machine.wheelhouse(TMPDIR=str(tools))
     assert failed.returncode == 1
-    assert "'make wheelhouse' needs the network" in failed.stderr
+    assert "'make wheelhouse' requires a network" in failed.stderr
     assert not list(tools.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""The workflow itself: what is planned after which change, what a failure costs, what a kill leaves behind."""
+"""The workflow: what is planned after a change, what a failure affects, what a kill leaves."""
 
 import random
 import shutil
@@ -33,7 +33,7 @@ def two_variants(study):
 
 
 def measured(files):
-    """The variants of the records among files, those of the ceilings left out."""
+    """The variants of the records among files, without those of the ceilings."""
     found = [path.split("/") for path in files if path.startswith("results/records/")]
     return sorted(variant for *_, variant, case in found if "+m=17+" in case)
 
@@ -66,7 +66,7 @@ def test_results_may_lie_in_another_directory(tmp_path):
 def test_a_case_of_two_experiments_is_measured_once(finished):
     study, out = finished
     assert len(study.records()) == 6
-    assert "Of 6 cases 6 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 left out." in out
+    assert "Of 6 cases 6 measured now, 0 before, 0 failed, 0 not begun or cut off, 0 skipped." in out
 
 
 def edit_beside_measurements(home):
@@ -102,7 +102,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(done):
 
 @pytest.mark.slow
 def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(done):
-    """Where ceilings are measured anew as well, Snakemake doesn't look at the parameters of what waits for them."""
+    """If ceilings are measured again too, Snakemake doesn't compare the parameters of jobs behind them."""
     worker = done.folder / "src/ladder/harness/worker.py"
     text = worker.read_text()
     worker.write_text(text + "UNUSED = 1\n")
@@ -130,7 +130,7 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(done):
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
     out, status = done.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
     assert status != 0
-    assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is no case of this config" in out
+    assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is not a case of this config" in out
     assert "Traceback" not in out
 
 
@@ -147,7 +147,7 @@ def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(done):
 
 @pytest.mark.slow
 def test_other_ceilings_hide_nothing_that_is_missing(done):
-    """Where the ceilings alone are made anew, Snakemake overlooks what has them as `ancient` inputs."""
+    """If only the ceilings are rebuilt, Snakemake overlooks jobs that have them as `ancient` inputs."""
     of_33 = done.config["experiments"].pop("ceiling_33")
     done.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = done.snakemake("results/table.csv")
@@ -278,7 +278,7 @@ def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study)
     assert [key.split("/")[1] for key in study.records()] == ["blas"]
     flat = " ".join(out.split())
     assert f"Of {len(WRONG) + 3} cases 1 measured now, 0 before, {len(WRONG)} failed, 0 not begun or cut off" in flat
-    assert "0 not begun or cut off, 2 left out" in flat
+    assert "0 not begun or cut off, 2 skipped" in flat
     assert "1 needs 64 cores, 1 available" in flat
     assert "`snakemake --config measure=false` writes the paper without" in flat
     for name, sentence in WRONG.items():
@@ -368,7 +368,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         assert table.count(f'"{record.from_path(path.stem)}"') == samples
 
 
-# What a verb does in its stead: it says that it has begun, and waits for a program, as for a compiler.
+# A verb's stand-in: it reports its start, and waits for a program, as for a compiler.
 WAITING = """
 
 def run(options):

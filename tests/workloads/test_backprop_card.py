@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("backprop_card")  # its kernels are compile
 MOST_SHARED = 232448  # bytes that a block may have on an H200
 KERNELS = {
     "cuda": ("gather", "sigmoid", "output", "slope", "add_up", "scale", "add"),
-    "cuda_fused": ("learn", "change", "update"),
+    "cuda_fused": ("forward_backward", "accumulate_gradients", "update"),
 }
 
 

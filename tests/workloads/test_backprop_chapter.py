@@ -155,7 +155,7 @@ def test_the_chapter_speaks_of_one_machine_if_one_has_both_host_and_card():
     apart = made_up.both(replace(own, tables=nothing | own.tables), no_host)
     assert machines(apart) == ["here", "there (published)"]
     assert "those of the GPU from" in text_of(apart)
-    assert claims(apart)["floor"].answer.found is not None
+    assert claims(apart)["floor"].answer.ratio is not None
 
 
 def test_toy_sizes_decide_nothing():
@@ -214,7 +214,7 @@ def test_the_configuration_measures_what_the_chapter_asks_for():
     names = [name for name in planned() if name.startswith("backprop_")]
     chosen = [(name, case, 1e-3 * case.sizes["images"] / 60000) for name in names for case in planned()[name]]
     every = made_up_backprop.study(chosen=chosen)
-    assert {key for key, one in claims(every).items() if one.answer.found is None} == set()
+    assert {key for key, one in claims(every).items() if one.answer.ratio is None} == set()
     for key in LINES:
         assert len(of(every).find(key)), key
     assert len(text_of(every).split(". ")) >= len(text_of(made_up_backprop.study()).split(". "))
@@ -227,7 +227,7 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads(study):
     samples = found.tables["backprop_openmp"]["samples"]
     samples["threads"] = samples["threads"].where(samples["schedule"] != "static", 4)
     assert [name for name, *_ in varied.measured(of(found), "openmp")] == ["error", "update", "update", "simd"]
-    assert claims(found)["schedule"].answer.found is None
+    assert claims(found)["schedule"].answer.ratio is None
     assert varied.measured(of(Study({}, None)), "openmp") == []
 
 

@@ -180,16 +180,16 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_drawn(tmp_path):
     with pytest.raises(LadderError, match=r"write a \.txt"):
         formats.require_output("pictures.png", formats.MOST_IN_A_GRID + 1)
     with pytest.raises(LadderError, match="is an input as well"):
-        generation.require_place(tmp_path / "latents.txt", tmp_path / "latents.txt")
-    with pytest.raises(LadderError, match="make its folder"):
-        generation.require_place(tmp_path / "none" / "pictures.txt")
+        generation.require_usable(tmp_path / "latents.txt", tmp_path / "latents.txt")
+    with pytest.raises(LadderError, match="create its folder"):
+        generation.require_usable(tmp_path / "none" / "pictures.txt")
     with pytest.raises(LadderError, match="is a folder"):
-        generation.require_place(tmp_path)
+        generation.require_usable(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(LadderError, match="a device or a pipe"):
-        generation.require_place(tmp_path / "pipe")
+        generation.require_usable(tmp_path / "pipe")
     with pytest.raises(LadderError, match="can't be read twice"):
-        generation.require_place(tmp_path / "pictures.txt", tmp_path / "pipe")
+        generation.require_usable(tmp_path / "pictures.txt", tmp_path / "pipe")
     with pytest.raises(LadderError, match="gemm generates nothing from files"):
         generation.formats_of("gemm")
 

@@ -14,7 +14,7 @@ from ladder.devices import mpi, mpi_cuda
 from ladder.errors import LadderError
 from ladder.machine import nvidia, programs
 from ladder.planning import plan
-from ladder.planning.places import Place
+from ladder.planning.targets import Target
 from ladder.records.case import Case
 
 LAUNCHER = programs.launcher("auto")
@@ -126,7 +126,7 @@ def test_memory_that_is_out_of_reach_is_a_sentence(monkeypatch, locked):
     array, other = mpi_cuda.empty((3, 5), "float32"), mpi_cuda.empty((3, 5), "float32")
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
         second(monkeypatch, array, **wrong)
-        with pytest.raises(LadderError, match=r"Rank 1 can't reach the memory of the first rank, .* one container"):
+        with pytest.raises(LadderError, match=r"Rank 1 can't map the memory of the first rank, .* one container"):
             mpi_cuda.shared(None)
 
 
@@ -147,7 +147,7 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked):
 
 
 def test_cases_need_a_card_for_every_rank():
-    assert workloads.cards(case_of(2)) == 2
-    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 1, "mpiexec")) == "needs 2 GPUs, 1 available"
-    assert plan.reason_left_out(case_of(2), True, Place("here", 4, 2)) == "needs a launcher of MPI, none available"
-    assert "split from 0 to 4" in plan.reason_left_out(case_of(1, split=5), True, Place("here", 4, 2))
+    assert workloads.gpus(case_of(2)) == 2
+    assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 1, "mpiexec"))) == "needs 2 GPUs, 1 available"
+    assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 2))) == "needs an MPI launcher, none available"
+    assert "split from 0 to 4" in str(plan.skip_reason(case_of(1, split=5), True, Target("here", 4, 2)))

@@ -61,7 +61,7 @@ def problem_of(images):
 def rows_of(trace):
     """The spans of every lane, whose batches are named by their numbers."""
     found = {}
-    for lane, name, *span in traces.checked(trace(), Case("dcgan", "home", {}, {})):
+    for lane, name, *span in traces.validate(trace(), Case("dcgan", "home", {}, {})):
         found.setdefault(lane, []).append(tuple(span))
         assert name == str(len(found[lane]))
     return found
@@ -116,7 +116,7 @@ def test_the_timed_run_records_no_times_also_once_one_was_traced(cards):
 @pytest.mark.parametrize(("memory", "most"), [("pinned", 200), ("staged", 133)])
 def test_a_run_of_more_batches_than_a_record_holds_has_no_trace(cards, memory, most):
     steps = home.setup(problem_of(most), memory=memory, batch=1)
-    assert traces.MOST - 3 < len(steps.trace()) <= traces.MOST
+    assert traces.MAX_ROWS - 3 < len(steps.trace()) <= traces.MAX_ROWS
     assert home.setup(problem_of(most + 1), memory=memory, batch=1).trace is None
 
 
@@ -139,7 +139,7 @@ def test_on_a_real_card_a_copy_follows_its_batch_and_all_pictures_are_right(way)
     problem = test_dcgan.problem_of(case.sizes)
     steps = home.setup(problem, **case.tuning)
     in_order(steps.prepare)()
-    rows = traces.checked(steps.trace(), case)
+    rows = traces.validate(steps.trace(), case)
     assert not test_dcgan.failed(problem, precision=workloads.precision(case))
     drawn = {name: end for lane, name, _, end in rows if lane.startswith("compute")}
     copied = {name: start for lane, name, start, _ in rows if lane == "copy"}

@@ -569,7 +569,7 @@ def test_persistent_kernels_are_right_in_few_blocks_and_in_many(tuning, algorith
     ("tuning", "sentence"),
     [
         ({"block": 64, "team": 32, "rows": 1, "unroll": 4, "columns": 16}, "n=513 .* is beyond 32 x columns=16"),
-        ({"columns": 32}, "A tiling gives all of block, team, rows, unroll, columns or none"),
+        ({"columns": 32}, "A tiling sets all of block, team, rows, unroll, columns or none"),
         ({"columns": 32, "recompute": 2}, "columns of descent/cuda_persistent go with neither blocks nor recompute"),
         ({"blocks": 100_000}, "blocks=100000 .* is too large a grid for a cooperative launch"),
     ],

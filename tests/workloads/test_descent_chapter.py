@@ -130,7 +130,7 @@ def test_the_claims_are_decided_as_the_times_say(found):
     assert verdicts(changed(drop=lambda case: case.variant == "cuda_symmetric"))["half"] == "not tested"
     assert functions.tally(of(found), "earlier") == r"\num{1} is confirmed and \num{3} are refuted"
     slower = functions.claim(of(found), "slower")
-    assert slower.answer.found.value == pytest.approx(1.0, rel=0.01)
+    assert slower.answer.ratio.value == pytest.approx(1.0, rel=0.01)
     assert r"as there: \num{1.5" in slower.cause
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import elementary
 from ladder.build import binaries
-from ladder.catalogue import companions, workloads
+from ladder.catalogue import native_sources, workloads
 
 pytestmark = pytest.mark.xdist_group("emulated")  # each tiling is compiled once
 SANITIZERS = ("-fsanitize=address,alignment", "-fno-sanitize-recover=all")
@@ -56,7 +56,7 @@ class Emulation:
         self.dtype, self.tiling, self.program = np.dtype(dtype), tiling, folder / "main"
         self.geometry = workloads.load_variant("gemm", variant).geometry
         source = binaries.source_of("gemm", variant)
-        shared = [path for include in companions.include_folders() for path in include.iterdir()]
+        shared = [path for include in native_sources.include_folders() for path in include.iterdir()]
         for path in (source, *source.parent.glob("*.cuh"), *shared, *elementary.EMULATED.iterdir()):
             shutil.copy(path, folder)
         kernel = (folder / source.name).read_text()

@@ -35,7 +35,7 @@ def test_large_results_get_large_tiles_and_small_ones_get_blocks_enough(variant,
 def test_a_tiling_is_named_in_full_or_not_at_all():
     assert binaries.tiling_or("any", bm=0, bn=0) == "any"
     assert binaries.tiling_or("any", bm=32, bn=64) == ({"bm": 32, "bn": 64},)
-    with pytest.raises(LadderError, match="gives all of bm, bn or none: bn is missing"):
+    with pytest.raises(LadderError, match="sets all of bm, bn or none: bn is missing"):
         binaries.tiling_or("any", bm=32, bn=0)
 
 

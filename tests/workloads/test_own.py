@@ -11,7 +11,7 @@ from conftest import PROTOCOL, ROOT, TESTS, Study
 from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.measure import measure
-from ladder.planning import configuration, places, plan
+from ladder.planning import configuration, plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -64,17 +64,18 @@ def test_what_is_wrong_is_refused(own):
 
 def test_the_documents_experiment_of_it_is_planned_in_full(own):
     (text,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/extending.md").read_text(), re.MULTILINE | re.DOTALL)
-    config = configuration.checked({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
-    found = [(one.case.variant, one.left_out) for one in plan.plan(config, places.here(config))]
+    config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
+    found = [(one.case.variant, one.skipped and str(one.skipped)) for one in plan.plan(config, targets.here(config))]
     assert found == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
 def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
     large = {"question": "?", "workload": "axpy", "sizes": {"elements": [1000, 2**21]}}
     large["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
-    config = configuration.checked({"experiments": {"large": large}, "cores": 2, "gpus": 0})
+    config = configuration.validate({"experiments": {"large": large}, "cores": 2, "gpus": 0})
     why = {
-        (one.case.variant, one.case.sizes["elements"]): one.left_out for one in plan.plan(config, places.here(config))
+        (one.case.variant, one.case.sizes["elements"]): one.skipped and str(one.skipped)
+        for one in plan.plan(config, targets.here(config))
     }
     assert why.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
     assert set(why.values()) == {None}

@@ -159,7 +159,7 @@ OBSERVED = {
         "cuda": {"product": GEMM, **GRAPH},
         "cuda_fused": {
             **tiling({"bm": 160, "tn": 3, "tp": 14}, bm=(64, 160), tn=(3, 5), tp=(7, 14)),
-            "math": Observed({"default": " learn dtype", "tf32": " learn_tf32 dtype"}),
+            "math": Observed({"default": " forward_backward dtype", "tf32": " forward_backward_tf32 dtype"}),
             **GRAPH,
         },
         "numpy_loop": ON_THREADS,

@@ -1,4 +1,4 @@
-# What is compiled ahead of measuring: CUDA kernels, without a GPU too and with a report each, C sources, and Numba's
+# Ahead-of-time compilation: CUDA kernels, each with a report and on machines without a GPU too, C sources, and Numba's
 # functions.
 
 
@@ -13,7 +13,7 @@ rule kernel:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: said(binaries.fingerprint, wildcards.workload, wildcards.variant),
+        sources=lambda wildcards: or_exit(binaries.fingerprint, wildcards.workload, wildcards.variant),
     shell:
         ladder(
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"
@@ -21,8 +21,8 @@ rule kernel:
         )
 
 
-# For this machine's CPU and compiler, which the folder's name stands for. Nodes of a cluster may have others: there the
-# measurement compiles what it doesn't find, outside the clock.
+# For this machine's CPU and compiler, which the folder's name identifies. Nodes of a cluster may have others: there the
+# measurement compiles missing libraries itself, untimed.
 rule library:
     output:
         library="results/build/{host}/{workload}/{variant}/{constants}.so",
@@ -34,15 +34,15 @@ rule library:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: said(libraries.fingerprint, wildcards.workload, wildcards.variant),
+        sources=lambda wildcards: or_exit(libraries.fingerprint, wildcards.workload, wildcards.variant),
     shell:
         ladder("build host {wildcards.workload} {wildcards.variant} {wildcards.constants:q} 2> >(tee {log:q} >&2)")
 
 
 # One job compiles for all sizes and threads of its kind of problem. It has neither sources nor parameters: notes of
-# other code have other names, and if such a job were to run though no measurement needs it, Snakemake would compare the
-# parameters of nothing that comes after. Nor does its note lie in the cache: were a note missing that one measurement
-# needs, all others that have read it would be made anew with it.
+# other code have other names, and if such a job ran although no measurement needs it, Snakemake would not compare the
+# parameters of any job downstream. Its note isn't in the cache either: if one measurement missed it there, all others
+# that have read it would run again.
 rule precompile:
     output:
         "results/compiled/{fingerprint}/{workload}/{variant}/{case}.json",

@@ -2,7 +2,7 @@
 from ladder.report import TABLES
 
 PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=PUBLISHED, table=TABLES)
-# What was published early has no traces.
+# Early publications have no traces.
 PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
 
 
@@ -14,12 +14,12 @@ rule plan:
     conda:
         ENVIRONMENT
     params:
-        plan=lambda wildcards: plan.packed(PLAN, wildcards.experiment),
+        plan=lambda wildcards: plan.pack(PLAN, wildcards.experiment),
     shell:
         "printf %s {params.plan} | base64 --decode | gunzip > {output} 2> {log}"
 
 
-# A job for each experiment that has cases here, so that a new record moves its own tables alone. One for all others.
+# One job for each experiment that has cases here, so that a new record updates only its own tables; one for all others.
 MEASURED = [name for name in EXPERIMENTS if CONFIG["measure"] and records_of([name])]
 OTHERS = [name for name in EXPERIMENTS if name not in MEASURED]
 

@@ -1,4 +1,4 @@
-# The data that cases read, the artefacts that workloads make, and the references of the trainings.
+# The data that cases read, the artefacts that workloads build, and the references of the trainings.
 
 
 rule mnist:
@@ -30,10 +30,10 @@ rule digits:
         ladder("data digits --out results/data/digits 2> {log}")
 
 
-# It takes all cores, so that nothing is timed beside it.
+# It takes all cores, so that nothing is timed at the same time.
 rule artefact:
     input:
-        lambda wildcards: datasets.files(name) if (name := made_from(wildcards)) else [],
+        lambda wildcards: datasets.files(name) if (name := origin_of(wildcards)) else [],
     output:
         "results/data/{workload}/{artefact}",
     log:
@@ -43,11 +43,11 @@ rule artefact:
         artefact="[^/]+",
     conda:
         ENVIRONMENT
-    threads: PLACES["cpu"].cores
+    threads: TARGETS["cpu"].cores
     params:
         sources=lambda wildcards: published_sum(wildcards) or datasets.fingerprint(wildcards.workload),
         unpack=lambda wildcards: "--unpack" if published_sum(wildcards) else "",
-        data=lambda wildcards: f"--data=results/data/{name}" if (name := made_from(wildcards)) else "",
+        data=lambda wildcards: f"--data=results/data/{name}" if (name := origin_of(wildcards)) else "",
     shell:
         ladder(
             "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} {params.unpack:q} --out {output:q}"
@@ -66,7 +66,7 @@ rule reference:
         "results/logs/reference/{workload}/{sizes}.log",
     conda:
         ENVIRONMENT
-    threads: PLACES["cpu"].cores
+    threads: TARGETS["cpu"].cores
     params:
         sources=lambda wildcards: sources.reference_fingerprint(wildcards.workload),
         data=lambda wildcards: data_option(reference_case(wildcards)),

@@ -1,10 +1,10 @@
-# A figure reads the tables of its experiments, and is drawn anew when they or its own code change.
+# A figure reads the tables of its experiments, and is redrawn when they or its own code change.
 
-FIGURES = [figure for figure in drawings.drawable(EXPERIMENTS) if shown(figure) is not None]
+FIGURES = [figure for figure in drawings.drawable(EXPERIMENTS) if figure_inputs(figure) is not None]
 FIGURE_FILES = expand("results/figures/{figure}.{format}", figure=FIGURES, format=drawings.FORMATS)
 
 
-# The ceilings of all machines, from all that was measured there.
+# The ceilings of all machines, from all of their measurements.
 rule roofs:
     input:
         tables=expand("results/tables/{experiment}/{table}.csv", experiment=CEILING_EXPERIMENTS, table=TABLES),
@@ -27,15 +27,15 @@ rule figure:
     input:
         tables=lambda wildcards: expand("{folder}/{table}.csv", folder=tables_of(wildcards.figure), table=TABLES),
         ceilings=lambda wildcards: ceilings_for(wildcards.figure),
-        shown=lambda wildcards: shown(wildcards.figure),
+        shown=lambda wildcards: figure_inputs(wildcards.figure),
     output:
         update("results/figures/{figure}.pdf"),
         update("results/figures/{figure}.png"),
         report(
             update("results/figures/{figure}.svg"),
             caption="../report/figure.rst",
-            category=lambda wildcards: stated(wildcards.figure)["CATEGORY"],
-            labels=lambda wildcards: {"figure": stated(wildcards.figure)["TITLE"]},
+            category=lambda wildcards: figure_constants(wildcards.figure)["CATEGORY"],
+            labels=lambda wildcards: {"figure": figure_constants(wildcards.figure)["TITLE"]},
         ),
     log:
         "results/logs/figures/{figure}.log",
@@ -48,9 +48,9 @@ rule figure:
         caption=lambda wildcards: drawings.caption(wildcards.figure),
         tables=lambda wildcards: [f"--tables={folder}" for folder in tables_of(wildcards.figure)],
         ceilings=lambda wildcards: [f"--ceilings={path}" for path in ceilings_for(wildcards.figure)],
-        data=lambda wildcards: f"--data=results/data/{name}" if (name := data_shown(wildcards.figure)) else "",
+        data=lambda wildcards: f"--data=results/data/{name}" if (name := figure_data(wildcards.figure)) else "",
         artefacts=lambda wildcards: [
-            f"--artefact={name}={path}" for name, path in artefacts_shown(wildcards.figure).items()
+            f"--artefact={name}={path}" for name, path in figure_artefacts(wildcards.figure).items()
         ],
     shell:
         ladder(

@@ -1,9 +1,9 @@
-# Every case is a job of its own. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the card.
+# Every case is a separate job. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the GPU.
 
 
-# What measurements depend on besides their cases, as files. As parameters of `measure` they would go unnoticed while the
-# ceilings are measured anew: Snakemake doesn't compare the parameters of a job downstream of one that is to run, not even
-# where `ancient` keeps it from running. A file per problem, so that configurations with other sizes keep their own.
+# The code and protocol of measurements, as files. As parameters of `measure` their changes would be missed while the
+# ceilings are measured again: Snakemake doesn't compare the parameters of a job downstream of one that is to run, even if
+# `ancient` keeps it from running. There is one file per problem, so that configurations with other sizes keep theirs.
 rule stamp:
     output:
         "results/stamps/{name}.txt",
@@ -22,26 +22,26 @@ if CONFIG["measure"]:
 
     rule measure:
         input:
-            stamp=lambda wildcards: stamp_of(planned(wildcards)),
+            stamp=lambda wildcards: stamp_of(planned_case(wildcards)),
             data=lambda wildcards: data_for(record_of(wildcards), case_of(wildcards)),
             reference=lambda wildcards: reference_of(case_of(wildcards)),
-            ceilings=lambda wildcards: once(record_of(wildcards), ceilings_of(case_of(wildcards))),
+            ceilings=lambda wildcards: ancient_if_exists(record_of(wildcards), ceilings_of(case_of(wildcards))),
             binaries=lambda wildcards: binaries_of(case_of(wildcards), MEASURED_ARCHITECTURES),
             libraries=lambda wildcards: libraries_of(case_of(wildcards)),
-            compiled=lambda wildcards: once(record_of(wildcards), compiled_of(case_of(wildcards))),
+            compiled=lambda wildcards: ancient_if_exists(record_of(wildcards), compiled_of(case_of(wildcards))),
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",
         log:
             "results/logs/measure/{machine}/{workload}/{variant}/{case}.log",
         wildcard_constraints:
             machine="|".join(MACHINES),
-        # Short jobs of one core in between would leave the other cores waiting; later they run side by side.
+        # Short jobs of one core in between would leave the other cores idle; later they run in parallel.
         priority: 1
         conda:
             ENVIRONMENT
         threads: threads_of
         resources:
-            **RESOURCES,
+            **MEASURE_RESOURCES,
         params:
             case=lambda wildcards: case_of(wildcards).slug,
             protocol=lambda wildcards: protocols()[case_of(wildcards).key],
@@ -86,6 +86,6 @@ rule machine:
     conda:
         ENVIRONMENT
     resources:
-        **DESCRIBED,
+        **DESCRIBE_RESOURCES,
     shell:
         on_node("describe --out {output} 2> {log}")

@@ -4,10 +4,10 @@ from ladder.report import captions, chapters, tables
 
 TABLE_FOLDERS = [f"results/tables/{name}" for name in EXPERIMENTS]
 TABLE_FILES = expand("{folder}/{table}.csv", folder=TABLE_FOLDERS, table=TABLES)
-# What each kernel takes that the study could run on a GPU. For a paper of what was measured none is built.
+# The resources of each kernel that the study could run on a GPU. A paper without new measurements builds none.
 KERNEL_REPORTS = [str(Path(path).with_suffix(".json")) for path in BINARIES]
 KERNEL_REPORTS = [path for path in KERNEL_REPORTS if CONFIG["measure"] or Path(path).exists()]
-# What the machines are: this one where it has measured, and the published ones.
+# The descriptions of the machines: this one if it has measurements, and the published ones.
 DESCRIPTIONS = [f"results/machines/{label}.json" for label in MACHINES if records_of(EXPERIMENTS, [label])]
 DESCRIPTIONS += expand("results/published/{machine}/machine.json", machine=PUBLISHED)
 PAPER_TABLES = expand("results/tex/{table}.tex", table=tables.names())
@@ -15,7 +15,7 @@ DOCUMENTS = ["paper", "supplement"]
 DOCUMENT_FILES = expand("results/{document}.pdf", document=DOCUMENTS)
 # With `--directory` results lie elsewhere, and the paper stays here.
 PAPER = os.path.relpath(Path(workflow.basedir, "paper"))
-# Texts are templates, rendered to a folder; bibliographies are read as they are.
+# Texts are templates, which are rendered to a folder; bibliographies are read unchanged.
 PAPER_TEMPLATES = [str(path) for path in sorted(Path(PAPER).glob("*.tex"))]
 TEMPLATES = [*PAPER_TEMPLATES, *map(str, chapters.files(*chapters.TEMPLATES))]
 TEXT_NAMES = [*(Path(path).name for path in PAPER_TEMPLATES), *chapters.templates()]
@@ -28,8 +28,8 @@ rule numbers:
     input:
         tables=TABLE_FILES,
         descriptions=DESCRIPTIONS,
-        # Where these alone are made anew, Snakemake would not look at what follows from records; see `once`.
-        ceilings=OWN_CEILINGS,
+        # If only these are rebuilt, Snakemake would overlook what depends on records; see `ancient_if_exists`.
+        ceilings=MEASURED_CEILINGS,
         roofs=ROOFS,
         templates=TEMPLATES,
     output:
@@ -45,7 +45,7 @@ rule numbers:
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
         templates=[f"--template={path}" for path in PAPER_TEMPLATES],
-        # By content too, so that one from an older commit with an older date counts.
+        # By content too, so that a template from an older commit, with an older date, counts.
         texts=digest_of(TEMPLATES),
     shell:
         ladder(
@@ -54,7 +54,7 @@ rule numbers:
         )
 
 
-# How wrong a result may be and still pass: it times nothing, and goes by no measurement.
+# The largest error that each check would miss; it needs no measurement.
 rule sensitivity:
     input:
         sorted({path for case in sensitivity_cases() for path in data_of(case)}),
@@ -75,7 +75,7 @@ rule tables:
     input:
         tables=TABLE_FILES,
         descriptions=DESCRIPTIONS,
-        ceilings=OWN_CEILINGS,
+        ceilings=MEASURED_CEILINGS,
         roofs=ROOFS,
         kernels=KERNEL_REPORTS,
         sensitivity="results/sensitivity.csv",
@@ -124,7 +124,7 @@ rule typeset:
         ENVIRONMENT
     params:
         sources=lambda wildcards: code_of("paper"),
-        words=lambda wildcards: words_of_chapters(),
+        chapters=lambda wildcards: chapters_fingerprint(),
     shell:
         ladder(
             "paper {input.sources[0]:q} {input.tables} {input.figures}"
@@ -132,7 +132,7 @@ rule typeset:
         )
 
 
-# Where Snakemake itself runs: the report reads what it has noted about its jobs.
+# These run where Snakemake itself runs: the report reads Snakemake's metadata of its jobs.
 localrules:
     configuration,
     report,
@@ -146,7 +146,7 @@ rule configuration:
     conda:
         ENVIRONMENT
     params:
-        # As it came from all files and the command line, so that the report is made with the same.
+        # From all files and the command line, so that the report is built with the same configuration.
         text=json.dumps(config, indent=1),
     shell:
         "printf '%s\\n' {params.text:q} > {output} 2> {log}"
@@ -167,7 +167,7 @@ rule report:
         cores=workflow.cores,
         cluster="--default-resources on_cluster=1" if SITE else "",
     shell:
-        # A second Snakemake that only reads: no lock, no jobs, the same configuration and cores, hence the same plan.
+        # A second Snakemake that only reads: no lock, no jobs, and the same plan from the same configuration and cores.
         job("ladder.machine.processes snakemake") + "--snakefile {params.snakefile:q} --nolock --report {output}"
         " --configfile {input.configuration}"
         " --cores {params.cores} {params.cluster} -- {input.shown} 2> {log}"

@@ -1,13 +1,13 @@
-# Publishing happens when asked for, never by itself: the rule has no output that another could want.
+# Publishing happens only on request: the rule has no output that another rule could need.
 
 
 rule publish:
     input:
         plans=expand("results/plans/{experiment}.json", experiment=EXPERIMENTS),
         records=records_of(EXPERIMENTS),
-        # Without them Snakemake would not publish in a run that makes these alone; see `once`. To make missing ones
-        # would have all measured anew that has read them.
-        ceilings=[path for path in OWN_CEILINGS if Path(path).exists()],
+        # Without them Snakemake would not publish in a run that rebuilds only these; see `ancient_if_exists`. Rebuilding
+        # missing ones would have all cases measured again that have read them.
+        ceilings=[path for path in MEASURED_CEILINGS if Path(path).exists()],
     log:
         "results/logs/publish.log",
     conda:
@@ -15,7 +15,7 @@ rule publish:
     params:
         machines=[
             f"--machine={name}"
-            for name in [name for name in MACHINES if any(one.machine == name and not one.left_out for one in PLAN)]
+            for name in [name for name in MACHINES if any(item.machine == name and not item.skipped for item in PLAN)]
             or MACHINES
         ],
         keep="--keep" if CONFIG["keep_published"] else "",

@@ -1,7 +1,7 @@
-"""Renew what the README tells of measurements: its results, its table of ladders, and its picture (`make readme`).
+"""Update the parts of the README about measurements: its results, table of ladders and picture (`make readme`).
 
 Results are looked up in `results/published/`, the ladders in the workloads. The picture is a figure of the study, with
-fewer colours, and keeps a digest of the published rows that it shows. A test says when any of them is out of date.
+fewer colours, and keeps a digest of the published rows that it shows. A test fails if any of them is out of date.
 """
 
 import argparse
@@ -22,7 +22,7 @@ PUBLISHED = ROOT / "results/published"
 FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
 COLOURS = 256
-DIGEST = "published rows"  # the key of the picture's text that holds it
+DIGEST = "published rows"  # the key of the picture's text that holds the digest
 BACKPROP = "layers=784-56-28-10,images=60000,epochs={},rate=1.6666667e-05,momentum=0.8,scale=0.3,dtype=float32,\
 source=mnist,seed=1,cache=cold,{}"
 DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
@@ -32,7 +32,7 @@ DCGAN = "images=5248,channels=512,weights=random,pictures=float32,dtype=float32,
 
 @dataclass(frozen=True)
 class Result:
-    """A line of the README: what was timed where, and two cases, each (words, experiment, variant, slug)."""
+    """A row of the README's results: what was timed where, and two cases, each (words, experiment, variant, slug)."""
 
     what: str
     where: str
@@ -98,32 +98,32 @@ def published(machine, experiments):
 
 
 def processes(machine, experiment, variant, slug):
-    """Seconds of every process of a case, as lists. Raises LookupError where it isn't published."""
-    found = {}
+    """Seconds of every process of a case, as lists. Raises LookupError if the case isn't published."""
+    seconds = {}
     for row in published(machine, [experiment]):
         if (row["variant"], row["case"], row["phase"]) == (variant, slug, "total"):
-            found.setdefault(row["process"], []).append(float(row["seconds"]))
-    if not found:
+            seconds.setdefault(row["process"], []).append(float(row["seconds"]))
+    if not seconds:
         raise LookupError(f"{variant}/{slug} of {experiment} is not published.")
-    return list(found.values())
+    return list(seconds.values())
 
 
 def time(seconds):
     """A time with its unit and three digits."""
-    scale, unit = next((one for one in ((1, "s"), (1e3, "ms")) if seconds * one[0] >= 1), (1e6, "µs"))
+    scale, unit = next((pair for pair in ((1, "s"), (1e3, "ms")) if seconds * pair[0] >= 1), (1e6, "µs"))
     return f"{seconds * scale:#.3g}".rstrip(".") + f" {unit}"
 
 
 def results():
     """The table of results."""
     lines = ["| what was timed | before | after | speed-up |", "| --- | --- | --- | --- |"]
-    for one in RESULTS:
-        sides = one.before, one.after
-        before, after = (processes(one.machine, *side[1:]) for side in sides)
-        cells = [f"{side[0]}: {time(claims.middle(found))}" for side, found in zip(sides, (before, after), strict=True)]
+    for result in RESULTS:
+        sides = result.before, result.after
+        before, after = (processes(result.machine, *side[1:]) for side in sides)
+        cells = [f"{side[0]}: {time(claims.middle(times))}" for side, times in zip(sides, (before, after), strict=True)]
         ratio = claims.quotient(before, after)
         gain = f"**{ratio.value:.3g} ×** [{ratio.low:.3g}, {ratio.high:.3g}]"
-        lines.append(f"| {one.what}, {one.where} | {' | '.join(cells)} | {gain} |")
+        lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | {gain} |")
     return "\n".join(lines)
 
 
@@ -131,10 +131,10 @@ def ladders():
     """The table of ladders: the rungs of every system by their device, and its peers."""
     lines = [f"| system | {' | '.join(COLUMNS)} | peers |", "| --- " * (len(COLUMNS) + 2) + "|"]
     for workload, what in SYSTEMS.items():
-        known = {variant: workloads.constants(workload, variant) for variant in workloads.rungs(workload)}
-        rungs = {variant: one["DEVICE"] for variant, one in known.items() if not one.get("PEER")}
+        variants = {variant: workloads.constants(workload, variant) for variant in workloads.rungs(workload)}
+        rungs = {variant: constants["DEVICE"] for variant, constants in variants.items() if not constants.get("PEER")}
         cells = [[name for name, device in rungs.items() if device in devices] for devices in COLUMNS.values()]
-        cells.append([name for name in known if name not in rungs])
+        cells.append([name for name in variants if name not in rungs])
         text = " | ".join(", ".join(f"`{name}`" for name in cell) or "–" for cell in cells)
         lines.append(f"| **{workload}**: {what} | {text} |")
     return "\n".join(lines)
@@ -143,8 +143,8 @@ def ladders():
 BLOCKS = {"results": results, "ladders": ladders}
 
 
-def renewed(text):
-    """The README with its blocks made from what is there now; each is between `<!-- name -->` and `<!-- end -->`."""
+def update(text):
+    """The README with its blocks rebuilt; each is between `<!-- name -->` and `<!-- end -->`."""
     for name, block in BLOCKS.items():
         head, begin, rest = text.partition(f"<!-- {name}: made by `make readme` -->\n")
         _, end, tail = rest.partition("<!-- end -->\n")
@@ -155,7 +155,7 @@ def renewed(text):
 
 
 def digest():
-    """A digest of the published rows that the picture shows, whatever other columns their table has."""
+    """A digest of the published rows that the picture shows, without the empty columns of their table."""
     experiments = figures.constants(FIGURE)["EXPERIMENTS"]
     rows = hashlib.sha256()
     for folder in sorted(path.parent for path in PUBLISHED.glob("*/samples.csv.gz")):
@@ -177,11 +177,11 @@ def draw(source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("figure", nargs="?", help="the PNG of the figure, from which the picture is made")
+    parser.add_argument("figure", nargs="?", help="the PNG of the figure for the picture")
     options = parser.parse_args()
     if options.figure:
         draw(options.figure)
-    README.write_text(renewed(README.read_text()))
+    README.write_text(update(README.read_text()))
 
 
 if __name__ == "__main__":

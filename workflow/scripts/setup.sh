@@ -1,9 +1,9 @@
 #!/bin/sh
-# Sets up what the study needs: Debian packages, then a virtual environment of pinned packages in .venv.
-# `setup.sh latex` asks for LaTeX as well. Does nothing where all is there; may be interrupted and repeated.
-# GPU=1 installs what a GPU needs where there is none, too; WHEELHOUSE is a folder of packages, for want of a network.
+# Sets up the study's software: Debian packages, then a virtual environment of pinned packages in .venv.
+# `setup.sh latex` adds LaTeX. Does nothing if everything is installed; may be interrupted and repeated.
+# GPU=1 installs the packages for a GPU even without one; WHEELHOUSE is a folder of packages, for a machine offline.
 set -eu
-unset CDPATH PYTHONHOME # by which `cd` prints and goes elsewhere, and .venv's Python looks for its library elsewhere
+unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and .venv's Python searches its library elsewhere
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed
@@ -13,7 +13,7 @@ fail() {
     exit 1
 }
 
-# What is missing is found by using it: it may as well come from somewhere else than a Debian package.
+# Each package is tested by using it, since it may have been installed without Debian's packages.
 missing_packages() {
     [ -f "$stamp" ] || "$python" -c 'import ensurepip' 2>/dev/null ||
         "$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
@@ -31,7 +31,7 @@ lmodern lmodern.sty
 END
 }
 
-# What the study can do without: cases in C are left out where nothing compiles them.
+# Optional packages: without a compiler, cases in C are skipped.
 useful_packages() {
     [ "${1:-}" = latex ] || return 0
     echo 'int main(void) { return 0; }' | gcc -fopenmp -x c -o /dev/null - 2>/dev/null || echo gcc libc6-dev
@@ -43,13 +43,13 @@ may_install() {
 
 install_packages() {
     export DEBIAN_FRONTEND=noninteractive
-    # Waits for an installation that is running, and ends one that was killed.
+    # Waits for a running installation, and completes one that was killed.
     apt-get check -o DPkg::Lock::Timeout=300 >/dev/null || dpkg --configure -a
     apt-get update &&
         apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# What was installed once stays: a login node without a GPU shares .venv with nodes that have one.
+# Installed packages are kept: a login node without a GPU shares .venv with nodes that have one.
 for_gpu() {
     [ "${GPU:-}" = 1 ] || nvidia-smi -L | grep -q '^GPU ' || ls -d .venv/lib/python3.*/site-packages/cupy
 } >/dev/null 2>&1
@@ -69,7 +69,7 @@ state() {
 }
 
 exec 9<"workflow/scripts/setup.sh"
-# `make smoke` and `make test` may be started together. Where nobody may write, all has to be there.
+# `make smoke` and `make test` may be started together. In a read-only folder everything must be installed already.
 if ! flock -n 9; then
     printf 'ladder: waits for the set-up in this folder by %s.\n' "$(cat .venv.lock 2>/dev/null || echo another process)" >&2
     flock 9
@@ -77,25 +77,25 @@ fi
 { printf 'process %s, at work since %s' "$$" "$(date +%T)" >.venv.lock; } 2>/dev/null || :
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
-    fail "Python 3.11 or newer is needed and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
+    fail "Python 3.11 or newer is required and '$python' is not: name one with 'make PYTHON=/path/to/python ...'."
 
-case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Snakemake can't work with: rename it." ;; esac
+case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Snakemake can't handle: rename it." ;; esac
 
-case $PWD in *:*) fail "$PWD has a colon in its name, with which no virtual environment can be made: rename it." ;; esac
+case $PWD in *:*) fail "$PWD has a colon in its name, which a virtual environment can't have: rename it." ;; esac
 
-case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;; esac
+case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for the packages of a GPU, or omit it." ;; esac
 
 packages=$(missing_packages "$@" | xargs)
 useful=$(useful_packages "$@" | xargs)
 if may_install; then
     packages=$(echo "$packages $useful" | xargs)
 elif [ -n "$useful" ]; then
-    echo "Cases in C are left out here for want of a compiler: 'sudo apt-get install $useful' brings one." >&2
+    echo "Without a compiler, cases in C are skipped: 'sudo apt-get install $useful' installs one." >&2
 fi
 if [ -n "$packages" ]; then
     command="apt-get install --no-install-recommends $packages"
     may_install ||
-        fail "Some Debian packages, or their like, are missing here: install them with 'sudo $command'."
+        fail "Some Debian packages are missing: install them, or equivalents, with 'sudo $command'."
     echo "== Debian packages: $packages"
     # shellcheck disable=SC2086 # a list of words
     install_packages $packages || fail "'$command' failed: see above, then run the same make command again."
@@ -106,21 +106,21 @@ fi
 
 pins=$(pins | xargs)
 if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$(state)" ]; then
-    advice="see above, then run the same make command again; docs/cluster.md tells how to do without a network."
+    advice="see above, then run the same make command again; docs/cluster.md explains the set-up without a network."
     set --
     if [ -n "${WHEELHOUSE:-}" ]; then
-        [ -d "$WHEELHOUSE" ] || fail "WHEELHOUSE=$WHEELHOUSE: there is no such folder; 'make wheelhouse' makes one."
-        advice="see above; what $WHEELHOUSE lacks is added by 'make wheelhouse', as told in docs/cluster.md."
+        [ -d "$WHEELHOUSE" ] || fail "WHEELHOUSE=$WHEELHOUSE: there is no such folder; 'make wheelhouse' creates one."
+        advice="see above; 'make wheelhouse' adds packages that $WHEELHOUSE lacks, see docs/cluster.md."
         set -- --no-index --find-links "$WHEELHOUSE"
     fi
     echo "== Python packages of $pins, into .venv"
-    # Packages that somebody added outlive new pins, but not an unfinished, moved or foreign environment.
+    # Packages that a user has added survive new pins, but not an unfinished, moved or foreign environment.
     if [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(environment)" ]; then
         "$python" -m venv --clear .venv
     fi
     rm -f "$stamp"
     export PIP_DISABLE_PIP_VERSION_CHECK=1
-    # What a user has set for other projects would install elsewhere, or nothing. Mirrors, proxies and caches stay.
+    # With a user's settings for other projects, pip would install elsewhere or nothing. Mirrors, proxies, caches stay.
     unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY \
         PIP_CONSTRAINT PIP_BUILD_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI \
         PIP_IMPLEMENTATION PIP_NO_DEPS PIP_ONLY_DEPS PIP_REQUIRE_VIRTUALENV PIP_UPGRADE PIP_FORCE_REINSTALL \

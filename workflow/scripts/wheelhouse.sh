@@ -1,9 +1,9 @@
 #!/bin/sh
-# Downloads what `make setup WHEELHOUSE=folder` installs where there is no network: the pinned packages for Python FOR
-# on PLATFORM, by default this machine's; with GPU=1 also what a GPU needs. Adds to the folder; may be repeated.
+# Downloads the packages that `make setup WHEELHOUSE=folder` installs without a network: the pinned packages for Python
+# FOR on PLATFORM, by default this machine's; with GPU=1 also those for a GPU. Adds to the folder; may be repeated.
 set -eu
-unset CDPATH PYTHONHOME # by which `cd` prints and goes elsewhere, and Python looks for its library elsewhere
-# What a user has set for other projects would download another thing, or for another system.
+unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and Python searches its library elsewhere
+# With a user's settings for other projects, pip would download other packages, or for another system.
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY PIP_DEST \
     PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI PIP_IMPLEMENTATION \
     PIP_REQUIRE_VIRTUALENV
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# The pins that hold for a Python on a machine, without their conditions: pip would judge those by its own Python.
+# The pins for a Python on a machine, without their markers, which pip would evaluate for its own Python.
 pins() {
     "$tools/bin/python" - "$@" <<END
 import sys
@@ -25,17 +25,17 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 version, machine, *files = sys.argv[1:]
-there = {"sys_platform": "linux", "platform_machine": machine, "python_full_version": f"{version}.0"}
+environment = {"sys_platform": "linux", "platform_machine": machine, "python_full_version": f"{version}.0"}
 for line in "".join(Path(file).read_text(encoding="utf-8") for file in files).replace("\\\\\n", "").splitlines():
     pin, *hashes = line.split(" --hash=")
     pin = Requirement(pin)
-    if pin.marker is None or pin.marker.evaluate(there):
+    if pin.marker is None or pin.marker.evaluate(environment):
         pin.marker = None
         print(pin, *hashes, sep=" --hash=")
 END
 }
 
-# A system runs what was built for an older glibc, too, which pip doesn't know of systems other than its own.
+# A system also runs packages built for an older glibc, which pip doesn't consider for other systems than its own.
 platforms() {
     seq --format="--platform manylinux_2_%g_$machine" "$glibc" -1 5
     echo "--platform manylinux2014_$machine"
@@ -50,12 +50,12 @@ download() {
 here=$("$python" -c 'import platform, sys
 glibc = platform.libc_ver()[1].replace(".", "_")
 print("%d.%d" % sys.version_info[:2], f"manylinux_{glibc}_{platform.machine()}")' 2>/dev/null) ||
-    fail "'$python' is no Python: name one with 'make wheelhouse PYTHON=/path/to/python'."
+    fail "'$python' is not a Python: name one with 'make wheelhouse PYTHON=/path/to/python'."
 version=${FOR:-${here% *}}
 platform=${PLATFORM:-${here#* }}
 case $version in
 3.1[1-9] | 3.[2-9][0-9]) ;;
-*) fail "FOR=$version: the project needs Python 3.11 or newer; write it as in FOR=3.12." ;;
+*) fail "FOR=$version: the project requires Python 3.11 or newer; write it as in FOR=3.12." ;;
 esac
 case $platform in
 manylinux_2_[5-9]_?* | manylinux_2_[1-9][0-9]_?*) ;;
@@ -67,20 +67,20 @@ glibc=${glibc%%_*}
 case ${GPU:-} in
 1) files="requirements.txt requirements-gpu.txt" ;;
 '') files=requirements.txt ;;
-*) fail "GPU=$GPU: write GPU=1 for what a GPU needs, or leave it out." ;;
+*) fail "GPU=$GPU: write GPU=1 for the packages of a GPU, or omit it." ;;
 esac
 
 tools=$(mktemp -d)
 trap 'rm -r "$tools"' EXIT
 trap 'exit 1' HUP INT TERM
 { "$python" -m venv "$tools" && "$tools/bin/python" -m pip install --quiet --upgrade pip packaging; } ||
-    fail "What downloads packages could not be installed: see above; 'make wheelhouse' needs the network."
+    fail "pip could not be installed: see above; 'make wheelhouse' requires a network."
 
 echo "== Python packages of $files for Python $version on $platform, into $folder"
 # shellcheck disable=SC2086 # a list of words
 pins "$version" "$machine" $files >"$tools/pins.txt"
-# There is no wheel of connection-pool; setuptools, which is pinned, builds one, with the help of wheel before pip 24.
+# There is no wheel of connection-pool; setuptools, which is pinned, builds one, before pip 24 with the package wheel.
 { download --no-binary connection-pool --require-hashes -r "$tools/pins.txt" && download wheel; } ||
-    fail "Not all packages for Python $version on $platform could be downloaded: see above; a package without a" \
-        "matching distribution has no wheel for them, else run the same make command again."
+    fail "Not all packages for Python $version on $platform could be downloaded: see above. A package without a" \
+        "matching distribution has no wheel for them; otherwise run the same make command again."
 echo "== Copy $folder, and run there: make setup WHEELHOUSE=/path/to/the/copy${GPU:+ GPU=1}"

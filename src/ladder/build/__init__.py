@@ -1,1 +1,1 @@
-"""What is compiled ahead of measuring: CUDA kernels, and what Numba compiles."""
+"""Compilation ahead of measuring: CUDA kernels, C libraries, and Numba's functions."""

@@ -1,4 +1,4 @@
-"""The binaries of CUDA kernels: which ones a case needs, what each is called, and what it is compiled from.
+"""The binaries of CUDA kernels: those that a case needs, their names, and their sources.
 
 A binary is one source compiled for one architecture with one set of constants, its macros.
 """
@@ -17,16 +17,17 @@ SLUG = re.compile(r"dtype=float(64|32)(,[a-z_]+=-?\d+)*")
 
 def kernels(case):
     """The binaries that a case needs: {(workload, variant, "dtype=float64,block=16"), ...}; none on the host."""
-    found, own = set(), (case.workload, case.variant)
-    # A case that gives no part of a tiling, whatever else, may choose any.
-    tilings = [tiling for tiling in choices(*own, case.sizes["dtype"]) if not tiling.keys() & case.tuning.keys()]
+    binaries, variant_key = set(), (case.workload, case.variant)
+    # A case whose tuning sets no part of a tiling may choose any.
+    tilings = choices(*variant_key, case.sizes["dtype"])
+    tilings = [tiling for tiling in tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
-    for workload, variant, tuning in [*((*own, tuning) for tuning in tunings), *used(case)]:
+    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *used(case)]:
         if is_in_cuda(workload, variant):
-            found.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
+            binaries.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
         for name in workloads.constants(workload, variant).get("KERNELS", ()):  # of another variant
-            found.add((workload, name, slug(workload, name, case.sizes["dtype"], {})))
-    return found
+            binaries.add((workload, name, slug(workload, name, case.sizes["dtype"], {})))
+    return binaries
 
 
 def is_in_cuda(workload, variant):
@@ -35,17 +36,17 @@ def is_in_cuda(workload, variant):
 
 
 def used(case):
-    """The variants that a case takes its products from, with every tuning that these may choose."""
+    """The variants whose products a case uses, with every tuning that these may choose."""
     dtype = case.sizes["dtype"]
     return [(*other, tuning) for other in sorted(workloads.used(case)) for tuning in choices(*other, dtype)]
 
 
 def choices(workload, variant, dtype):
-    """The tunings that a variant's product chooses from by shape: its TILES, else its defaults. Raises LadderError."""
-    found = workloads.constants(workload, variant).get("TILES")
-    if found is None:
+    """The tunings from which a variant's product chooses by shape: its TILES, else its defaults. Raises LadderError."""
+    tiles = workloads.constants(workload, variant).get("TILES")
+    if tiles is None:
         return ({},)
-    tunings = found.get(dtype) if isinstance(found, dict) else found
+    tunings = tiles.get(dtype) if isinstance(tiles, dict) else tiles
     if not isinstance(tunings, tuple):
         raise LadderError(
             f"TILES of {workload}/{variant} must be a tuple of tunings, or one such tuple for float64 and for float32."
@@ -56,25 +57,25 @@ def choices(workload, variant, dtype):
 
 
 def tiling_or(default, **tiling):
-    """The tiling that these tunings give, `({name: value},)`, or `default` where they are all 0.
+    """The tiling of these tunings, `({name: value},)`, or `default` if all are 0.
 
-    Raises LadderError where some are 0.
+    Raises LadderError if only some are 0.
     """
     if not any(tiling.values()):
         return default
     if missing := [name for name, value in tiling.items() if not value]:
-        raise LadderError(f"A tiling gives all of {', '.join(tiling)} or none: {', '.join(missing)} is missing.")
+        raise LadderError(f"A tiling sets all of {', '.join(tiling)} or none: {', '.join(missing)} is missing.")
     return (tiling,)
 
 
 def slug(workload, variant, dtype, tuning):
-    """The constants of a binary in the one way that they are written: dtype, then the tunings that are macros by name.
+    """The constants of a binary in canonical form: dtype, then the tunings that are macros, sorted by name.
 
     These are a variant's MACROS, by default all whole-number tunings.
     """
-    takes = workloads.defaults(workload, variant) | tuning
-    chosen = workloads.constants(workload, variant).get("MACROS", takes)
-    numbers = {name: value for name, value in sorted(takes.items()) if isinstance(value, int) and name in chosen}
+    values = workloads.defaults(workload, variant) | tuning
+    macro_names = workloads.constants(workload, variant).get("MACROS", values)
+    numbers = {name: value for name, value in sorted(values.items()) if isinstance(value, int) and name in macro_names}
     return ",".join(f"{name}={value}" for name, value in {"dtype": dtype, **numbers}.items())
 
 
@@ -99,7 +100,7 @@ def source_of(workload, variant):
 
 
 def fingerprint(workload, variant):
-    """A short digest of a variant: its CUDA source, the headers that it includes, and the module that launches it."""
+    """A short digest of a variant's CUDA source, the headers that it includes, and the module that launches it."""
     source = sources.kernel_fingerprint(source_of(workload, variant))
     text = source + sources.launcher_digest(f"ladder.workloads.{workload}.{variant}")
     return hashlib.sha256(text.encode()).hexdigest()[:16]

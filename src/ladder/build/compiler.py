@@ -1,6 +1,6 @@
-"""CUDA C++ to loadable binaries ahead of any measurement, on a machine with or without a GPU.
+"""Compilation of CUDA C++ to loadable binaries ahead of any measurement, on a machine with or without a GPU.
 
-The compiler is NVRTC, which comes as wheels, or nvcc where those aren't installed.
+The compiler is NVRTC, which is installed from wheels, or else nvcc.
 """
 
 import importlib.util
@@ -12,31 +12,31 @@ import tempfile
 from pathlib import Path
 
 from ladder.build import binaries
-from ladder.catalogue import companions, sources
+from ladder.catalogue import native_sources, sources
 from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.records import locks, sums
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
-# What an architecture's binaries are compiled for: with the instructions that later ones don't have.
+# The compilation target of an architecture, including instructions that later ones lack.
 TARGETS = {"sm_90": "sm_90a"}
 
 
 def ensure(architecture, workload, variant, slug):
-    """The path of a binary, compiled now if it isn't there or its source has changed. Raises LadderError."""
+    """The path of a binary, compiled now if it is missing or its source has changed. Raises LadderError."""
     path, source = binaries.path_of(architecture, workload, variant, slug), binaries.source_of(workload, variant)
-    note, due = note_of(path), sources.kernel_fingerprint(source)
-    with locks.alone_in(path.parent):  # who needs the same binary at the same time waits for it
+    note, fingerprint = note_of(path), sources.kernel_fingerprint(source)
+    with locks.alone_in(path.parent):  # other processes that need the same binary wait for it
         if path.exists() and note.exists():
-            noted = read_json(note)
-            # What was compiled early has no digest.
-            if noted.get("sources") == due and noted.get("digest", sums.of(path)) == sums.of(path):
+            contents = read_json(note)
+            # Notes of early versions have no digest.
+            if contents.get("sources") == fingerprint and contents.get("digest", sums.of(path)) == sums.of(path):
                 return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)
-        note.unlink(missing_ok=True)  # a binary without a note is none
+        note.unlink(missing_ok=True)  # a binary without a note is invalid
         path.write_bytes(code)
-        about = {"compiler": compiler, "sources": due, "digest": sums.of(path), "log": log}
+        about = {"compiler": compiler, "sources": fingerprint, "digest": sums.of(path), "log": log}
         write_atomically(note, json.dumps(about, indent=1) + "\n")
     return path
 
@@ -47,7 +47,7 @@ def note_of(path):
 
 
 def compile(source, macros, architecture):
-    """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's words."""
+    """(binary, compiler's log, compiler's name) of a source. Raises LadderError with the compiler's message."""
     if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.core"):
         return by_nvrtc(source, macros, architecture)
     if shutil.which("nvcc"):
@@ -78,7 +78,7 @@ def by_nvrtc(source, macros, architecture):
             .compile("cubin", logs=log)
             .code
         )
-    except Exception as error:  # what the binding raises for a failed compilation has changed between its versions
+    except Exception as error:  # the binding's exception for a failed compilation depends on its version
         raise failure(source, macros, architecture, f"{log.getvalue()}\n{error}") from None
     _, major, minor = nvrtc.nvrtcVersion()
     return code, log.getvalue(), f"NVRTC {major}.{minor}"
@@ -107,13 +107,13 @@ def by_nvcc(source, macros, architecture):
 
 
 def include_path(source):
-    """The folders in which headers are looked for: that of the source, then those that workloads share."""
-    return [str(folder) for folder in (source.parent, *companions.include_folders())]
+    """The folders that are searched for headers: that of the source, then those that workloads share."""
+    return [str(folder) for folder in (source.parent, *native_sources.include_folders())]
 
 
 def failure(source, macros, architecture, log):
-    """The error of a failed compilation: the first thing that the compiler found wrong, an illegal tiling's reason."""
-    found = re.search(r"error: (?:static assertion failed with \")?(.+?)\"?\s*$", log, re.MULTILINE)
-    reason = found[1] if found else log.strip().splitlines()[-1] if log.strip() else "the compiler gave no reason"
+    """The error of a failed compilation, with the compiler's first error, such as why a tiling is illegal."""
+    match = re.search(r"error: (?:static assertion failed with \")?(.+?)\"?\s*$", log, re.MULTILINE)
+    reason = match[1] if match else log.strip().splitlines()[-1] if log.strip() else "the compiler gave no reason"
     constants = ", ".join(f"{name}={value}" for name, value in macros.items())
     return LadderError(f"{source.name} can't be compiled for {architecture} with {constants}: {reason}")

@@ -1,8 +1,8 @@
-"""Shared objects of variants' C sources: which ones a case needs, compiled ahead by gcc, and loaded.
+"""Shared objects of variants' C sources: those that a case needs, compiled ahead by gcc, and loaded.
 
-A library is one source compiled with one set of flags and constants, for the CPU and by the compiler at hand: both are
-in the name of its folder, so that nodes with other CPUs don't take it for theirs. A report lies beside it, with the
-compiler, its options and the loops that it vectorised.
+A library is one source compiled with one set of flags and constants by this machine's compiler for its CPU. The name of
+its folder identifies both, so that nodes with other CPUs don't load it. A report beside it holds the compiler, its
+options and the loops that it vectorised.
 """
 
 import ctypes
@@ -14,15 +14,15 @@ import tempfile
 from pathlib import Path
 
 from ladder.build.binaries import FOLDER, TYPES
-from ladder.catalogue import companions, sources, workloads
+from ladder.catalogue import native_sources, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
 from ladder.records import locks, sums
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
-# What a tuning `flags` stands for. Fast mathematics only when compiling: a link with it would flush subnormal numbers
-# to zero in the whole process.
+# gcc's options for each value of the tuning `flags`. -ffast-math is not passed to the linker, where it would flush
+# subnormal numbers to zero in the whole process.
 FLAGS = {
     "O2": ("-O2",),
     "O3": ("-O3",),
@@ -34,19 +34,19 @@ FLAGS = {
 }
 DEFAULT = "native"
 ALWAYS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
-# OpenMP's runtime is loaded with a library that doesn't call it too, so that its threads can be read back.
+# Every library loads OpenMP's runtime, even if it doesn't call it, so that the threads can be read back.
 LINK = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
 SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
-# What it says of a line of the source.
+# gcc's messages about a line of the source.
 VECTORISED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
 WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 
 
 def needed(case):
-    """The libraries of a case and of what it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
-    dtype, own = case.sizes["dtype"], (case.workload, case.variant)
-    found = [(*own, case.tuning), *((*other, {}) for other in workloads.used(case))]
-    return {(*one, slug(*one, dtype, tuning)) for *one, tuning in found if is_in_c(*one)}
+    """The libraries of a case and the variants it uses: {(workload, variant, "dtype=float32,flags=O2"), ...}."""
+    dtype, variant_key = case.sizes["dtype"], (case.workload, case.variant)
+    tunings = [(*variant_key, case.tuning), *((*other, {}) for other in workloads.used(case))]
+    return {(*key, slug(*key, dtype, tuning)) for *key, tuning in tunings if is_in_c(*key)}
 
 
 def is_in_c(workload, variant):
@@ -55,20 +55,20 @@ def is_in_c(workload, variant):
 
 
 def slug(workload, variant, dtype, tuning):
-    """The constants of a library in the one way that they are written: dtype, flags, then its MACROS by name."""
-    takes = {"flags": DEFAULT} | workloads.defaults(workload, variant) | tuning
+    """The constants of a library in canonical form: dtype, flags, then its MACROS, sorted by name."""
+    values = {"flags": DEFAULT} | workloads.defaults(workload, variant) | tuning
     macros = workloads.constants(workload, variant).get("MACROS", ())
     return ",".join(
-        [f"dtype={dtype}", f"flags={takes['flags']}", *(f"{name}={takes[name]}" for name in sorted(macros))]
+        [f"dtype={dtype}", f"flags={values['flags']}", *(f"{name}={values[name]}" for name in sorted(macros))]
     )
 
 
 def options(slug):
-    """gcc's options for a slug. Raises LadderError where it isn't one, or names flags that there aren't."""
-    found = SLUG.fullmatch(slug)
-    if not found:
+    """gcc's options for a slug. Raises LadderError if it is malformed or has unknown flags."""
+    match = SLUG.fullmatch(slug)
+    if not match:
         raise LadderError(f"{slug!r} isn't written like dtype=float64,flags=O2.")
-    dtype, flags, numbers = found.groups()
+    dtype, flags, numbers = match.groups()
     if flags not in FLAGS:
         raise LadderError(f"There are no flags {flags!r}: choose one of {', '.join(FLAGS)}.")
     macros = TYPES[dtype] | {name.upper(): value for name, value in re.findall(r",(\w+)=(-?\d+)", numbers)}
@@ -82,19 +82,19 @@ def path_of(workload, variant, slug):
 
 @functools.cache
 def host():
-    """The name of this CPU and compiler, in a few characters."""
+    """A short name for this CPU and compiler."""
     text = version() + programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target")
     return f"host-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 @functools.cache
 def version():
-    """The compiler's name and version; empty where there is none."""
+    """The compiler's name and version; empty without a compiler."""
     return next(iter(programs.output(COMPILER, "--version").splitlines()), "")
 
 
 def source_of(workload, variant):
-    """The C source of a variant. Raises LadderError where it has none."""
+    """The C source of a variant. Raises LadderError if it has none."""
     if not is_in_c(workload, variant):
         raise LadderError(f"{workload}/{variant} has no C source: there is nothing to compile for the host.")
     return workloads.variant_path(workload, variant).with_name(workloads.constants(workload, variant)["SOURCE"])
@@ -106,39 +106,39 @@ def fingerprint(workload, variant):
 
 
 def ensure(workload, variant, slug):
-    """The path of a library, compiled now if it isn't there or what it is made of has changed. Raises LadderError."""
+    """The path of a library, compiled now if it is missing or its inputs have changed. Raises LadderError."""
     path = path_of(workload, variant, slug)
-    made_of = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
+    inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
     report = path.with_suffix(".json")
-    with locks.alone_in(path.parent):  # who needs the same library at the same time waits for it
-        if path.exists() and report.exists() and is_as_reported(path, report, made_of):
+    with locks.alone_in(path.parent):  # other processes that need the same library wait for it
+        if path.exists() and report.exists() and is_as_reported(path, report, inputs):
             return path
-        report.unlink(missing_ok=True)  # a library without a report is none
+        report.unlink(missing_ok=True)  # a library without a report is invalid
         log = compile(source_of(workload, variant), options(slug), path)
-        about = made_of | {
+        about = inputs | {
             "digest": sums.of(path),
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
-            "vectorised": said(VECTORISED, log),
-            "warnings": said(WARNING, log),
+            "vectorised": messages(VECTORISED, log),
+            "warnings": messages(WARNING, log),
         }
         write_atomically(report, json.dumps(about, indent=1) + "\n")
     return path
 
 
-def is_as_reported(path, report, made_of):
-    """Whether a library is the one that was made of this: with a byte that a disk changed it may compute otherwise."""
-    return (made_of | {"digest": sums.of(path)}).items() <= read_json(report).items()
+def is_as_reported(path, report, inputs):
+    """Whether a library was made from these inputs and is intact: with a changed byte it could give other results."""
+    return (inputs | {"digest": sums.of(path)}).items() <= read_json(report).items()
 
 
-def said(pattern, log):
-    """What the compiler said of the source in lines of this pattern, each once."""
-    return list(dict.fromkeys(f"line {line}: {what}" for line, what in pattern.findall(log)))
+def messages(pattern, log):
+    """The compiler's messages about the source that match a pattern, without duplicates."""
+    return list(dict.fromkeys(f"line {line}: {message}" for line, message in pattern.findall(log)))
 
 
 def compile(source, options, path):
-    """Compile a source to a library at `path`; the compiler's log. Raises LadderError with the compiler's words."""
-    include = [f"-I{folder}" for folder in (source.parent, *companions.include_folders())]
+    """Compile a source to a library at `path`; the compiler's log. Raises LadderError with the compiler's message."""
+    include = [f"-I{folder}" for folder in (source.parent, *native_sources.include_folders())]
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
         log = call(source, [COMPILER, *options, *include, "-c", str(source), "-o", compiled])
@@ -148,7 +148,7 @@ def compile(source, options, path):
 
 
 def call(source, command):
-    """Call the compiler; what it says. Raises LadderError."""
+    """Run the compiler; its messages. Raises LadderError."""
     try:
         done = programs.run(*command)
     except FileNotFoundError:
@@ -156,13 +156,13 @@ def call(source, command):
             f"{source.name} can't be compiled: there is no {COMPILER}. On Debian: apt-get install gcc libc6-dev."
         ) from None
     if done.returncode:
-        found = re.search(r"error: (.+)", done.stderr)
-        reason = found[1] if found else (done.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
+        match = re.search(r"error: (.+)", done.stderr)
+        reason = match[1] if match else (done.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
         raise LadderError(f"{COMPILER} can't compile {source.name}: {reason}.")
     return done.stderr
 
 
 @functools.cache
 def load(workload, variant, dtype, **tuning):
-    """The loaded library of a variant for arrays of a dtype and for these tunings, compiled now if need be."""
+    """The loaded library of a variant for arrays of a dtype and for these tunings, compiled now if necessary."""
     return ctypes.CDLL(str(ensure(workload, variant, slug(workload, variant, dtype, tuning)).resolve()))

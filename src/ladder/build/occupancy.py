@@ -1,13 +1,13 @@
-"""How many blocks of a kernel a multiprocessor can hold at once, by what the compiler says that they take.
+"""The theoretical occupancy of a kernel: the resident blocks per multiprocessor, by the resources that ptxas reports.
 
-The limits are those of NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; how
-registers and shared memory are handed out is in the `cuda_occupancy.h` that comes with CUDA. It is an upper bound: a
-grid may have fewer blocks, and the card may keep more of a multiprocessor's memory as cache.
+The limits are those of NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; the
+allocation of registers and shared memory follows CUDA's `cuda_occupancy.h`. It is an upper bound: a grid may have fewer
+blocks, and the GPU may use more of a multiprocessor's memory as cache.
 """
 
 import struct
 
-# The most warps, blocks and bytes of shared memory on a multiprocessor.
+# The maximum number of warps, blocks and bytes of shared memory per multiprocessor.
 LIMITS = {
     "sm_80": (64, 32, 164 * 1024),
     "sm_86": (48, 16, 100 * 1024),
@@ -17,30 +17,30 @@ LIMITS = {
     "sm_120": (48, 24, 100 * 1024),
 }
 WARP = 32
-# A multiprocessor's registers lie in four parts. A warp's are in one of them, in units.
+# A multiprocessor's registers are in four partitions. Those of a warp are allocated in one of them, in units.
 REGISTERS, PARTS, REGISTER_UNIT = 64 * 1024, 4, 256
-# Bytes. The system has its share of every block's shared memory.
+# Bytes. The system reserves a part of every block's shared memory.
 SHARED_UNIT, RESERVED = 128, 1024
-# In a kernel's section .nv.info: the format whose value says how many bytes follow, and the attribute of launch bounds.
+# In a kernel's section .nv.info: the format whose value is the number of bytes that follow, and the attribute of launch
+# bounds.
 SIZED, MAX_THREADS = 4, 5
 
 
 def occupancy(architecture, threads, registers, shared):
-    """The most blocks and warps on a multiprocessor, and the warps' share of what it could hold, as a dict.
+    """The resident blocks and warps per multiprocessor, and the warps as a share of the maximum, as a dict.
 
-    Of blocks with `threads` threads, `registers` each, and bytes of `shared` memory, static and dynamic. None where
-    the architecture is unknown or one of the counts is None.
+    A block has `threads` threads with `registers` each, and `shared` bytes of shared memory, static and dynamic. None
+    if the architecture is unknown or one of the counts is None.
     """
     limits = LIMITS.get(architecture.rstrip("af"))
     if limits is None or None in (threads, registers, shared):
         return None
-    most_warps, most_blocks, memory = limits
+    max_warps, max_blocks, memory = limits
     warps = -(-threads // WARP)
-    fitting = REGISTERS // PARTS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTS
-    blocks = min(
-        most_blocks, most_warps // warps, fitting // warps, memory // rounded_up(shared + RESERVED, SHARED_UNIT)
-    )
-    return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / most_warps}
+    warps_by_registers = REGISTERS // PARTS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTS
+    block_memory = rounded_up(shared + RESERVED, SHARED_UNIT)
+    blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, memory // block_memory)
+    return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
 
 def rounded_up(count, unit):
@@ -49,14 +49,14 @@ def rounded_up(count, unit):
 
 
 def launch_bounds(binary):
-    """{kernel: the most threads of its blocks} of a cubin, an ELF file of 64 bits; those with launch bounds alone."""
-    found = {}
+    """{kernel: max threads per block} of a cubin, a 64-bit ELF file, for kernels with launch bounds."""
+    bounds = {}
     for name, content in sections(binary):
         for form, attribute, value in entries(content) if name.startswith(".nv.info.") else ():
             if (form, attribute) == (SIZED, MAX_THREADS):
                 x, y, z = struct.unpack("<3I", value)
-                found[name.removeprefix(".nv.info.")] = x * y * z
-    return found
+                bounds[name.removeprefix(".nv.info.")] = x * y * z
+    return bounds
 
 
 def sections(binary):

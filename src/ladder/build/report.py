@@ -1,6 +1,6 @@
-"""What each kernel of a binary takes: registers, shared memory, spills, and how many blocks fit on a multiprocessor.
+"""The resources of each kernel of a binary: registers, shared memory, spills and occupancy, as JSON beside the binary.
 
-It lies beside the binary as JSON. No measurement reads it.
+No measurement reads this report.
 """
 
 import json
@@ -11,14 +11,14 @@ from ladder.build.occupancy import launch_bounds, occupancy
 from ladder.catalogue import workloads
 from ladder.records.files import read_json, write_atomically
 
-# What ptxas says of each kernel under -v.
+# ptxas's messages about each kernel under -v.
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 
 
 def write(architecture, workload, variant, slug):
-    """The path of a binary's report, written now; the binary is compiled if it must be. Raises LadderError."""
+    """Write a binary's report and return its path; the binary is compiled if necessary. Raises LadderError."""
     path = compiler.ensure(architecture, workload, variant, slug)
     note = read_json(compiler.note_of(path))
     dynamic = dynamic_memory(workload, variant, slug)
@@ -38,10 +38,10 @@ def write(architecture, workload, variant, slug):
 
 
 def dynamic_memory(workload, variant, slug):
-    """Bytes of shared memory that a variant's launches of a binary ask for, by its `geometry`; 0 where it has none.
+    """Bytes of dynamic shared memory in a variant's launches of a binary, by its `geometry`; 0 without that function.
 
-    `geometry(sizes, **tuning)` gives grid, block and these bytes for a problem; all its sizes are 1 here. None where
-    the variant needs a library that isn't installed.
+    `geometry(sizes, **tuning)` returns grid, block and these bytes for a problem; all sizes are 1 here. None if the
+    variant needs a library that isn't installed.
     """
     if not workloads.defines(workload, variant, "geometry"):
         return 0
@@ -55,18 +55,18 @@ def dynamic_memory(workload, variant, slug):
 
 
 def resources(log, architecture, bounds, dynamic):
-    """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} by ptxas's words and a cubin's bounds.
+    """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} by ptxas's log and a cubin's bounds.
 
-    All but registers and threads in bytes. `shared` is static, `threads` are a block's by the kernel's launch bounds,
-    None without. `occupancy` is None where that or `dynamic` is, and on an unknown architecture.
+    All but registers and threads are in bytes. `shared` is static; `threads` per block are the kernel's launch bounds,
+    or None. `occupancy` is None if `threads` or `dynamic` is, and on an unknown architecture.
     """
-    found = {}
+    kernels = {}
     for part in re.split(r"(?=Compiling entry function)", log)[1:]:
         stack, stores, loads = map(int, SPILLS.search(part).groups())
         registers, shared = USED.search(part).groups()
         name, registers, shared = ENTRY.match(part)[1], int(registers), int(shared or 0)
         memory = None if dynamic is None else shared + dynamic
-        found[name] = {
+        kernels[name] = {
             "registers": registers,
             "shared": shared,
             "stack": stack,
@@ -75,7 +75,7 @@ def resources(log, architecture, bounds, dynamic):
             "dynamic": dynamic,
             "occupancy": occupancy(architecture, bounds.get(name), registers, memory),
         }
-    return found
+    return kernels
 
 
 def warnings(log):

@@ -1,1 +1,1 @@
-"""Which workloads and variants there are, read as text, and the fingerprints of their code."""
+"""The workloads and variants that exist, read as text, and the fingerprints of their code."""

@@ -1,14 +1,15 @@
 """The data that workloads read, and the artefacts that they make outside timing: files and folders in results/data.
 
-A workload's `data_set(sizes)` names what its cases read: MNIST or its stand-in, or an artefact, "<workload>/<file>".
-Its `load_data(path)` says how that is loaded; without one it's the four IDX files of a `ladder.data.dataset.Dataset`.
+A workload's `data_set(sizes)` names the data that its cases read: MNIST or its stand-in, or an artefact,
+"<workload>/<file>". Its `load_data(path)` loads them; without that function they are the four IDX files of a
+`ladder.data.dataset.Dataset`.
 
 A workload's folder may have a module `artefacts.py`, for a network's weights, say, or for pictures that a figure shows:
 
     ARTEFACTS = {"weights.npz": "mnist", ...}   # a literal: each file, and the data that it is made from or None
-    def make(name, path, data): ...             # writes the file at `path`; `data` is the path of what it's made from
+    def make(name, path, data): ...             # writes the file at `path`; `data` is the path of its input
 
-One that was published (`ladder.catalogue.published`) is unpacked by the rule, and made when the verb is asked to.
+The rule unpacks a published artefact (`ladder.catalogue.published`); the verb makes it again on request.
 """
 
 import importlib
@@ -29,13 +30,13 @@ def artefacts(workload):
 
 
 def is_artefact(name):
-    """Whether data of this name are an artefact, not files that are the same for ever."""
+    """Whether data of this name are an artefact, not files that never change."""
     workload, _, file = name.partition("/")
     return bool(file) and workload in workloads.names() and file in artefacts(workload)
 
 
 def files(name):
-    """The files of the data of this name. Raises LadderError where nothing makes them."""
+    """The files of the data of this name. Raises LadderError if nothing makes them."""
     if name in FETCHED:
         return [f"{FOLDER}/{name}/{file}" for file in dataset.FILES]
     if is_artefact(name):
@@ -50,13 +51,13 @@ def name_of(workload, sizes):
 
 
 def files_of(workload, sizes):
-    """The files that cases of these sizes read. Raises LadderError where nothing makes them."""
+    """The files that cases of these sizes read. Raises LadderError if nothing makes them."""
     name = name_of(workload, sizes)
     return files(name) if name else []
 
 
 def load(workload, path):
-    """The data at a path as a workload's module loads them. Raises LadderError when they are missing or unsound."""
+    """The data at a path as a workload's module loads them. Raises LadderError if they are missing or corrupt."""
     try:
         return getattr(workload, "load_data", dataset.load)(path)
     except (OSError, ValueError) as error:  # of a workload's own `load_data`
@@ -64,7 +65,7 @@ def load(workload, path):
 
 
 def require_artefact(workload, name):
-    """Raises LadderError for what no rule makes."""
+    """Refuse a name that is no artefact of the workload."""
     if name not in artefacts(workload):
         raise LadderError(
             f"{workload} makes no {name!r}: its artefacts are {', '.join(artefacts(workload)) or 'none'}."
@@ -77,12 +78,12 @@ def fingerprint(workload):
 
 
 def make(workload, name, out, data):
-    """Make an artefact at `out`, whole or not at all, from the data at a path. Raises LadderError where it can't be."""
+    """Make an artefact at `out` atomically from the data at a path. Raises LadderError if that fails."""
     require_artefact(workload, name)
     workloads.load(workload)
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f"part-{out.name}")  # its ending may say how it's written
+    part = out.with_name(f"part-{out.name}")  # the suffix may select the format
     importlib.import_module(f"ladder.workloads.{workload}.artefacts").make(name, part, data)
     if not part.is_file():
         raise LadderError(

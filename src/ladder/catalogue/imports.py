@@ -1,65 +1,66 @@
 """What code depends on: a walk along ladder's own imports, from definition to definition.
 
 A module of the harness counts by its definitions that are reached: the top-level functions, classes and assignments
-whose names are used, wherever they are imported from, by an import inside a function too. An edit of any other changes
-nothing. Statements that bind no name (a call, an `if`) count with any name of their module, and so do those of the
-packages around it. A module in a workload's folder, the project's or a user's, counts as a whole, with the sources in
-other languages that belong to it and the headers that these include.
+whose names are used, wherever they are imported from, including by an import inside a function. An edit of any other
+definition changes nothing. Statements that bind no name (a call, an `if`) count with any name of their module, and so
+do those of the enclosing packages. A module in a workload's folder, the project's or a user's, counts as a whole, with
+the sources in other languages that belong to it and the headers that these include.
 
-The digest of a definition leaves out where it stands: it is that of its syntax tree without docstrings, without imports
-of ladder's own modules, and with `module.name` as `name`. So moving or renaming a module changes nothing. What is
-imported by a computed name (a device, a workload, a variant) is not followed: whoever asks names it as a root.
+The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings, without
+imports of ladder's own modules, and with `module.name` as `name`. So moving or renaming a module changes nothing.
+Imports by a computed name (a device, a workload, a variant) are not followed: the caller passes them as roots.
 """
 
 import functools
 import hashlib
+import itertools
 from pathlib import Path
 
-from ladder.catalogue import companions, literals, syntax, workloads
+from ladder.catalogue import literals, native_sources, syntax, workloads
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1]
-# What finds code, or names the files of what is compiled, changes no measurement.
+# Modules that look up code, or name the files of compiled code: they change no measurement.
 NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.build.compilation"}
-# Literals of a workload that lists, plans and reports read as text, and no measurement.
+# Literals of a workload that are read as text by lists, plans and reports, but by no measurement.
 DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
 def fingerprint(*roots):
-    """A short digest of all that roots depend on, see `reached`, and the files that hold it."""
-    found = reached(*roots)
-    digests = sorted(one.digest for one in found)
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {one.path for one in found}
+    """A short digest of everything that roots depend on (see `reachable`), and the files that hold it."""
+    nodes = reachable(*roots)
+    digests = sorted(node.digest for node in nodes)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {node.path for node in nodes}
 
 
 def files_of_workloads(*roots):
-    """The files in workloads' folders that modules there depend on, by imports of each other alone: sorted names."""
-    found, due = set(), [find(root) for root in roots]
-    while due:
-        one = due.pop()
-        if one.path not in found:
-            found.add(one.path)
-            due += one.in_workloads if isinstance(one, Module) else one.references
-    return list(map(str, sorted(found))), found
+    """The sorted names of the files in workloads' folders that modules there import directly or indirectly."""
+    paths, pending = set(), [find_module(root) for root in roots]
+    while pending:
+        node = pending.pop()
+        if node.path not in paths:
+            paths.add(node.path)
+            pending += node.workload_references if isinstance(node, Module) else node.references
+    return list(map(str, sorted(paths))), paths
 
 
-def reached(*roots):
-    """The modules, definitions and companions that roots depend on.
+def reachable(*roots):
+    """The modules, definitions and native sources that roots depend on.
 
-    A root is the name of a module, all of which counts, or `module:name`. Raises LadderError where there is none.
+    A root is the name of a module, which counts as a whole, or `module:name`. Raises LadderError if it doesn't exist.
     """
-    found, due = set(), []
+    visited, pending = set(), []
     for root in roots:
         name, _, attribute = root.partition(":")
-        if not (module := find(name)) or (attribute and attribute not in {**module.bound, **module.imported}):
+        if not (module := find_module(name)) or (attribute and attribute not in {**module.bound, **module.imported}):
             raise LadderError(f"There is no {root.replace(':', '.')} to follow the imports of.")
-        due += targets(f"{name}.{attribute}") if attribute else [module]
-    while due:
-        one = due.pop()
-        if one not in found:
-            found.add(one)
-            due += one.references
-    return found
+        pending += targets(f"{name}.{attribute}") if attribute else [module]
+    while pending:
+        node = pending.pop()
+        if node not in visited:
+            visited.add(node)
+            pending += node.references
+    return visited
 
 
 def module_path(name):
@@ -84,7 +85,7 @@ def path_in(home, roots, name):
     return None
 
 
-def find(name):
+def find_module(name):
     """The Module of a dotted name, or None."""
     path = module_path(name)
     return path and read(name, path)
@@ -96,38 +97,38 @@ def read(name, path):
 
 
 def targets(name, is_used=True):
-    """What a dotted name refers to: definitions or a whole module, and the statements without a name around them.
+    """What a dotted name refers to: definitions or a whole module, and the unnamed statements of its packages.
 
-    A module that is imported and not used (`is_used`) counts by these statements alone, unless it is a workload's.
+    Of a module that is imported but not used (`is_used`), only these statements count, unless it is a workload's.
     """
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
-        if module := find(".".join(parts[:end])):
+        if module := find_module(".".join(parts[:end])):
             break
     else:
         return []
     if module.name in NOT_FOLLOWED:
         return []
-    around = [one for each in packages(parts[:end]) for one in each.unnamed]
+    surrounding = [definition for package in packages(parts[:end]) for definition in package.unnamed]
     attribute = parts[end] if end < len(parts) else None
     if module.is_workload:
-        return [*around, module]
+        return [*surrounding, module]
     if attribute in module.bound:
-        return [*around, *module.bound[attribute]]
+        return [*surrounding, *module.bound[attribute]]
     if attribute in module.imported:
-        return [*around, *targets(module.imported[attribute], is_used)]
-    return [*around, module] if is_used else around
+        return [*surrounding, *targets(module.imported[attribute], is_used)]
+    return [*surrounding, module] if is_used else surrounding
 
 
 def packages(parts):
-    """The Modules of a dotted name's packages and its own."""
-    return filter(None, (find(".".join(parts[: end + 1])) for end in range(len(parts))))
+    """The Modules of a dotted name's packages, and that of the name itself."""
+    return filter(None, (find_module(".".join(parts[: end + 1])) for end in range(len(parts))))
 
 
 class Module:
-    """A module as text: its top-level statements by their names, and where its other names come from."""
+    """A module as text: its top-level statements by name, and the origins of the names that it imports."""
 
-    own = digest = ""
+    local_digest = digest = ""
 
     def __init__(self, name, path):
         self.name, self.path = name, path
@@ -147,50 +148,52 @@ class Module:
 
     @property
     def definitions(self):
-        return [*(one for some in self.bound.values() for one in some), *self.unnamed]
+        return [*itertools.chain.from_iterable(self.bound.values()), *self.unnamed]
 
     @property
-    def own_digest(self):
-        """That of the module alone, whatever it imports."""
-        return hashlib.sha256("".join(sorted(one.own for one in self.definitions)).encode()).hexdigest()
+    def definitions_digest(self):
+        """The digest of the module's definitions alone, whatever they refer to."""
+        digests = sorted(definition.local_digest for definition in self.definitions)
+        return hashlib.sha256("".join(digests).encode()).hexdigest()
 
     @functools.cached_property
     def references(self):
-        """All that the module depends on as a whole."""
-        imported = [one for name in self.imported.values() for one in targets(name, is_used=False)]
-        return [*self.definitions, *imported, *(companions.of(self.path) if self.is_workload else ())]
+        """Everything that the module as a whole depends on."""
+        imported = [target for name in self.imported.values() for target in targets(name, is_used=False)]
+        return [*self.definitions, *imported, *(native_sources.of(self.path) if self.is_workload else ())]
 
     @property
-    def in_workloads(self):
-        """The modules of workloads that it imports, by statements at any depth, and its companions."""
+    def workload_references(self):
+        """The modules of workloads that it imports, by statements at any depth, and its native sources."""
         names = [
             name for node in literals.statements(self.path) for name in syntax.imported(node, self.package).values()
         ]
-        found = (find(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
-        return [*(one for one in found if one and one.is_workload), *companions.of(self.path)]
+        modules = (find_module(name) for dotted in names for name in (dotted, dotted.rpartition(".")[0]))
+        return [*(module for module in modules if module and module.is_workload), *native_sources.of(self.path)]
 
 
 class Definition:
-    """A top-level statement of a module: what it depends on, and its digest."""
+    """A top-level statement of a module: its dependencies and its digest."""
 
     def __init__(self, module, node):
         self.module, self.path, self.node = module, module.path, node
 
     @functools.cached_property
-    def normal(self):
-        return syntax.Normaliser(self.node, self.module, find)
+    def normal_form(self):
+        return syntax.Normaliser(self.node, self.module, find_module)
 
     @functools.cached_property
-    def own(self):
+    def local_digest(self):
         """The digest of the statement alone."""
-        return hashlib.sha256(self.normal.text.encode()).hexdigest()
+        return hashlib.sha256(self.normal_form.text.encode()).hexdigest()
 
     @functools.cached_property
     def references(self):
-        """What it refers to, in its order."""
-        return [one for name, is_used in self.normal.names for one in targets(name, is_used)]
+        """What the statement refers to, in order."""
+        return [target for name, is_used in self.normal_form.names for target in targets(name, is_used)]
 
     @functools.cached_property
     def digest(self):
-        """With those of what it refers to, so that two definitions of one name can't be exchanged unnoticed."""
-        return hashlib.sha256("".join([self.own, *(one.own for one in self.references)]).encode()).hexdigest()
+        """The digest with those of its references, so that exchanging two definitions of a name is noticed."""
+        digests = [self.local_digest, *(target.local_digest for target in self.references)]
+        return hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -9,21 +9,21 @@ from ladder.errors import LadderError
 
 @functools.cache
 def read(path):
-    """A module's upper-case names that are bound to literals, {name: value}; none where there is no such file.
+    """A module's upper-case names that are bound to literals, {name: value}; empty if there is no such file.
 
     Raises LadderError when the file isn't Python.
     """
-    found = {}
+    values = {}
     for node in statements(path) if path.is_file() else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
             with contextlib.suppress(ValueError):  # computed when the module is imported
-                found[node.targets[0].id] = ast.literal_eval(node.value)
-    return found
+                values[node.targets[0].id] = ast.literal_eval(node.value)
+    return values
 
 
 @functools.cache
 def statements(path):
-    """The statements of a file, to be read and never changed."""
+    """The statements of a file, cached: callers must not modify them."""
     return parse(path)
 
 

@@ -1,77 +1,79 @@
-"""The fingerprints of code: of what a measurement depends on, a reference, a kernel.
+"""The fingerprints of code: of what a measurement, a reference or a kernel depends on.
 
-Comments, docstrings and formatting measure nothing anew, nor does moving or renaming a module, while any other change
-of what is reached does; `imports` says what that is. Snakemake keeps the fingerprints as parameters of its rules.
+Comments, docstrings, formatting, and moving or renaming a module change no fingerprint; any other change of reachable
+code does (see `imports`). Snakemake keeps the fingerprints as parameters of its rules.
 """
 
 import functools
 import hashlib
 from pathlib import Path
 
-from ladder.catalogue import companions, imports, kept, literals, workloads
+from ladder.catalogue import cache, imports, literals, native_sources, workloads
 
-# What every measurement goes through: what starts workers in their environment, the worker, which it names, how many
-# of them there are, and what judges their samples.
+# The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
+# samples; the worker is reached from there.
 HARNESS = (
     "ladder.harness.workers:Worker",
-    "ladder.harness.measure:started",
+    "ladder.harness.measure:start_workers",
     "ladder.harness.measure:results_of",
-    "ladder.harness.possible:require_possible",
+    "ladder.harness.plausibility:require_plausible",
 )
 
 
 def fingerprint(case):
     """A short digest of the code that a case's measurement depends on."""
-    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *own_roots(case))
+    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *roots_of(case))
 
 
 def code(case):
-    """The files of a case's workload and variants, and those in workloads' folders that these depend on, sorted."""
-    return code_of(*own_roots(case))
+    """The sorted files of a case's workload and variants, and of the modules of workloads that these depend on."""
+    return code_of(*roots_of(case))
 
 
-def own_roots(case):
+def roots_of(case):
     """The modules of a case's workload and variants."""
     variants = [(case.workload, case.variant), *sorted(workloads.used(case))]
-    return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(one)}" for one in variants)]
+    return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
 
 
 @functools.cache
 def of(*roots):
-    """A short digest of the code that modules depend on; for a part of a module write `module:name`."""
-    return kept.recall(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
+    """A short digest of the code that modules depend on; `module:name` is a part of a module."""
+    return cache.get_or_compute(["fingerprint", *roots], lambda: imports.fingerprint(*roots))
 
 
 @functools.cache
 def code_of(*roots):
-    return [Path(path) for path in kept.recall(["files", *roots], lambda: imports.files_of_workloads(*roots))]
+    return [Path(path) for path in cache.get_or_compute(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
 def launcher_digest(name):
     """A digest of a module alone, whatever it imports."""
-    return kept.recall(["module", name], lambda: (imports.find(name).own_digest, {imports.module_path(name)}))
+    return cache.get_or_compute(
+        ["module", name], lambda: (imports.find_module(name).definitions_digest, {imports.module_path(name)})
+    )
 
 
 def reference_fingerprint(workload):
-    """A short digest of the code that a workload's reference depends on; of nothing where it has none."""
+    """A short digest of the code that a workload's reference depends on; that of no code without a reference."""
     name = f"ladder.workloads.{workload}.reference"
     return of(name) if imports.module_path(name) else of()
 
 
 def kernel_fingerprint(source):
     """A short digest of a CUDA source and the headers that it includes."""
-    found, due = {}, [companions.read(source)]
-    while due:
-        one = due.pop()
-        if one.path not in found:
-            found[one.path] = one.digest
-            due += one.references
-    return hashlib.sha256("".join(sorted(found.values())).encode()).hexdigest()[:16]
+    digests, pending = {}, [native_sources.read(source)]
+    while pending:
+        source_file = pending.pop()
+        if source_file.path not in digests:
+            digests[source_file.path] = source_file.digest
+            pending += source_file.references
+    return hashlib.sha256("".join(sorted(digests.values())).encode()).hexdigest()[:16]
 
 
 def forget():
-    """Read every file anew from now on, for who has changed one or looks in other folders."""
-    for cached in (literals.read, literals.statements, workloads.variant_path, workloads.constants, workloads.tunings):
+    """Clear all caches of this process, so that changed files and folders are read again."""
+    for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read, cache.code):
         cached.cache_clear()
-    for cached in (imports.path_in, imports.read, companions.read, kept.code, kept.state, of, code_of):
+    for cached in (workloads.variant_path, workloads.constants, workloads.tunings, cache.state, of, code_of):
         cached.cache_clear()

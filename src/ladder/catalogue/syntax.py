@@ -20,8 +20,8 @@ def bound(node):
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         return set()
-    names = (one for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
-    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    names = (name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def is_definition(node):
@@ -35,28 +35,29 @@ def is_docstring(node):
 
 def imported(node, package):
     """The names that a statement of a package's module imports from ladder, at any depth: {name: dotted name}."""
-    found = {}
-    for one in with_inner(node):
-        if isinstance(one, ast.Import):
-            for alias in one.names:
+    origins = {}
+    for statement in with_inner(node):
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
                 first = alias.name.partition(".")[0]
-                found |= {alias.asname: alias.name} if alias.asname else {first: first}
-                found[f"import {alias.name}"] = alias.name  # it is run, whatever is used of it
-        elif isinstance(one, ast.ImportFrom):
-            found |= {alias.asname or alias.name: f"{start(one, package)}.{alias.name}" for alias in one.names}
-    return {name: origin.removesuffix(".*") for name, origin in found.items() if is_ours(origin)}
+                origins |= {alias.asname: alias.name} if alias.asname else {first: first}
+                origins[f"import {alias.name}"] = alias.name  # it is run, whatever is used of it
+        elif isinstance(statement, ast.ImportFrom):
+            base = import_base(statement, package)
+            origins |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in statement.names}
+    return {name: origin.removesuffix(".*") for name, origin in origins.items() if is_ours(origin)}
 
 
 def with_inner(node):
     """A statement and those inside of it, in the order of `ast.walk`, which visits expressions, too."""
-    found = [node]
-    for one in found:  # which grows meanwhile
-        found += [inner for name in BLOCKS for inner in getattr(one, name, ())]
-    return found
+    nodes = [node]
+    for outer in nodes:  # which grows meanwhile
+        nodes += [inner for name in BLOCKS for inner in getattr(outer, name, ())]
+    return nodes
 
 
-def start(node, package):
-    """What an import begins with, its leading dots resolved."""
+def import_base(node, package):
+    """The dotted name that an import is from, its leading dots resolved."""
     parts = package.split(".")
     above = parts[: len(parts) - node.level + 1] if node.level else []
     return ".".join([*above, *([node.module] if node.module else [])])
@@ -67,18 +68,18 @@ def is_ours(origin):
 
 
 def libraries(path):
-    """The names of the packages that a file imports at any depth, ladder among them."""
-    found = set()
-    for node in (one for statement in statements(path) for one in ast.walk(statement)):
+    """The names of the packages that a file imports at any depth, including ladder."""
+    names = set()
+    for node in (node for statement in statements(path) for node in ast.walk(statement)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found
+            names.add(node.module.partition(".")[0])
+    return names
 
 
-def written(tree):
-    """A syntax tree as text that all versions of Python agree on: newer ones have more fields, empty in older code."""
+def dump(tree):
+    """A syntax tree as the same text in all versions of Python: newer ones have more fields, empty in older code."""
     for node in ast.walk(tree) if "type_params" in ast.FunctionDef._fields else ():
         if getattr(node, "type_params", None) == []:
             del node.type_params
@@ -86,12 +87,12 @@ def written(tree):
 
 
 class Normaliser(ast.NodeTransformer):
-    """A statement without docstrings and without the places of what it uses of ladder.
+    """The normal form of a statement: without docstrings and without the modules of what it uses of ladder.
 
-    `text` is its syntax tree in this form. `names` are what it refers to in order, (dotted name, whether it is used
-    and not just imported) each: by names that the `module` has bound or imported, by the statement's own imports, and
-    by strings that hold a module's dotted name. Names that are local to a function are none. `find` gives the module of
-    a dotted name, or None. The statement is changed.
+    `text` is its syntax tree in this form. `names` are its references in order, each (dotted name, whether it is used
+    or only imported): names that the `module` binds or imports, the statement's own imports, and strings that hold a
+    module's dotted name. Local names of a function are excluded. `find` gives the module of a dotted name, or None.
+    The statement is modified.
     """
 
     def __init__(self, node, module, find):
@@ -100,10 +101,10 @@ class Normaliser(ast.NodeTransformer):
         self.locals, self.names = [], []
         if "*" in self.imports:
             self.names.append((self.imports["*"], True))
-        self.text = written(self.visit(node))
+        self.text = dump(self.visit(node))
 
     def refer(self, name, is_used=True):
-        """Note a name; what stands for it in the tree."""
+        """Record a reference; the name that replaces it in the tree."""
         self.names.append((name, is_used))
         return "module" if self.find(name) else name.rpartition(".")[2]
 
@@ -143,7 +144,7 @@ class Normaliser(ast.NodeTransformer):
     def visit_ImportFrom(self, node):
         for origin in imported(node, self.module.package).values():
             self.refer(origin, is_used=False)
-        return None if is_ours(start(node, self.module.package)) else node
+        return None if is_ours(import_base(node, self.module.package)) else node
 
     def visit_FunctionDef(self, node):
         # Decorators, defaults and annotations stand outside of the function.
@@ -166,7 +167,8 @@ class Normaliser(ast.NodeTransformer):
     def visit_comprehension_of(self, node):
         first = node.generators[0]
         first.iter = self.visit(first.iter)
-        names = {one.id for each in node.generators for one in ast.walk(each.target) if isinstance(one, ast.Name)}
+        nodes = (each for generator in node.generators for each in ast.walk(generator.target))
+        names = {each.id for each in nodes if isinstance(each, ast.Name)}
         self.inside(node, names, ["generators", *(name for name in ("key", "value", "elt") if hasattr(node, name))])
         return node
 
@@ -184,8 +186,8 @@ class Normaliser(ast.NodeTransformer):
     def visit_field(self, node, name):
         value = getattr(node, name)
         if isinstance(value, list):
-            found = [self.visit(one) for one in value]
-            value[:] = [one for one in found if one is not None]
+            visited = [self.visit(each) for each in value]
+            value[:] = [each for each in visited if each is not None]
         elif value is not None:
             setattr(node, name, self.visit(value))
 
@@ -195,16 +197,16 @@ def without_docstring(body):
 
 
 def locals_of(function):
-    """The names that are a function's own: its arguments, and what it assigns."""
-    arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    """The local names of a function: its arguments, and what it assigns."""
+    arguments = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
     if isinstance(function, ast.Lambda):
         return arguments | set(assigned([function.body]))
-    shared = {name for one in with_inner(function) if isinstance(one, ast.Global) for name in one.names}
+    shared = {name for each in with_inner(function) if isinstance(each, ast.Global) for name in each.names}
     return (arguments | set(assigned(function.body))) - shared
 
 
 def assigned(nodes):
-    """The names that nodes assign, those of functions, classes and comprehensions inside of them left out."""
+    """The names that nodes assign, without those inside nested functions, classes and comprehensions."""
     for node in nodes:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Store):

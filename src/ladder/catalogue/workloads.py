@@ -1,9 +1,9 @@
 """The workloads: a folder each, with its inputs, cost and checks in `__init__.py` and a module per variant.
 
 A variant is a module with a DEVICE; other modules of the folder support variants. Users' own lie in the folders of
-LADDER_VARIANTS (separated by ':'), laid out alike: `<folder>/<workload>/<variant>.py` for a variant of a workload of
-the project's, and whole workloads with an `__init__.py`. A variant is imported only inside its own job; planning reads
-its constants as text.
+LADDER_VARIANTS (separated by ':') in the same layout: `<folder>/<workload>/<variant>.py` for a variant of one of the
+project's workloads, and whole workloads with an `__init__.py`. A variant is imported only inside its own job; planning
+reads its constants as text.
 """
 
 import ast
@@ -18,16 +18,16 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1] / "workloads"
-# Tunings that count something, of which there is at least one.
+# Tunings that are counts of at least one.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
-# A variant's constants that are read as text: a computed one would be overlooked.
+# A variant's constants that are read as text, so that a computed one would be missed.
 LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS", "KERNELS")
-# Variables that say what a case says: how many threads, on which GPUs, where things are.
+# Variables that the harness sets: threads, GPUs, paths.
 NOT_NAMED = (
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
     "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONUTF8 LC_ALL"
 ).split()
-# What a tuning's annotation asks of its value.
+# The type that a tuning's annotation requires, and its name in messages.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}
 
 
@@ -38,33 +38,33 @@ def roots():
 
 @functools.cache
 def split(folders):
-    """The folders of a text in which ':' separates them."""
+    """The folders in a text, separated by ':'."""
     return [home_expanded(folder) for folder in folders.split(":") if folder]
 
 
 def home_expanded(path):
-    """A path with `~` as the home of its user; that of a user who isn't there stays, and names nothing."""
+    """A path with `~` replaced by the user's home; that of an unknown user stays as it is."""
     return Path(os.path.expanduser(path))  # noqa: PTH111, since that of Path raises RuntimeError
 
 
 def folders(workload):
-    """The folders in which modules of a workload are looked for, the project's own first."""
+    """The folders that may hold modules of a workload, the project's own first."""
     return [root / workload for root in roots()]
 
 
-def look_in(extra):
-    """Look for variants and workloads in these folders too, in this process and those that it starts."""
+def search_folders(folders):
+    """Search these folders for variants and workloads too, in this process and those that it starts."""
     # Not by Path, which raises for a name of 3,000 characters and for a link to itself.
-    found = [os.path.realpath(home_expanded(folder)) for folder in extra]
-    for folder in found:
+    paths = [os.path.realpath(home_expanded(folder)) for folder in folders]
+    for folder in paths:
         if not os.path.isdir(folder):  # noqa: PTH112
             raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
-    os.environ["LADDER_VARIANTS"] = ":".join(found)
+    os.environ["LADDER_VARIANTS"] = ":".join(paths)
     require_text()
 
 
 def require_text():
-    """Refuse a module in another encoding than UTF-8, which could be told later, but not of which file."""
+    """Refuse modules that aren't UTF-8: a later error would not name the file."""
     for path in (path for root in roots() for path in modules(root, "*/*.py")):
         try:
             path.read_text(encoding="utf-8")
@@ -73,24 +73,24 @@ def require_text():
 
 
 def modules(folder, pattern):
-    """Files of a folder that can be modules: no folder of that name, nor a link by which an editor locks one."""
+    """Files of a folder that can be modules: neither folders nor the dangling links by which editors lock files."""
     return filter(Path.is_file, folder.glob(pattern))
 
 
 def names():
     """The names of all workloads."""
-    found = {path.parent.name for root in roots() for path in root.glob("*/__init__.py")}
-    return sorted(filter(problem_path, found))
+    candidates = {path.parent.name for root in roots() for path in root.glob("*/__init__.py")}
+    return sorted(filter(problem_path, candidates))
 
 
 def problem_path(workload):
-    """The file of a workload's problem: the `__init__.py` of its folder, which has SIZES. None where there is none."""
+    """The file of a workload's problem: the `__init__.py` of its folder, which assigns SIZES; None without one."""
     path = module_path(workload, "__init__")
     return path if path and assigns(path, "SIZES") else None
 
 
 def load(workload):
-    """The module of a workload, users' own and variants outside the repository made importable."""
+    """The module of a workload; users' workloads and variants are made importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
         if not problem_path(workload):
@@ -107,7 +107,7 @@ def module_path(workload, name):
 
 @functools.cache
 def variant_path(workload, variant):
-    """The file of a variant. Raises LadderError when there is none."""
+    """The file of a variant. Raises LadderError if it doesn't exist or has no DEVICE."""
     path = module_path(workload, variant)
     if path is None or variant == "__init__":
         raise LadderError(
@@ -126,19 +126,19 @@ def variants(workload):
 
 
 def rungs(workload):
-    """The ladder of a workload: {variant: its idea in a line}, in order, those that RUNGS doesn't name at the end."""
-    found = literals.read(problem_path(workload)).get("RUNGS", {})
-    return found | {name: "" for name in variants(workload) if name not in found}
+    """The ladder of a workload, {variant: its idea in a line}, in order; variants missing from RUNGS come last."""
+    ideas = literals.read(problem_path(workload)).get("RUNGS", {})
+    return ideas | {name: "" for name in variants(workload) if name not in ideas}
 
 
 def assigns(path, name):
     """Whether a module assigns a name at its top level."""
     nodes = (node for node in literals.statements(path) if isinstance(node, ast.Assign))
-    return any(isinstance(one, ast.Name) and one.id == name for node in nodes for one in node.targets)
+    return any(isinstance(target, ast.Name) and target.id == name for node in nodes for target in node.targets)
 
 
 def defines(workload, variant, name):
-    """Whether a variant's module has a function of this name, its own or another's."""
+    """Whether a variant's module defines or assigns a function of this name."""
     path = variant_path(workload, variant)
     functions = (node.name for node in literals.statements(path) if isinstance(node, ast.FunctionDef))
     return name in functions or assigns(path, name)
@@ -146,16 +146,16 @@ def defines(workload, variant, name):
 
 @functools.cache
 def constants(workload, variant):
-    """A variant's upper-case constants, DEVICE and REQUIRES among them, read without importing it."""
+    """A variant's upper-case constants, including DEVICE and REQUIRES, read without importing it."""
     path = variant_path(workload, variant)
-    found = {"REQUIRES": ()} | literals.read(path)
-    if computed := [name for name in LITERALS if name not in found and assigns(path, name)]:
+    values = {"REQUIRES": ()} | literals.read(path)
+    if computed := [name for name in LITERALS if name not in values and assigns(path, name)]:
         raise LadderError(f"{path} computes {computed[0]}, which is read as text: write out its value.")
-    if not {"RUNTIME", "USES"} & set(found):
+    if not {"RUNTIME", "USES"} & set(values):
         raise LadderError(
-            f'{path} doesn\'t say whose threads it works on: add RUNTIME = "numba", "blas" or another runtime.'
+            f'{path} doesn\'t say whose threads it uses: add RUNTIME = "numba", "blas" or another runtime.'
         )
-    return found
+    return values
 
 
 def arguments(workload, variant):
@@ -169,26 +169,26 @@ def arguments(workload, variant):
 
 @functools.cache
 def tunings(workload, variant):
-    """What a variant's `setup` takes: {name: (kind, is required)}; `kind` is the annotation's text."""
+    """The tunings of a variant's `setup`, {name: (kind, is required)}; `kind` is the annotation's text."""
     return {
-        one.arg: (one.annotation and ast.unparse(one.annotation), default is None)
-        for one, default in arguments(workload, variant)
+        argument.arg: (argument.annotation and ast.unparse(argument.annotation), default is None)
+        for argument, default in arguments(workload, variant)
     }
 
 
 def choices(kind):
-    """The words of a tuning annotated `Literal["a", "b"]`; of any other none."""
+    """The words of a tuning annotated `Literal["a", "b"]`; empty for any other annotation."""
     return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
 
 
 def defaults(workload, variant):
     """The tunings that have a default: {name: value}."""
-    found = arguments(workload, variant)
-    return {one.arg: ast.literal_eval(default) for one, default in found if default is not None}
+    pairs = arguments(workload, variant)
+    return {argument.arg: ast.literal_eval(default) for argument, default in pairs if default is not None}
 
 
 def require_tuning(workload, variant, tuning):
-    """Refuse a tuning that the variant's `setup` would not take."""
+    """Refuse a tuning that the variant's `setup` doesn't accept."""
     takes, name = tunings(workload, variant), f"{workload}/{variant}"
     if unknown := sorted(set(tuning) - set(takes)):
         raise LadderError(f"{name} has no tuning named {', '.join(unknown)}: it takes {', '.join(takes) or 'none'}.")
@@ -205,7 +205,7 @@ def require_tuning(workload, variant, tuning):
 
 
 def require_sound(case):
-    """Refuse a case that no plan would have: of unknown or incomplete sizes or tuning."""
+    """Refuse a case that no plan would contain, such as one of unknown or incomplete sizes or tuning."""
     require_text()
     full = replace(case, sizes=complete(case.workload, case.sizes)).slug
     if full != case.slug:
@@ -219,9 +219,9 @@ def require_sound(case):
 
 
 def beyond_limits(case):
-    """Why a case is outside of what its variant's LIMITS allow, or None.
+    """Why a case exceeds its variant's LIMITS, or None.
 
-    LIMITS is {size or tuning: (least, most)}, or the words allowed in place of the two numbers.
+    LIMITS is {size or tuning: (min, max)}, or the allowed words in place of the two numbers.
     """
     values = {**case.sizes, **case.tuning}
     for name, allowed in constants(case.workload, case.variant).get("LIMITS", {}).items():
@@ -247,36 +247,36 @@ def device(case):
     return constants(case.workload, case.variant)["DEVICE"]
 
 
-def cards(case):
-    """How many GPUs a case is timed on."""
+def gpus(case):
+    """The number of GPUs that a case is timed on."""
     return {"cuda": 1, "mpi_cuda": case.ranks, "offload": case.tuning.get("gpus", 1)}.get(device(case), 0)
 
 
 def runtime(case):
-    """Whose threads a case counts, a variant's RUNTIME; a variant that uses another's kernels has theirs."""
-    own = constants(case.workload, case.variant).get("RUNTIME")
-    found = [own] if own else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
-    return found[0] if found else None
+    """The runtime of a case's threads: the variant's RUNTIME, or that of the variant whose kernels it uses."""
+    own_runtime = constants(case.workload, case.variant).get("RUNTIME")
+    runtimes = [own_runtime] if own_runtime else [constants(*other)["RUNTIME"] for other in sorted(used(case))]
+    return runtimes[0] if runtimes else None
 
 
 def environment(case):
-    """The variables that a variant asks for, its tunings filled in: its ENVIRONMENT, {"OMP_PROC_BIND": "{binding}"}."""
-    asked = constants(case.workload, case.variant).get("ENVIRONMENT", {})
-    return {name: text.format(**case.tuning) for name, text in asked.items()}
+    """A variant's ENVIRONMENT, such as {"OMP_PROC_BIND": "{binding}"}, with the case's tunings filled in."""
+    templates = constants(case.workload, case.variant).get("ENVIRONMENT", {})
+    return {name: template.format(**case.tuning) for name, template in templates.items()}
 
 
 def require_variables(case):
-    """Refuse variables of the environment by which a case would be another than its name says."""
-    own = environment(case)
+    """Refuse variables of the environment that would contradict the case's name."""
+    variant_sets = environment(case)
     for name in case.variables:
-        if name in own:
+        if name in variant_sets:
             raise LadderError(f"{name} is set by the variant {case.workload}/{case.variant}: leave it to its tunings.")
         if name in NOT_NAMED or name.startswith("LADDER_"):
             raise LadderError(f"{name} can't be named by the key `environment`: the harness sets it for every case.")
 
 
 def precision(case):
-    """The arithmetic that a case works in: its dtype, or the lower one that a variant or, for float32, `math` says."""
+    """The precision of a case's arithmetic: its dtype, or a lower one by PRECISION or, for float32, by `math`."""
     dtype = case.sizes["dtype"]
     for workload, variant in [(case.workload, case.variant), *sorted(used(case))]:
         dtype = constants(workload, variant).get("PRECISION", {}).get(dtype, dtype)
@@ -292,11 +292,11 @@ def load_variant(workload, variant):
 
 
 def complete(workload, sizes):
-    """The sizes in the workload's own order, defaults filled in, each checked.
+    """The checked sizes in the workload's own order, with defaults filled in.
 
-    A workload's SIZES maps a name to a tuple of the words allowed (the first is the default), to `int` (a whole number
-    of at least 1, required), to `float` (a number above 0, required), to a number (any of at least 0, whole where it
-    is; the default), or to a text (any; the default).
+    A workload's SIZES maps a name to a tuple of allowed words (the first is the default), to `int` (a whole number of
+    at least 1, required), to `float` (a number above 0, required), to a number (the default; any of at least 0, whole
+    if the default is), or to a text (the default; any).
     """
     module = load(workload)
     if unknown := set(sizes) - set(module.SIZES):
@@ -312,7 +312,7 @@ def complete(workload, sizes):
 
 
 def checked(workload, name, kind, value):
-    """A size's value by its kind in SIZES. Raises LadderError where it is none, None included."""
+    """A size's value, checked against its kind in SIZES. Raises LadderError if it doesn't fit; None never does."""
     if value is None:
         raise LadderError(f"{workload} needs a value for its size {name!r}.")
     if isinstance(kind, tuple):
@@ -321,20 +321,20 @@ def checked(workload, name, kind, value):
         return value
     if isinstance(kind, str):
         return str(value)
-    least, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
+    minimum, is_count = (1 if kind is int else 0), kind is int or isinstance(kind, int)
     is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
-    if not is_number or not least <= value < float("inf") or (kind is float and not value):
-        need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {least}"
+    if not is_number or not minimum <= value < float("inf") or (kind is float and not value):
+        need = "a number above 0" if kind is float else f"a {'whole ' if is_count else ''}number of at least {minimum}"
         raise LadderError(f"{name}={value!r} of {workload} must be {need}.")
     return value if is_count else float(value)
 
 
 def default_of(kind):
-    """The default of a size, None where it is required."""
+    """The default of a size, None if it is required."""
     return kind[0] if isinstance(kind, tuple) else None if isinstance(kind, type) else kind
 
 
-def small_sizes(workload, given, count):
-    """Sizes with these, and every other count that has no default the same."""
+def small_sizes(workload, sizes, count):
+    """Complete sizes: these, and `count` for every other one without a default."""
     counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
-    return complete(workload, counts | given)
+    return complete(workload, counts | sizes)

@@ -17,7 +17,7 @@ def write(folder):
 
     The images (8 × 8, 0 to 16) are resampled by cubic splines to the 20 × 20 pixels that a digit of MNIST
     occupies, in the middle of 28 × 28 uint8. The split is fixed and keeps the classes' shares. Raises
-    LadderError when `folder` can't be written.
+    LadderError if `folder` can't be written.
     """
     small, labels = load_digits(return_X_y=True)
     small = small.reshape(-1, 8, 8)

@@ -1,4 +1,4 @@
-"""Fetch a gzip-compressed file from the first mirror that has it; no byte of it is used unchecked."""
+"""Fetch a gzip-compressed file from the first mirror that has it, and check its size and sha256 before any use."""
 
 import contextlib
 import gzip
@@ -17,8 +17,8 @@ from requests.adapters import HTTPAdapter
 from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 
-TIMEOUT = 30  # seconds for a connection, and for each piece of an answer
-# Three more attempts where another may succeed, after pauses of 0, 2 and 4 s whatever the server proposes.
+TIMEOUT = 30  # seconds for a connection, and for each read
+# Three more attempts after statuses that may pass, with pauses of 0, 2 and 4 s whatever the server proposes.
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=PASSING, respect_retry_after_header=False)
 
@@ -31,14 +31,15 @@ class Expected(NamedTuple):
 
 
 class Unusable(Exception):
-    """Why what a mirror has isn't used."""
+    """Why a mirror's file is refused."""
 
 
 def fetch(path, expected, mirrors):
-    """Write the file `{path.name}.gz` of a mirror, decompressed, to `path`, unless it is there; the mirror that had it.
+    """Write the file `{path.name}.gz` of a mirror, decompressed, to `path`; return that mirror.
 
-    A mirror is a URL (http, https, file) or a folder, which may hold the decompressed file instead. They are tried in
-    order. Raises LadderError when a mirror makes no sense, none has the expected bytes, or `path` can't be written.
+    Returns None if `path` has the expected contents already. A mirror is a URL (http, https, file) or a folder, which
+    may hold the decompressed file instead. Mirrors are tried in order. Raises LadderError if a mirror is malformed,
+    none has the expected bytes, or `path` can't be written.
     """
     path, failures = Path(path), []
     with contextlib.suppress(Unusable, OSError):
@@ -60,7 +61,7 @@ def fetch(path, expected, mirrors):
 
 
 def location(mirror):
-    """The URL of a server, or the Path of a folder, that a mirror's text means."""
+    """A mirror's text as the URL of a server or the Path of a folder."""
     with contextlib.suppress(ValueError, RuntimeError):  # a malformed host, the home of an unknown user
         parts = urlsplit(mirror)
         if parts.scheme in ("http", "https") and parts.hostname:
@@ -82,18 +83,18 @@ def from_folder(folder, name, size):
 
 
 def from_server(url, name, size):
-    """The file's contents from a server, of which no more is received than the file can have."""
-    most = size + size // 1000 + 2**16  # gzip adds less to what it can't compress
+    """The file's contents from a server; no more bytes are received than the file can have."""
+    limit = size + size // 1000 + 2**16  # gzip adds less to what it can't compress
     with requests.Session() as session:
         session.mount(url, HTTPAdapter(max_retries=RETRIES))
-        # As stored: a Content-Encoding may name the file's own gzip.
-        asked = {"Accept-Encoding": "identity"}
-        response = session.get(f"{url}/{name}.gz", headers=asked, stream=True, timeout=TIMEOUT)
+        # As stored: a server may declare the file's own gzip as Content-Encoding.
+        headers = {"Accept-Encoding": "identity"}
+        response = session.get(f"{url}/{name}.gz", headers=headers, stream=True, timeout=TIMEOUT)
         if response.status_code != 200:
             raise Unusable(f"HTTP status {response.status_code}")
-        packed = response.raw.read(most + 1, decode_content=False)
-    if len(packed) > most:
-        raise Unusable(f"sends more than {most} bytes, which can't be the file")
+        packed = response.raw.read(limit + 1, decode_content=False)
+    if len(packed) > limit:
+        raise Unusable(f"sends more than {limit} bytes, which can't be the file")
     return decompressed(packed, size)
 
 
@@ -108,15 +109,15 @@ def decompressed(packed, size):
 def checked(contents, expected):
     """The contents, if they are what is expected. Raises Unusable."""
     if len(contents) != expected.size:
-        found = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
-        raise Unusable(f"holds {found} {expected.size} bytes")
-    if (found := hashlib.sha256(contents).hexdigest()) != expected.sha256:
-        raise Unusable(f"its sha256 is {found} where it should be {expected.sha256}")
+        amount = "more than" if len(contents) > expected.size else f"{len(contents)} bytes where it should hold"
+        raise Unusable(f"holds {amount} {expected.size} bytes")
+    if (sha256 := hashlib.sha256(contents).hexdigest()) != expected.sha256:
+        raise Unusable(f"its sha256 is {sha256} where it should be {expected.sha256}")
     return contents
 
 
 def cause(error):
-    """What the innermost cause of an error says: those above it repeat that with addresses of objects."""
+    """The message of an error's innermost cause: the outer ones repeat it with addresses of objects."""
     while inner := error.__cause__ or (not error.__suppress_context__ and error.__context__):
         error = inner
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -16,9 +16,9 @@ CODES = {np.dtype(dtype).newbyteorder("="): code for code, dtype in DTYPES.items
 def read(path):
     """The array of an IDX file, of any shape of rank 1 to 64, in native byte order.
 
-    The format is the one described with MNIST by LeCun, Cortes and Burges: two zero bytes, a code of the
+    The format is described with MNIST by LeCun, Cortes and Burges: two zero bytes, a code of the
     dtype, the rank, the extents as big-endian uint32, then the elements, big-endian, in C order. Raises
-    LadderError when the file can't be read, or departs from the format in its header or its length.
+    LadderError if the file can't be read, or if its header or its length doesn't fit the format.
     """
     try:
         raw = Path(path).read_bytes()
@@ -55,7 +55,7 @@ def write(path, array):
     """Write `array` as an IDX file, atomically.
 
     Its rank is at least 1, its dtype uint8, int8, int16, int32, float32 or float64, of either byte order.
-    Raises LadderError for another dtype or rank, or when the file can't be written.
+    Raises LadderError for another dtype or rank, or if the file can't be written.
     """
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("=")

@@ -1,4 +1,4 @@
-"""MNIST, from mirrors: the sums of its files and their fetching."""
+"""MNIST, fetched from mirrors, with the sums of its files."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ladder.data import dataset
 from ladder.data.download import Expected, fetch
 from ladder.records import sums
 
-# Of the decompressed files; how they are compressed differs between mirrors.
+# Of the decompressed files, since the compression differs between mirrors.
 EXPECTED = {
     dataset.TRAIN_IMAGES: Expected(47_040_016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
     dataset.TRAIN_LABELS: Expected(60_008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
@@ -18,10 +18,10 @@ EXPECTED = {
 def write(folder, mirrors, expected=EXPECTED):
     """Write the four files of MNIST into `folder`, decompressed and with the expected sha256 sums.
 
-    `mirrors` are tried in order, the one that had a file first for the next; see `download.fetch`, which raises
-    LadderError.
+    `mirrors` are tried in order; the one that had a file is tried first for the next. Raises LadderError, see
+    `download.fetch`.
     """
-    for name, sound in expected.items():
-        used = fetch(Path(folder, name), sound, mirrors)
-        mirrors = sorted(mirrors, key=lambda mirror: mirror != used)
+    for name, file in expected.items():
+        mirror = fetch(Path(folder, name), file, mirrors)
+        mirrors = sorted(mirrors, key=lambda each: each != mirror)
     sums.note(folder, expected)

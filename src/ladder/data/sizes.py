@@ -1,17 +1,17 @@
-"""What workloads may ask of a data set: so many images, and networks that begin and end with what it has."""
+"""Limits of a data set on sizes: the number of images, and the first and last layers of a network."""
 
-MOST = {"mnist": 60000, "digits": 1437}  # images for training
+IMAGES = {"mnist": 60000, "digits": 1437}  # images for training
 
 
 def refuse_images(workload, sizes):
-    """Why a source has too few images, or None."""
-    if sizes["images"] > MOST[sizes["source"]]:
+    """Why there are too few images in the source, or None."""
+    if sizes["images"] > IMAGES[sizes["source"]]:
         return f"images={sizes['images']} of {workload} is more than {sizes['source']} has."
     return None
 
 
 def refuse_network(workload, sizes, example):
-    """Why these layers, such as those of the example, are no network for images of digits, or None."""
+    """Why these layers don't form a network for images of digits, or None; `example` is a valid value."""
     widths = str(sizes["layers"]).split("-")
     if len(widths) < 2 or not all(width.isdigit() and int(width) for width in widths):
         return f"layers={sizes['layers']!r} of {workload} must be widths joined by '-', such as {example}."

@@ -1,4 +1,4 @@
-"""Where a variant's arrays live and which clock is honest there: a module per device, all with the same functions."""
+"""Where a variant's arrays live and which clock is valid there: one module per device, all with the same functions."""
 
 import importlib
 
@@ -16,7 +16,7 @@ def load(name):
 
 
 def require_known(workload, variant):
-    """Refuse a variant whose DEVICE is none of those there are."""
+    """Refuse a variant whose DEVICE is not one of NAMES."""
     device = workloads.constants(workload, variant)["DEVICE"]
     if device not in NAMES:
         path = workloads.variant_path(workload, variant)
@@ -24,5 +24,5 @@ def require_known(workload, variant):
 
 
 def of(case):
-    """The module of the device that a case is timed on."""
+    """The module of the device on which a case is timed."""
     return load(workloads.device(case))

@@ -1,4 +1,4 @@
-"""cuBLAS by ctypes, called directly, since CuPy doesn't let its own calls be captured in a CUDA graph."""
+"""cuBLAS by ctypes, called directly, since CuPy's own calls can't be captured in a CUDA graph."""
 
 import ctypes
 import functools
@@ -19,12 +19,12 @@ def library():
 
 
 def call(name, *arguments):
-    """Call a function of cuBLAS. Raises MemoryError when the card has too little, else LadderError when it fails."""
+    """Call a function of cuBLAS. Raises MemoryError if the GPU is out of memory, LadderError if it fails otherwise."""
     bound(name, *arguments)()
 
 
 def bound(name, *arguments):
-    """A function that calls one of cuBLAS with these arguments, as `call` does."""
+    """A function that calls a function of cuBLAS with these arguments, as `call` does."""
     function = library()[name]
 
     def run():
@@ -38,22 +38,22 @@ def bound(name, *arguments):
 
 
 def handle(math="default"):
-    """The current card's handle for this arithmetic; its factors are read from the host's memory, cuBLAS's default."""
+    """The current GPU's handle for this arithmetic. It reads factors from the host's memory, cuBLAS's default."""
     return handle_on(cuda.load_cupy().cuda.Device().id, math)
 
 
 @functools.cache
-def handle_on(card, math):
-    """A handle of the card, which is current."""
-    found = ctypes.c_void_p()
+def handle_on(gpu, math):
+    """A handle of the GPU with this number, which must be current."""
+    handle = ctypes.c_void_p()
     cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
-    call("cublasCreate_v2", ctypes.byref(found))
-    call("cublasSetMathMode", found, MATH[math])
-    return found
+    call("cublasCreate_v2", ctypes.byref(handle))
+    call("cublasSetMathMode", handle, MATH[math])
+    return handle
 
 
 def use_current_stream(handle):
-    """Make the calls with a handle run in CuPy's current stream."""
+    """Have calls with a handle run in CuPy's current stream."""
     call("cublasSetStream_v2", handle, ctypes.c_void_p(cuda.load_cupy().cuda.get_current_stream().ptr))
 
 

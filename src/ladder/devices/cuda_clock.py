@@ -1,17 +1,17 @@
-"""The clock of a GPU: CUDA events around what a run puts into the current stream.
+"""The clock of a GPU: CUDA events around the work that a run puts into the current stream.
 
-Work that a run leaves in another stream, which the current one doesn't wait for, isn't timed: `require_finished`
-refuses it. The card is synchronised after every end event, too, so that no sample meets such work.
+Work in another stream, for which the current one doesn't wait, isn't timed: `require_finished` refuses it. The GPU is
+also synchronised after every end event, so that no sample overlaps such work.
 """
 
 import functools
 import statistics
 import time
 
-from ladder.devices.card import load_cupy, synchronize
+from ladder.devices.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
 
-# Long enough to hide a few launches, short enough to cost a sample little.
+# Long enough to hide a few launches, short compared with a sample.
 SPIN_NANOSECONDS = 100_000
 SPIN = r"""
 extern "C" __global__ void spin(long long nanoseconds) {
@@ -22,22 +22,22 @@ extern "C" __global__ void spin(long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 """
-# Seconds after the end event that may be the host's own delay, and the runs that must all exceed them: a busy host
-# may be late now and then, while a variant leaves its work behind every time.
+# Seconds after the end event that may be a delay of the host, and the number of runs that must all exceed them: a busy
+# host is late occasionally, but a variant that leaves work behind does so every time.
 MARGIN, RUNS = 50e-6, 10
 
 
 def stopwatch(run):
-    """Seconds of what `run` has the GPU do, by CUDA events; what two events cost with nothing between is subtracted."""
+    """Seconds of GPU work of `run`, by CUDA events; the time between two events with no work is subtracted."""
     seconds = between_events(run)
     synchronize()
     return max(seconds - event_overhead(), 0.0)
 
 
 def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
-    """Seconds from an event before to one after what `run` has the GPU do.
+    """Seconds from an event before the GPU work of `run` to one after it.
 
-    The GPU is kept busy until the launches are queued, so that a short kernel's time is its own and not the host's.
+    The launches are queued behind other work, so that their latency is excluded.
     """
     cupy = load_cupy()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -50,30 +50,30 @@ def between_events(run, spin_nanoseconds=SPIN_NANOSECONDS):
 
 
 def after_events(run):
-    """Seconds that the GPU works on after the event at the end of `run`.
+    """Seconds for which the GPU keeps working after the event at the end of `run`.
 
-    Nothing keeps the GPU busy before: another stream's work would begin and maybe end meanwhile.
+    Nothing is queued before `run`: work in another stream would start and perhaps end meanwhile.
     """
     between_events(run, spin_nanoseconds=0)
     return until_idle()
 
 
 def until_idle():
-    """Seconds until the GPU has finished all work given to it."""
+    """Seconds until the GPU has finished all work."""
     start = time.perf_counter_ns()
     synchronize()
     return (time.perf_counter_ns() - start) * 1e-9
 
 
 def require_finished(run):
-    """Refuse a run that leaves work in a stream which the current one doesn't wait for. Raises LadderError."""
+    """Refuse a run that leaves work in a stream for which the current one doesn't wait. Raises LadderError."""
     for _ in range(RUNS):
         seconds = after_events(run) - idle_overhead()
         if seconds <= MARGIN:
             return
     raise LadderError(
-        f"The GPU works on for {seconds:.3g} s after the end of a timed run: the variant leaves work in a stream that "
-        "the current one doesn't wait for, where it isn't timed. Let the current stream wait for its event."
+        f"The GPU keeps working for {seconds:.3g} s after the end of a timed run: the variant leaves work in a stream "
+        "for which the current one doesn't wait, so it isn't timed. Let the current stream wait for its event."
     )
 
 
@@ -91,5 +91,5 @@ def idle_overhead():
 
 @functools.cache
 def spin():
-    """The kernel that does nothing for some nanoseconds."""
+    """The kernel that waits for a number of nanoseconds."""
     return load_cupy().RawKernel(SPIN, "spin")

@@ -1,8 +1,8 @@
-"""Launches of kernels that may begin while the kernel before them ends: CUDA's programmatic dependent launch.
+"""CUDA's programmatic dependent launch: kernels that may start while the kernel before them ends.
 
-Such a kernel may start once every block of the one before has ended or let it begin (`let_next_begin` in
-`include/overlap.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). What is left of the time between two
-kernels is the filling of the multiprocessors. It works in a CUDA graph too.
+Such a kernel may start once every block of the one before has ended or triggered it (`let_next_begin` in
+`include/programmatic_launch.cuh`), and waits for all that it wrote (`wait_for_kernel_before`). Only the filling of the
+multiprocessors then remains between two kernels. It works in a CUDA graph too.
 
 Source: CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 """
@@ -11,7 +11,7 @@ import ctypes
 
 import numpy as np
 
-from ladder.devices import card, driver
+from ladder.devices import driver, gpus
 from ladder.errors import LadderError
 
 SINCE = 90  # the compute capability
@@ -19,7 +19,7 @@ PROGRAMMATIC_STREAM_SERIALIZATION = 6  # of CUlaunchAttributeID
 
 
 class Attribute(ctypes.Structure):
-    """The driver's CUlaunchAttribute, whose value is of 64 bytes."""
+    """The driver's CUlaunchAttribute, whose value has 64 bytes."""
 
     _fields_ = (("id", ctypes.c_uint), ("padding", ctypes.c_uint), ("value", ctypes.c_int), ("rest", ctypes.c_int * 15))
 
@@ -38,23 +38,23 @@ class Configuration(ctypes.Structure):
 
 
 def overlapping(kernel):
-    """A function that launches a kernel as the kernel itself does, but lets it begin while the one before it ends.
+    """A function that launches a kernel as the kernel itself does, but lets it start while the one before it ends.
 
-    The kernel waits for the one before by itself. On cards that can't overlap two, it is the kernel itself. The
-    function raises LadderError where the driver refuses.
+    The kernel itself must wait for the one before. On GPUs without this feature, the result is the kernel. The function
+    raises LadderError if the driver refuses the launch.
     """
-    cupy = card.load_cupy()
+    cupy = gpus.load_cupy()
     if int(cupy.cuda.Device().compute_capability) < SINCE:
         return kernel
 
     def launch(grid, block, arguments, shared_mem=0):
-        allowed = Attribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
+        attribute = Attribute(id=PROGRAMMATIC_STREAM_SERIALIZATION, value=1)
         stream = cupy.cuda.get_current_stream().ptr
-        how = Configuration(by_axis(grid), by_axis(block), shared_mem, stream, ctypes.pointer(allowed), 1)
-        values = [np.asarray(one.data.ptr if isinstance(one, cupy.ndarray) else one) for one in arguments]
-        places = (ctypes.c_void_p * len(values))(*[value.ctypes.data for value in values])
+        config = Configuration(by_axis(grid), by_axis(block), shared_mem, stream, ctypes.pointer(attribute), 1)
+        values = [np.asarray(value.data.ptr if isinstance(value, cupy.ndarray) else value) for value in arguments]
+        pointers = (ctypes.c_void_p * len(values))(*[value.ctypes.data for value in values])
         function = ctypes.c_void_p(kernel.kernel.ptr)
-        if status := driver.library().cuLaunchKernelEx(ctypes.byref(how), function, places, None):
+        if status := driver.library().cuLaunchKernelEx(ctypes.byref(config), function, pointers, None):
             raise LadderError(f"The driver refuses to launch {kernel.name} on {grid} blocks: status {status}.")
 
     return launch

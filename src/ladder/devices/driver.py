@@ -1,4 +1,4 @@
-"""NVIDIA's driver by ctypes, for what CuPy has no function for."""
+"""NVIDIA's driver by ctypes, for functions that CuPy lacks."""
 
 import ctypes
 import functools

@@ -1,4 +1,4 @@
-"""The host: arrays in main memory, `perf_counter_ns`, threads of OpenMP, Numba and BLAS."""
+"""The host: arrays in main memory, `perf_counter_ns` as the clock, threads of OpenMP, Numba and BLAS."""
 
 import contextlib
 import ctypes
@@ -14,42 +14,42 @@ from ladder.errors import LadderError
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
 
-# Nothing else may be timed on the machine meanwhile.
+# Nothing else may be timed on the machine at the same time.
 SHARES_MACHINE = False
-# Whose ceilings its samples are held against.
+# The device with whose ceilings its samples are compared.
 CEILINGS = "host"
-# A line-aligned start lets every variant see the same alignment.
+# Arrays start at a cache line, so that every variant sees the same alignment.
 ALIGNMENT = 64
-# The CPUs that the process may use. Once OpenMP has bound the first thread, Linux names that thread's alone.
+# The CPUs that the process may use. Once OpenMP has bound the first thread, Linux only reports that thread's CPUs.
 AFFINITY = os.sched_getaffinity(0)
 
 
 def lease(count=1):
-    """A context that leases nothing: whoever holds the machine holds its host."""
+    """A context that leases nothing: holding the machine includes the host."""
     return contextlib.nullcontext({})
 
 
 def command(case, launcher):
-    """The words before a worker's own command line that launch it; none, since it is one process."""
+    """The command that launches a worker, before the worker's own; none, since it is one process."""
     return []
 
 
 def share_start(case, launcher):
-    """Whether several workers of a case may start together and wait for their turns; True."""
+    """Whether several workers of a case may start together and wait until it is their turn; True."""
     return True
 
 
 def launcher_hint():
-    """What to check when a launcher's processes never become ready; empty, since nothing is launched."""
+    """What to check if a launcher's processes never become ready; empty, since nothing is launched."""
     return ""
 
 
 def start(case):
-    """Get the device ready for `case` before the worker reports `ready`; nothing to do."""
+    """Prepare the device for `case` before the worker reports `ready`; nothing to do."""
 
 
 def set_variables(variables):
-    """Add to the environment the variables that name what was leased, a card for example."""
+    """Add the variables that name what was leased, such as a GPU, to the environment."""
     os.environ.update(variables)
 
 
@@ -79,7 +79,7 @@ def translate_errors():
 
 
 def environment(threads):
-    """The variables that the runtimes read once, when they load: set before the worker starts."""
+    """The variables that runtimes read once, when they are loaded; they are set before the worker starts."""
     count = str(threads)
     return {
         "OMP_NUM_THREADS": count,
@@ -129,22 +129,22 @@ def stopwatch(run):
 
 
 def flusher():
-    """A function that empties the caches of all CPUs that this process may use."""
+    """A function that flushes the caches of all CPUs that this process may use."""
     return caches.flusher(sorted(AFFINITY))
 
 
-def threads_found():
-    """The node, the threads that work for each loaded runtime, and the CPUs that this process may use.
+def read_threads():
+    """The node, the threads of each loaded runtime, and the CPUs that this process may use.
 
-    OpenMP may start fewer threads than it is asked for, so those that come are counted; a BLAS's are the threads of its
-    pool. `tasks` is the number of all threads of the process, whoever started them. Where OpenMP has to bind its
-    threads, the CPUs that each thread of the process may run on are told as well.
+    OpenMP may start fewer threads than requested, so the actual ones are counted; those of a BLAS are the threads of
+    its pool. `tasks` is the number of all threads of the process, whoever started them. If OpenMP must bind its
+    threads, the CPUs on which each thread of the process may run are included.
     """
     is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
     affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
-    found = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+    threads = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
     if is_bound:
-        found["thread_affinities"] = sorted(map(sorted, thread_affinities()))
+        threads["thread_affinities"] = sorted(map(sorted, thread_affinities()))
     from threadpoolctl import threadpool_info
 
     pools = threadpool_info()
@@ -156,32 +156,32 @@ def threads_found():
         except ValueError:
             pass  # no parallel region has run
         else:
-            asked = numba.get_num_threads()
-            teams = [openmp_team(pool, asked) for pool in pools if layer == "omp" and pool["user_api"] == "openmp"]
-            found["runtimes"][f"numba-{layer}"] = min([asked, *teams])
+            count = numba.get_num_threads()
+            teams = [openmp_team(pool, count) for pool in pools if layer == "omp" and pool["user_api"] == "openmp"]
+            threads["runtimes"][f"numba-{layer}"] = min([count, *teams])
     for pool in pools:
         name = f"{pool['user_api']}-{pool['internal_api']}-{pool.get('version') or pool['filepath']}"
         is_openmp = pool["user_api"] == "openmp"
-        found["runtimes"][name] = openmp_team(pool, pool["num_threads"]) if is_openmp else pool["num_threads"]
+        threads["runtimes"][name] = openmp_team(pool, pool["num_threads"]) if is_openmp else pool["num_threads"]
     if "torch" in sys.modules:
-        found["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
-    found["tasks"] = len(list(Path("/proc/self/task").iterdir()))
-    return found
+        threads["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
+    threads["tasks"] = len(list(Path("/proc/self/task").iterdir()))
+    return threads
 
 
 def openmp_team(pool, count):
-    """How many threads come to a parallel region that asks for so many, in a runtime of OpenMP that is loaded.
+    """The size of the team of a parallel region with `count` requested threads, in a loaded OpenMP runtime.
 
-    In GNU's runtime a region is run, whose threads each tell their number; any other is asked for its limit alone.
-    `pool` is what threadpoolctl says of it.
+    With GNU's runtime a region is run and its threads are counted; any other runtime only reports its thread limit.
+    `pool` is threadpoolctl's description of the runtime.
     """
     library = ctypes.CDLL(pool["filepath"])
     if not hasattr(library, "GOMP_parallel"):
         return min(count, library.omp_get_thread_limit())
-    came = set()
-    region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: came.add(threading.get_native_id()))
+    team = set()
+    region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: team.add(threading.get_native_id()))
     library.GOMP_parallel(region, None, count, 0)
-    return len(came)
+    return len(team)
 
 
 def conditions():
@@ -190,80 +190,79 @@ def conditions():
 
 
 def thread_affinities():
-    """For each thread of this process, whoever started it, the CPUs that Linux lets it run on."""
+    """For each thread of this process, whoever started it, the CPUs on which Linux lets it run."""
     for thread in Path("/proc/self/task").iterdir():
         with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
             yield os.sched_getaffinity(int(thread.name))
 
 
 def core(cpu):
-    """The core of a CPU, as the list of CPUs that share it; the CPU alone where Linux lists none."""
+    """The core of a CPU, as the list of CPUs that share it; only the CPU if Linux lists none."""
     siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
     return siblings.read_text(encoding="utf-8") if siblings.exists() else str(cpu)
 
 
-def require_bound(case_threads, found):
-    """Refuse a job whose threads don't have a core each, or all of the process's cores where these are fewer.
+def require_bound(case_threads, threads):
+    """Refuse a job whose threads aren't bound to one core each, or to all cores of the process if these are fewer.
 
-    Threads that aren't OpenMP's may run on many cores, or on the one of the thread that started them: either way they
-    add no core to those that some thread is bound to.
+    Threads outside of OpenMP may run on many cores, or on the core of the thread that started them: either way they add
+    no core to those with a bound thread.
     """
-    cores = [{core(cpu) for cpu in cpus} for cpus in found["thread_affinities"]]
-    bound = len({one for own in cores if len(own) == 1 for one in own})
-    due = min(case_threads, len({core(cpu) for cpu in found["affinity"]}))
-    if bound < due:
+    cores = [{core(cpu) for cpu in cpus} for cpus in threads["thread_affinities"]]
+    bound = len(set().union(*(each for each in cores if len(each) == 1)))
+    required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
+    if bound < required:
         raise LadderError(
-            f"OMP_PROC_BIND asks for threads that are bound to cores, but Linux says that they are bound to {bound} of "
-            f"the {due} that they should be on: look for variables such as GOMP_CPU_AFFINITY, or a library of OpenMP "
-            "other than libgomp."
+            f"OMP_PROC_BIND asks for threads that are bound to {required} cores, but Linux reports threads bound to "
+            f"{bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library other than libgomp."
         )
 
 
-def require_threads(case_threads, runtime, found):
-    """Refuse a job whose `runtime` (numba, blas, openmp, torch) got other threads than its case says, or few CPUs.
+def require_threads(case_threads, runtime, threads):
+    """Refuse a job whose `runtime` (numba, blas, openmp, torch) has other threads than its case, or too few CPUs.
 
-    Also one whose threads should be bound and aren't.
+    A job whose threads should be bound but aren't is refused too.
     """
-    if "thread_affinities" in found and runtime in ("numba", "openmp"):
-        require_bound(case_threads, found)
-    if found["cpus"] < case_threads:
+    if "thread_affinities" in threads and runtime in ("numba", "openmp"):
+        require_bound(case_threads, threads)
+    if threads["cpus"] < case_threads:
         raise LadderError(
-            f"The case asks for {case_threads} threads, but the process may use {found['cpus']} CPUs only: "
+            f"The case asks for {case_threads} threads, but the process may only use {threads['cpus']} CPUs: "
             "give the job more cores, or lower `cores` in the configuration."
         )
     cpus.require_quota(case_threads)
-    counts = {name: count for name, count in found["runtimes"].items() if name.startswith(runtime)}
+    counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
     if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")
     if runtime == "numba" and set(counts) != {"numba-omp"}:
         layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
-        raise LadderError(f"Numba's threading layer is {layer} in place of omp: install OpenMP's library (libgomp1).")
+        raise LadderError(f"Numba's threading layer is {layer} instead of omp: install the OpenMP library (libgomp1).")
     if not counts:
         raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
     for name, count in counts.items():
         if count != case_threads:
-            raise LadderError(f"{name} runs {count} threads where the case says {case_threads}.")
-    if found["tasks"] < case_threads:
+            raise LadderError(f"{name} runs {count} threads instead of the case's {case_threads}.")
+    if threads["tasks"] < case_threads:
         raise LadderError(
-            f"The process has {found['tasks']} threads, fewer than the {case_threads} that the case says: is the "
-            "number of processes limited (`ulimit -u`, the control group's pids.max)?"
+            f"The process has {threads['tasks']} threads, fewer than the case's {case_threads}: is the number of "
+            "processes limited (`ulimit -u`, the control group's pids.max)?"
         )
 
 
 def require_finished(run):
-    """Refuse a variant whose runs leave work behind that isn't timed; accept any, since a call's end is its work's."""
+    """Refuse a variant whose runs leave untimed work behind; accept any, since a call returns when its work is done."""
 
 
 def energy(run):
-    """What `cuda.energy` finds, where the device counts its energy; the host doesn't."""
+    """The energy of a run, as in `cuda.energy`; empty, since the host doesn't count its energy."""
     return {}
 
 
 def state(run):
-    """The device's state while it repeats `run`, for the record; nothing, which holds the CPUs' clocks as they are."""
+    """The device's state while it repeats `run`; empty, since the record has the CPUs' clocks anyway."""
     return {}
 
 
 def clocks(variables):
-    """The clocks of what `variables` lease, before or after measuring: the CPUs', see `description.clocks`."""
+    """The clocks before or after measuring of what `variables` select: those of the CPUs, see `description.clocks`."""
     return description.clocks()

@@ -1,7 +1,7 @@
-"""Ranks of MPI on the host: arrays in the first rank's memory, and as the clock the slowest rank between two barriers.
+"""MPI ranks on the host: arrays in the first rank's memory, and the time of the slowest rank after a barrier.
 
-A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The first rank talks to the harness, makes and
-checks the arrays; the others hold only what a variant gives them.
+A launcher starts the ranks, as in `mpiexec -n 2`; one rank needs none. The first rank talks to the harness, and creates
+and checks the arrays; the others only hold what a variant sends them.
 """
 
 import functools
@@ -33,29 +33,29 @@ from ladder.machine import caches, description, processes
 
 SHARES_MACHINE = False
 CEILINGS = "host"
-# Versions 4 and 5 would bind a rank, and all its threads with it, to one core.
+# Versions 4 and 5 would bind a rank with all its threads to one core.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
-# Without a program for remote shells Open MPI doesn't even start ranks of its own node: this one is never called there.
+# Without a remote shell Open MPI doesn't even start ranks on its own node, where this program is never called.
 NO_REMOTE_SHELL = {"OMPI_MCA_plm_rsh_agent": "false", "PRTE_MCA_plm_ssh_agent": "false"}
-# An srun would let the others wait for a rank that has failed, or has ended without a message.
+# Otherwise ranks started by srun would wait for one that has failed, or has ended without a message.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
-# Inside a job of Slurm on one node an mpiexec of MPICH or Intel would start its ranks by an srun of its own, for which
-# the job may have no cores left.
+# Inside a Slurm job on one node the mpiexec of MPICH or Intel would start its ranks with another srun, for which no
+# cores may be left.
 OWN_NODE = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
-# Where ranks of a node exchange data, and the MB that MPICH 5 takes there, measured: 5 for a group, 5.4 for each rank.
-# With less it goes by the network, or ends by a signal.
+# Where the ranks of a node exchange data, and the MB that MPICH 5 needs there, measured: 5 for a group, 5.4 per rank.
+# With less it uses the network, or is killed by a signal.
 SHARED = Path("/dev/shm")
 FOR_GROUP, FOR_RANK = 8, 6
-GROUPS = 8  # that may start together
-# What launchers call the number of ranks on a node.
+GROUPS = 8  # the maximum that start together
+# Launchers' variables for the number of ranks on a node.
 NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER = 1  # the tag of a message with an order
-# The longest between two looks for an order, in seconds: ranks that wait must not take cores from those that are timed.
+# The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ones.
 NAP = 0.5
 SHARING = ("mpiexec", "mpirun")
 
@@ -63,27 +63,27 @@ last = []  # seconds by rank of the last timed call
 
 
 def command(case, launcher):
-    """The words before a worker's own command line that start its ranks. Raises LadderError without a launcher."""
+    """The command that starts a worker's ranks, before the worker's own. Raises LadderError without a launcher."""
     if case.ranks == 1:
         return []
     if not launcher:
         raise LadderError(
-            f"{case.key} runs on {case.ranks} ranks, but there is no launcher of MPI: name one with "
+            f"{case.key} runs on {case.ranks} ranks, but there is no MPI launcher: name one with "
             "`--launcher mpiexec`, or with the key `mpi` of the configuration."
         )
     words = shlex.split(launcher)
     if not shutil.which(words[0]):
         raise LadderError(
-            f"The launcher {words[0]!r} can't be started: there is no such program. Name another with `mpi`."
+            f"The launcher {words[0]!r} can't be started: there is no such program. Name another with the key `mpi`."
         )
     return [*words, "-n", str(case.ranks)]
 
 
 def share_start(case, launcher):
-    """Whether several workers of a case, a group of ranks each, may start together and wait for their turns.
+    """Whether several workers of a case, a group of ranks each, may start together and wait until it is their turn.
 
-    An mpiexec lets them. In a job of Slurm, and with launchers such as srun and jsrun, a group waits for the cores and
-    cards of the one before.
+    With mpiexec they may. In a Slurm job, and with launchers such as srun and jsrun, a group would wait for the cores
+    and GPUs of the one before.
     """
     program, *_ = shlex.split(launcher or "") or [""]
     is_roomy = free_memory() >= GROUPS * needed_memory(case.ranks)
@@ -91,73 +91,73 @@ def share_start(case, launcher):
 
 
 def launcher_hint():
-    """What to check when a launcher's ranks never become ready."""
-    within = " and may it start ranks inside this job of Slurm" if description.slurm() else ""
-    return f"is the launcher, the key `mpi`, that of the MPI which mpi4py loads{within}?"
+    """What to check if a launcher's ranks never become ready."""
+    within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
+    return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
 
 
 def environment(threads):
-    """The host's variables, and launchers': Open MPI's may run as root, as in a container, and binds nothing."""
-    own = OWN_NODE if is_job_of_one_node() else {}
-    alone = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-    return host.environment(threads) | OPEN_MPI | SLURM | own | alone
+    """The host's variables and those of launchers: Open MPI's may run as root, as in a container, and binds nothing."""
+    one_node = OWN_NODE if is_job_of_one_node() else {}
+    no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
+    return host.environment(threads) | OPEN_MPI | SLURM | one_node | no_shell
 
 
 def is_job_of_one_node():
-    """Whether this is a job of Slurm on one node, whose ranks nobody starts otherwise."""
+    """Whether this is a Slurm job on one node, and no variable selects another way to start its ranks."""
     slurm = description.slurm()
     count = slurm.get("SLURM_JOB_NUM_NODES") or slurm.get("SLURM_NNODES")
     return count == "1" and not {"HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"} & set(os.environ)
 
 
 def free_memory():
-    """MB that are free where ranks of this node exchange data; endless where there is no such place."""
+    """The free MB of the file system through which ranks of a node exchange data; infinite if there is none."""
     try:
-        found = os.statvfs(SHARED)
+        status = os.statvfs(SHARED)
     except OSError:
         return math.inf
-    return found.f_bavail * found.f_frsize / 1e6
+    return status.f_bavail * status.f_frsize / 1e6
 
 
 def needed_memory(ranks):
-    """MB of shared memory that a group needs which has so many ranks on a node."""
+    """The MB of shared memory of a group with this number of ranks on a node."""
     return FOR_GROUP + FOR_RANK * ranks
 
 
 @functools.cache
 def require_memory():
-    """Raises LadderError before MPI starts where its ranks on this node have too little shared memory."""
+    """Raises LadderError, before MPI starts, if the ranks on this node have too little shared memory."""
     ranks = next((int(os.environ[name]) for name in NEIGHBOURS if name in os.environ), 1)
-    free, due = free_memory(), needed_memory(ranks)
-    if ranks > 1 and free < due:
+    free, needed = free_memory(), needed_memory(ranks)
+    if ranks > 1 and free < needed:
         raise LadderError(
-            f"{SHARED}, where the ranks of a node exchange data, has {free:.0f} MB free, but {ranks} ranks need {due}: "
-            f"enlarge it (`mount -o remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or remove from it what "
-            "killed programs have left there."
+            f"{SHARED}, through which the ranks of a node exchange data, has {free:.0f} MB free, but {ranks} ranks "
+            f"need {needed}: enlarge it (`mount -o remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or delete "
+            "the files that killed programs have left there."
         )
 
 
 def start(case):
-    """Join the other ranks. Raises LadderError where there is no MPI, or where it isn't that of the launcher."""
+    """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
     processes.die_with_parent(os.getppid())
     if communicator().size != case.ranks:
         raise LadderError(
-            f"The launcher has started {case.ranks} processes, but MPI knows of {communicator().size}: "
-            "the launcher belongs to another MPI than the one that mpi4py loads. Name the right one with the key `mpi`."
+            f"The launcher has started {case.ranks} processes, but MPI has {communicator().size} ranks: the launcher "
+            "doesn't belong to the MPI that mpi4py loads. Name the right one with the key `mpi`."
         )
     communicator().Barrier()  # the first rank is ready when all are
 
 
 def communicator():
-    """The communicator of all ranks. Raises LadderError where there is no MPI."""
+    """The communicator of all ranks. Raises LadderError if there is no MPI."""
     require_memory()
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise LadderError(f"MPI can't be used: {error}. `pip install mpi4py mpich` brings it.") from None
-    except RuntimeError as error:  # mpi4py is there, but no library of MPI
+        raise LadderError(f"MPI can't be used: {error}. `pip install mpi4py mpich` installs it.") from None
+    except RuntimeError as error:  # mpi4py is installed, but no MPI library
         first = str(error).splitlines()[0]
-        raise LadderError(f"mpi4py finds no MPI ({first}): `pip install mpich` brings one.") from None
+        raise LadderError(f"mpi4py finds no MPI ({first}): `pip install mpich` installs one.") from None
     return MPI.COMM_WORLD
 
 
@@ -177,7 +177,7 @@ def receive():
 
 
 def is_first():
-    """Whether this is the rank that has the arrays and talks to the harness."""
+    """Whether this rank has the arrays and talks to the harness."""
     return communicator().rank == 0
 
 
@@ -187,7 +187,7 @@ def broadcast(value):
 
 
 def stopwatch(run):
-    """Seconds of one call of `run` on the slowest rank, all beginning together."""
+    """Seconds of one call of `run` on the slowest rank; all ranks start together."""
     world = communicator()
     world.Barrier()
     start = time.perf_counter_ns()
@@ -202,15 +202,15 @@ def by_rank():
 
 
 def flusher():
-    """A function by which the ranks of a node empty the caches of all their CPUs together."""
+    """A function with which the ranks of a node together flush the caches of all their CPUs."""
     world = communicator()
     ranks = world.allgather((description.node(), sorted(host.AFFINITY)))
     neighbours = sum(node == description.node() for node, _ in ranks)
-    return caches.flusher(own_cpus(ranks, world.rank), neighbours)
+    return caches.flusher(share_of_cpus(ranks, world.rank), neighbours)
 
 
-def own_cpus(ranks, rank):
-    """A rank's fair share, maybe none, of the CPUs that it and others of its node may use; `ranks` are (node, CPUs)."""
+def share_of_cpus(ranks, rank):
+    """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
     users = {}
     for other, (node, cpus) in enumerate(ranks):
         if node == ranks[rank][0]:
@@ -219,31 +219,31 @@ def own_cpus(ranks, rank):
     return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]
 
 
-def threads_found():
-    """The first rank's threads and CPUs, and a list of every rank's."""
-    own = host.threads_found()
-    return own | {"ranks": communicator().allgather(own)}
+def read_threads():
+    """The first rank's threads and CPUs, and a list of those of every rank."""
+    threads = host.read_threads()
+    return threads | {"ranks": communicator().allgather(threads)}
 
 
 def conditions():
     """The conditions under which the ranks run, `host.conditions`; all values of a fact in which ranks differ."""
-    return together(communicator().allgather(host.conditions()))
+    return merge_conditions(communicator().allgather(host.conditions()))
 
 
-def together(conditions):
-    """The conditions of several ranks as one: of each fact the value, or a text with each value once."""
-    facts = dict.fromkeys(fact for one in conditions for fact in one)
-    values = {fact: list(dict.fromkeys(one[fact] for one in conditions if fact in one)) for fact in facts}
-    return {fact: some[0] if len(some) == 1 else ", ".join(map(str, some)) for fact, some in values.items()}
+def merge_conditions(ranks):
+    """The conditions of several ranks as one: for each fact its value, or a text with each different value once."""
+    facts = dict.fromkeys(fact for conditions in ranks for fact in conditions)
+    values = {fact: list(dict.fromkeys(rank[fact] for rank in ranks if fact in rank)) for fact in facts}
+    return {fact: items[0] if len(items) == 1 else ", ".join(map(str, items)) for fact, items in values.items()}
 
 
-def require_threads(case_threads, runtime, found):
-    """Refuse a job in which this rank has other threads than the case says, or fewer CPUs."""
+def require_threads(case_threads, runtime, threads):
+    """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
     rank = communicator().rank
-    own = found["ranks"][rank]
-    if own["cpus"] < case_threads:
+    on_rank = threads["ranks"][rank]
+    if on_rank["cpus"] < case_threads:
         raise LadderError(
-            f"Rank {rank} has {case_threads} threads, but may use {own['cpus']} CPUs only: have the launcher bind it "
-            "to as many cores, or to none; the key `mpi` of the configuration is its command."
+            f"Rank {rank} has {case_threads} threads, but may only use {on_rank['cpus']} CPUs: have the launcher, the "
+            "key `mpi` of the configuration, bind it to as many cores, or to none."
         )
-    host.require_threads(case_threads, runtime, own)
+    host.require_threads(case_threads, runtime, on_rank)

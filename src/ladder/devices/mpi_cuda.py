@@ -1,13 +1,12 @@
-"""Ranks of MPI with a GPU each: arrays in the first rank's pinned memory, and as the clock that of `mpi`.
+"""MPI ranks with a GPU each: arrays in the first rank's pinned memory, and the clock of `mpi`.
 
-A call is over when every rank's GPU has done its part. Ranks of one node take its cards in their order; a rank sees
-its own card alone. Only the cards' caches are emptied: what leaves the host is bound by its link to a card, which is
-slower than memory, and a host with empty caches would spend the time on fetching Python's own code.
+A call ends when every rank's GPU has done its part. The ranks of a node take its GPUs in order; each rank sees only its
+own. Only the GPUs' caches are flushed: the host's data are bound by the link to a GPU, which is slower than memory, and
+a host with cold caches would spend the time on fetching Python's code.
 
-Ranks beside the first one may work in its arrays (`shared`): sending pictures by MPI's messages would take longer than
-drawing them. These lie in files without a name, which a process opens
-by way of /proc: MPI's own shared memory is made by all ranks together, while only the first one makes arrays, and a
-file with a name would outlive ranks that are killed.
+Ranks on the first one's node may work in its arrays (`shared`): sending pictures as MPI messages would take longer than
+computing them. The arrays lie in unnamed files, which a process opens through /proc. MPI's own shared memory is
+allocated by all ranks together, but only the first one creates arrays; and a named file would outlive killed ranks.
 """
 
 import functools
@@ -18,7 +17,7 @@ import weakref
 
 import numpy as np
 
-from ladder.devices import card, cuda, host, mpi
+from ladder.devices import cuda, gpus, host, mpi
 from ladder.devices.cuda import (
     clocks,  # noqa: F401
     flusher,  # noqa: F401
@@ -51,28 +50,28 @@ CEILINGS = "cuda"
 
 
 def environment(threads):
-    """The variables of MPI's ranks and of a GPU's processes."""
+    """The variables of MPI ranks and of processes with a GPU."""
     return mpi.environment(threads) | cuda.environment(threads)
 
 
 def start(case):
-    """Import CuPy and join the other ranks. Raises LadderError where MPI or CuPy isn't installed."""
+    """Import CuPy and join the other ranks. Raises LadderError if MPI or CuPy isn't installed."""
     cuda.start(case)
     mpi.start(case)
 
 
 def set_variables(variables):
-    """Add the variables to the environment, and of the cards keep one, by this rank's number on its node.
+    """Add the variables to the environment, and select one GPU by this rank's number on its node.
 
-    The leased cards are those of one node; a rank of another takes from all that it may use. Raises LadderError where
-    two ranks would share a card.
+    The leased GPUs are those of one node; a rank on another node takes one of all that it may use. Raises LadderError
+    if two ranks would share a GPU.
     """
-    here = [found["uuid"] for found in nvidia.gpus()]
+    uuids = [gpu["uuid"] for gpu in nvidia.gpus()]
     host.set_variables(variables)
     leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    cards = [one for one in here if one in leased] or here or leased
-    own = os.environ["CUDA_VISIBLE_DEVICES"] = cards[neighbours().rank % len(cards)]
-    require_own(communicator().allgather((description.node(), own)))
+    usable = [uuid for uuid in uuids if uuid in leased] or uuids or leased
+    uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable[neighbours().rank % len(usable)]
+    require_distinct(communicator().allgather((description.node(), uuid)))
 
 
 @functools.cache
@@ -83,28 +82,28 @@ def neighbours():
     return communicator().Split_type(MPI.COMM_TYPE_SHARED)
 
 
-def require_own(cards):
-    """Refuse ranks that share a card; `cards` are those of all ranks."""
-    if shared := len(cards) - len(set(cards)):
+def require_distinct(gpus):
+    """Refuse ranks that share a GPU; `gpus` are those of all ranks."""
+    if (count := len(set(gpus))) < len(gpus):
         raise LadderError(
-            f"{len(cards)} ranks have {len(cards) - shared} cards, so that some share one: give the job a card for "
-            "every rank, for example with Slurm's --gpus-per-task=1."
+            f"{len(gpus)} ranks have {count} GPUs, so some share one: give the job a GPU for every rank, for example "
+            "with Slurm's --gpus-per-task=1."
         )
 
 
 class Memory(mmap.mmap):
-    """Memory in an open file, whose number is `file`."""
+    """Memory of an open file, whose descriptor is `file`."""
 
 
 def empty(shape, dtype):
-    """An array in the host's pinned memory that ranks beside this one can share, its contents undefined."""
+    """An array in pinned host memory that ranks on this node can share, its contents undefined."""
     file = os.memfd_create("ladder")
     os.ftruncate(file, max(1, math.prod(shape) * np.dtype(dtype).itemsize))
-    return mapped(file, shape, dtype)
+    return map_array(file, shape, dtype)
 
 
-def mapped(file, shape, dtype):
-    """An array in an open file, page-locked, which is closed when the array is gone."""
+def map_array(file, shape, dtype):
+    """A page-locked array in an open file, which is closed when the array is deleted."""
     memory = Memory(file, os.fstat(file).st_size)
     memory.file = file
     weakref.finalize(memory, os.close, file)
@@ -115,31 +114,31 @@ def mapped(file, shape, dtype):
 
 
 def shared(array):
-    """The first rank's `array`, one of `empty`, as all ranks of its node may use it; None on other nodes.
+    """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
 
-    All ranks take part; what the others give counts for nothing. A rank's work in it is done for the others after a
-    barrier. Raises LadderError where a rank of the node can't reach it.
+    It is collective; the argument of other ranks is ignored. A rank's writes are visible to the others after a barrier.
+    Raises LadderError if a rank of the node can't map it.
     """
     world = communicator()
-    told = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first() else None
-    process, file, status, *kind = world.bcast(told)
+    header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first() else None
+    process, file, status, *kind = world.bcast(header)
     is_here = 0 in neighbours().allgather(world.rank)
     if is_first() or not is_here:
         return array if is_first() else None
     try:
-        found = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
+        opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
     except OSError:
-        found = None
-    if found is None or not os.path.samestat(os.fstat(found), status):
+        opened = None
+    if opened is None or not os.path.samestat(os.fstat(opened), status):
         raise LadderError(
-            f"Rank {world.rank} can't reach the memory of the first rank, process {process} of its node: start the "
+            f"Rank {world.rank} can't map the memory of the first rank, process {process} of its node: start the "
             "ranks of a node as one user, and in one container."
         )
-    return mapped(found, *kind)
+    return map_array(opened, *kind)
 
 
 def stopwatch(run):
-    """Seconds of one call of `run` and its GPU's work on the slowest rank, all beginning together with idle GPUs."""
+    """Seconds of one call of `run` and its GPU work on the slowest rank; all ranks start together with idle GPUs."""
     cuda.synchronize()
 
     def run_and_wait():
@@ -149,28 +148,28 @@ def stopwatch(run):
     return mpi.stopwatch(run_and_wait)
 
 
-def threads_found():
-    """The first rank's threads, CPUs and card, and a list of every rank's."""
-    own = cuda.threads_found()
-    return own | {"ranks": communicator().allgather(own)}
+def read_threads():
+    """The first rank's threads, CPUs and GPU, and a list of those of every rank."""
+    threads = cuda.read_threads()
+    return threads | {"ranks": communicator().allgather(threads)}
 
 
-def require_threads(case_threads, runtime, found):
-    """Refuse a job in which two ranks share a card."""
-    require_own([rank["gpu"]["uuid"] for rank in found["ranks"]])
+def require_threads(case_threads, runtime, threads):
+    """Refuse a job in which two ranks share a GPU."""
+    require_distinct([rank["gpu"]["uuid"] for rank in threads["ranks"]])
 
 
 def energy(run):
-    """What `cuda.energy` finds, with the energy of all ranks' cards; empty where one of them doesn't count it."""
-    every = communicator().allgather
-    if not all(every(card.energy() is not None)):
+    """The energy of a run on all ranks' GPUs, as in `cuda.energy`; empty if one of them doesn't count it."""
+    gather = communicator().allgather
+    if not all(gather(gpus.energy() is not None)):
         return {}
-    found = every(cuda.energy(run, stopwatch, broadcast))
-    if not all(found):
+    ranks = gather(cuda.energy(run, stopwatch, broadcast))
+    if not all(ranks):
         return {}
-    return {"joules": sum(one["joules"] for one in found), "sustained": max(one["sustained"] for one in found)}
+    return {"joules": sum(rank["joules"] for rank in ranks), "sustained": max(rank["sustained"] for rank in ranks)}
 
 
 def state(run):
-    """The first rank's card at work, as in `cuda.state`; all ranks repeat `run` equally often."""
+    """The state of the first rank's GPU at work, as in `cuda.state`; all ranks repeat `run` equally often."""
     return cuda.state(run, stopwatch, broadcast)

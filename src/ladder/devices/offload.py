@@ -1,7 +1,7 @@
-"""The caller's arrays in the host's memory and the work on cards: the time is the host's, from the call to its end.
+"""Arrays in the host's memory and the work on GPUs; timed on the host, from the call to its return.
 
-What a call copies to the cards and back is inside the clock. The cards' caches are emptied before; the host's aren't,
-since its link to a card is slower than its memory.
+Copies to the GPUs and back are timed. The GPUs' caches are flushed before; the host's aren't, since its link to a GPU
+is slower than its memory.
 """
 
 from ladder.devices import cuda, cuda_clock, host
@@ -10,10 +10,10 @@ from ladder.devices.cuda import (
     environment,  # noqa: F401
     flusher,  # noqa: F401
     lease,  # noqa: F401
+    read_threads,  # noqa: F401
     require_threads,  # noqa: F401
     start,  # noqa: F401
     synchronize,
-    threads_found,  # noqa: F401
     translate_errors,  # noqa: F401
 )
 from ladder.devices.host import (
@@ -34,28 +34,28 @@ from ladder.devices.host import (
 )
 from ladder.errors import LadderError
 
-# Another job's copies would take from the host's memory what these need.
+# Copies of other jobs would compete for the host's memory bandwidth.
 SHARES_MACHINE = False
 CEILINGS = "cuda"
-# The part of a call's time for which cards may be busy after its end: the driver clears up behind many launches.
+# The share of a call's time for which GPUs may be busy after its end: the driver cleans up after many launches.
 SHARE = 0.005
 
 
 def stopwatch(run):
-    """Seconds of one call of `run`, which begins with idle cards."""
+    """Seconds of one call of `run`, which begins with idle GPUs."""
     synchronize()
     return host.stopwatch(run)
 
 
 def require_finished(run):
-    """Refuse a run that comes back while a card still works for it. Raises LadderError."""
+    """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
     for _ in range(cuda_clock.RUNS):
         allowed = cuda_clock.MARGIN + SHARE * stopwatch(run)
         seconds = cuda_clock.until_idle() - cuda_clock.idle_overhead()
         if seconds <= allowed:
             return
     raise LadderError(
-        f"The GPU works on for {seconds:.3g} s after the end of a timed run, so that its results aren't there yet: "
+        f"The GPU keeps working for {seconds:.3g} s after the end of a timed run, so its results aren't complete: "
         "wait for the last copy before the run ends."
     )
 
@@ -66,5 +66,5 @@ def energy(run):
 
 
 def state(run):
-    """The first card at work, as in `cuda.state`."""
+    """The state of the first GPU at work, as in `cuda.state`."""
     return cuda.state(run, stopwatch)

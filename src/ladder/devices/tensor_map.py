@@ -1,4 +1,4 @@
-"""Tensor maps: what a card's copy engine is told of an array, compute capability 9.0; see `include/tma.cuh`."""
+"""Tensor maps: descriptors of arrays for a GPU's copy engine, compute capability 9.0; see `include/tma.cuh`."""
 
 import ctypes
 
@@ -14,12 +14,11 @@ SWIZZLE_OF_128_BYTES, PROMOTION_TO_256_BYTES = 3, 3
 
 
 def encode(address, dtype, shape, strides, box):
-    """The tensor map of an array on the card, an argument of a kernel: a NumPy array of one opaque value.
+    """The tensor map of an array on the GPU, an argument of a kernel: a NumPy array of one opaque value.
 
-    `shape` begins with the axis whose numbers are neighbours, and `strides` are the bytes between neighbours along all
-    others. `box` has how many numbers along each axis a copy brings, 128 bytes of them along the first. They come to
-    shared memory with the swizzle of 128 bytes, and are zero outside the array. Raises LadderError where the driver
-    refuses.
+    `shape` begins with the contiguous axis; `strides` are in bytes, for all other axes. `box` is the shape of a copy,
+    128 bytes along the first axis. A copy arrives in shared memory with the 128-byte swizzle, and is zero outside the
+    array. Raises LadderError if the driver refuses.
     """
     store = np.zeros(BYTES + ALIGNMENT, np.uint8)
     start, rank = -store.ctypes.data % ALIGNMENT, len(shape)

@@ -1,4 +1,4 @@
-"""Archives of NumPy's (.npz) that the project has written."""
+"""NumPy archives (.npz) written by this project."""
 
 import zipfile
 import zlib
@@ -11,11 +11,11 @@ BROKEN = (ValueError, KeyError, EOFError, AttributeError, TypeError, RecursionEr
 
 
 def read(path, what):
-    """The arrays in a file by name. Raises LadderError where it can't be read, or isn't `what` it should be."""
+    """The arrays in a file, by name. Raises LadderError if the file can't be read or isn't `what` it should be."""
     try:
         with np.load(path) as file:
             return {name: file[name] for name in file.files}
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror or error}.") from None
     except BROKEN as error:
-        raise LadderError(f"{path} isn't {what}, or is broken: {error}. Delete it and make it again.") from None
+        raise LadderError(f"{path} isn't {what}, or is broken: {error}. Delete and rebuild it.") from None

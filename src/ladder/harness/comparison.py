@@ -1,7 +1,7 @@
-"""Two cases side by side: fresh workers in the order ABBA until they suffice.
+"""Compare two cases side by side, with fresh workers in the order ABBA.
 
-Measuring goes on until changes of a given size would be found, or the pairs or the time are used up. It never stops
-because of the outcome so far, which would make false outcomes more likely with every look.
+Measuring continues until a difference of a given size would be detected, or until the limit on pairs or on time is
+reached. It never stops because of the outcome so far: every look would make a false outcome more likely.
 """
 
 import itertools
@@ -13,8 +13,8 @@ import numpy as np
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness.demands import require_met
-from ladder.harness.exclusive import leased, quiet
+from ladder.harness.leases import hold_machine, lease_devices
+from ladder.harness.preconditions import require_met
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.records import agreement
@@ -22,17 +22,17 @@ from ladder.records.case import Case
 from ladder.records.files import write_atomically
 from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 
-# Two pairs each: a drift that is steady over a block slows both cases alike. The second gives case b the positions
-# that case a had in the first, because the first worker of a block may meet another machine than its followers.
+# Two pairs each: a drift that is steady over a block slows both cases equally. The second block swaps the positions of
+# the cases, because the first worker of a block may see the machine in another state than the others.
 BLOCKS = ("abba", "baab")
-PAIRS = 2  # of a block
+PAIRS = 2  # per block
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict.
 
-    `conditions` are those under which all processes of a case ran.
+    `conditions` holds the conditions under which the processes of each case ran.
     """
 
     cases: dict
@@ -47,21 +47,21 @@ class Comparison:
 
 
 def parse_key(key):
-    """The case of a key, workload/variant/slug. Raises LadderError for anything else."""
+    """Parse the key of a case, workload/variant/slug. Raises LadderError for anything else."""
     parts = key.split("/")
     if len(parts) != 3:
-        raise LadderError(f"{key!r} names no case: write workload/variant/case, as the verb `list` prints it.")
+        raise LadderError(f"{key!r} is not a case: write workload/variant/case, as the verb `list` prints it.")
     return Case.parse(*parts)
 
 
 def side_by_side(
-    a, b, samples=10, pairs=10, most_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
+    a, b, samples=10, pairs=10, max_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
 ):
-    """The Comparison of cases a and b: at least `pairs` pairs of processes with `samples` samples each, then more.
+    """Compare cases a and b in at least `pairs` pairs of processes with `samples` samples each; returns a Comparison.
 
-    It ends after the block of two pairs with which `Verdict.detectable` is at most `detect`, or with whose like there
-    would be more than `most_pairs` or `cap` seconds would be over; the last two also end it before `pairs`. One block
-    is always measured. Raises LadderError when a worker fails.
+    Measuring ends after the block of two pairs that brings `Verdict.detectable` down to `detect`. It also ends, even
+    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Raises
+    LadderError if a worker fails.
     """
     cases = {"a": a, "b": b}
     for case in cases.values():
@@ -70,24 +70,24 @@ def side_by_side(
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
     protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # the number of samples alone ends a worker
     results = {"a": [], "b": []}
-    with quiet(a, b), leased(a, b) as variables:
+    with hold_machine(a, b), lease_devices(a, b) as variables:
         deadline = time.monotonic() + cap
         for block in itertools.cycle(BLOCKS):
             began = time.monotonic()
             measure_block(block, cases, results, protocol, data, reference, variables)
             require_same_conditions(cases, results)
-            times = {name: [one["samples"] for one in some] for name, some in results.items()}
+            times = {name: [result["samples"] for result in results[name]] for name in cases}
             verdict = compare(times["a"], times["b"], paired=paired)
             done = len(times["a"])
             decided = done >= pairs and verdict.detectable <= detect
             now = time.monotonic()
-            if decided or done + PAIRS > most_pairs or now + (now - began) > deadline:
-                conditions = {name: some[0].get("system", {}) for name, some in results.items()}
+            if decided or done + PAIRS > max_pairs or now + (now - began) > deadline:
+                conditions = {name: results[name][0].get("system", {}) for name in cases}
                 return Comparison(cases, times, paired, verdict, conditions)
 
 
 def measure_block(block, cases, results, protocol, data, reference, variables=None):
-    """Add a block's results to `results`. Its workers start together; then one measures while the others wait."""
+    """Append a block's results to `results`. Its workers start together; then one measures while the others wait."""
     workers = []
     try:
         for name in block:
@@ -103,12 +103,13 @@ def measure_block(block, cases, results, protocol, data, reference, variables=No
 
 
 def require_same_conditions(cases, results):
-    """Refuse processes that ran under different conditions, of each case and of both.
+    """Refuse processes that ran under different conditions, within each case and between the two.
 
-    Of both counts what both tell, and of libraries nothing where variables that are set for them differ.
+    Between the two only the conditions that both report are compared, and libraries only if both cases set the same
+    variables for them.
     """
-    for name, some in results.items():
-        agreement.require_same(some, f"The processes of case {name.upper()}")
+    for name in results:
+        agreement.require_same(results[name], f"The processes of case {name.upper()}")
     with_libraries = len({str(workloads.environment(case) | case.variables) for case in cases.values()}) == 1
     agreement.require_same(agreement.shared([*results["a"], *results["b"]], with_libraries), "The two cases")
 
@@ -123,22 +124,22 @@ def report(comparison):
         f"{answer(verdict)}: A takes {verdict.ratio:.4f} times as long as B, 99 % interval {verdict.low:.4f} to "
         f"{verdict.high:.4f} ({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
-    lines.append(f"A change shows from {100 * verdict.detectable:.1f} % on.")
+    lines.append(f"A difference of {100 * verdict.detectable:.1f} % would have been detected.")
     return "\n".join(lines)
 
 
 def answer(verdict):
     """The verdict in words."""
     if verdict.outcome == UNDECIDED:
-        return "A can't be told apart from B"
+        return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
         return f"A is equal to B within {verdict.within} %"
     return f"A is {verdict.outcome} than B"
 
 
 def write(path, comparison):
-    """The comparison with all its samples and the machine's description as JSON."""
-    found = {
+    """Write the comparison as JSON, with all its samples and the machine's description."""
+    document = {
         "cases": {name: case.key for name, case in comparison.cases.items()},
         **asdict(comparison.verdict),
         "paired": comparison.paired,
@@ -148,4 +149,4 @@ def write(path, comparison):
         "description": description.describe(),
         "source": revision.current(),
     }
-    write_atomically(path, json.dumps(found, indent=1) + "\n")
+    write_atomically(path, json.dumps(document, indent=1) + "\n")

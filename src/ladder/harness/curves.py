@@ -1,6 +1,6 @@
-"""Curves: points that a workload's checks give for a record, such as the loss of a training by epoch.
+"""Curves: points that a workload's checks add to a record, such as the loss of a training by epoch.
 
-The workload names the numbers of a point in its literal CURVE; `check` gives a point, a list of points or None.
+A workload's literal CURVE names the numbers of a point; its `check` returns a point, a list of points or None.
 """
 
 import math
@@ -10,25 +10,25 @@ import numpy as np
 
 from ladder.errors import LadderError
 
-MOST = 200  # points of a curve in a record
+MAX_POINTS = 200  # of a curve in a record
 
 
-def checked(points, case, names):
-    """The points as plain numbers. Raises LadderError for a point that isn't made of finite numbers of these names."""
-    if taken := {*case.sizes, *case.tuning} & set(names):
+def validate(points, case, names):
+    """The points as built-in numbers. Raises LadderError unless each point has exactly these names and is finite."""
+    if clashes := {*case.sizes, *case.tuning} & set(names):
         raise LadderError(
-            f"CURVE of {case.workload} has {', '.join(sorted(taken))}, which {case.key} has as a size or tuning: "
-            "name it otherwise."
+            f"CURVE of {case.workload} has {', '.join(sorted(clashes))}, which is a size or tuning of {case.key}: "
+            "rename it."
         )
-    return [plain(point, case.workload, names) for point in points]
+    return [to_builtin(point, case.workload, names) for point in points]
 
 
-def plain(point, workload, names):
-    """One point as a dict of Python's own numbers, in the order of the names."""
+def to_builtin(point, workload, names):
+    """A point as a dict of Python's built-in numbers, in the order of the names."""
     if set(point) != set(names):
         raise LadderError(
             f"A point of the curve of {workload} holds {', '.join(map(str, point)) or 'nothing'}, but its CURVE "
-            f"declares {', '.join(names) or 'nothing'}: let `check` give exactly what is declared."
+            f"declares {', '.join(names) or 'nothing'}: `check` must return exactly what is declared."
         )
     for name in names:
         if isinstance(point[name], bool) or not isinstance(point[name], Real) or not math.isfinite(point[name]):
@@ -36,12 +36,12 @@ def plain(point, workload, names):
     return {name: int(value) if isinstance(value := point[name], Integral) else float(value) for name in names}
 
 
-def thinned(points, most=MOST):
-    """All points up to `most`; of more, at most that many by the logarithm of their position, the first and last kept.
+def thin(points, limit=MAX_POINTS):
+    """At most `limit` of the points, spaced evenly in the logarithm of their position; the first and last are kept.
 
     Near the start of a long curve neighbours are kept, towards its end one in many.
     """
-    if len(points) <= most:
+    if len(points) <= limit:
         return points
-    chosen = np.unique(np.rint(np.geomspace(1, len(points), most)).astype(int) - 1)
-    return [points[index] for index in chosen]
+    indices = np.unique(np.rint(np.geomspace(1, len(points), limit)).astype(int) - 1)
+    return [points[index] for index in indices]

@@ -1,10 +1,10 @@
-"""A workload's results from files, outside of any measurement.
+"""Compute a workload's results from files, outside of any measurement.
 
-A workload that can do so has a module `formats.py` with
+A workload that supports this has a module `formats.py` with
 
 | name | meaning |
 | --- | --- |
-| `VARIANTS` | by device, `offload` or `host`, the variant that works and its tuning |
+| `VARIANTS` | by device, `offload` or `host`, the variant to run and its tuning |
 | `BY_IMAGE` | the inputs that have a row for each image; the others belong to all |
 | `read(network, inputs)` | `sizes` and `inputs`, arrays by name, of two files |
 | `require_output(path, images)` | refuse a file that can't be written |
@@ -25,13 +25,13 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.records.files import require_writable
 
-# Images at once: on a card enough to hide its copies; on the host few, so that progress shows.
+# Images per run: on a GPU enough to hide its copies; on the host few, so that the progress bar moves.
 CHUNKS = {"offload": 5248, "host": 256}
-PART = 64  # of these, written before progress is told
+PART = 64  # images written between two updates of the progress bar
 
 
 def formats_of(workload):
-    """The module of a workload's files. Raises LadderError where there is none, or no such workload."""
+    """The module of a workload's file formats. Raises LadderError if there is none, or no such workload."""
     workloads.load(workload)
     if not workloads.module_path(workload, "formats"):
         raise LadderError(f"{workload} generates nothing from files: it has no `formats.py`.")
@@ -39,17 +39,17 @@ def formats_of(workload):
 
 
 def case_of(workload, formats, sizes, gpus, threads):
-    """The case that works, on so many cards, or on threads of the host where that is none."""
+    """The case to run, on this number of GPUs or, without any, on this number of threads."""
     variant, tuning = formats.VARIANTS["offload" if gpus else "host"]
-    own = {"gpus": min(gpus, sizes["images"])} if gpus else {"threads": threads}
-    return Case(workload, variant, workloads.complete(workload, sizes), tuning | own)
+    resources = {"gpus": min(gpus, sizes["images"])} if gpus else {"threads": threads}
+    return Case(workload, variant, workloads.complete(workload, sizes), tuning | resources)
 
 
-def require_place(output, *inputs):
-    """Refuse an output that would replace an input, or that can't be written; and inputs that can't be read twice."""
+def require_usable(output, *inputs):
+    """Refuse an output that would replace an input or can't be written, and inputs that can't be read twice."""
     output = Path(output)
     if not output.parent.is_dir():
-        raise LadderError(f"{output} can't be written: make its folder.")
+        raise LadderError(f"{output} can't be written: create its folder.")
     require_writable(output)
     for path in inputs:
         if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
@@ -59,9 +59,9 @@ def require_place(output, *inputs):
 
 
 def chunks(case, formats, inputs, advance):
-    """The output of a case, its first axis in parts of at most PART images, each valid until the next is asked for.
+    """Yield the output of a case in parts of at most PART images, each valid until the next one is requested.
 
-    `advance(images)` is called behind each.
+    `advance(images)` is called after each part.
     """
     images, steps, problem = case.sizes["images"], None, None
     chunk = CHUNKS[workloads.device(case)]
@@ -69,39 +69,39 @@ def chunks(case, formats, inputs, advance):
         count = min(chunk, images - start)
         if problem is None or problem.sizes["images"] != count:
             shared = {name: array for name, array in inputs.items() if name not in formats.BY_IMAGE}
-            problem, steps = prepared(case, count, shared)
+            problem, steps = prepare(case, count, shared)
         for name in formats.BY_IMAGE:
             problem.inputs[name][...] = inputs[name][start : start + count]
         with devices.of(case).translate_errors():
             in_order(steps.run)()
         (output,) = problem.outputs.values()
-        found = devices.of(case).to_host(output)
-        for part in (found[first : first + PART] for first in range(0, count, PART)):
+        result = devices.of(case).to_host(output)
+        for part in (result[first : first + PART] for first in range(0, count, PART)):
             yield part
             advance(len(part))
 
 
-def prepared(case, count, shared):
-    """The problem of so many images of a case with the inputs that they share, and its steps, prepared."""
+def prepare(case, count, shared):
+    """The problem of `count` images of a case, with the inputs that all share, and its prepared Steps."""
     workload = workloads.load(case.workload)
-    own = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
-    variant = workloads.load_variant(own.workload, own.variant)
-    with devices.of(own).translate_errors():
-        problem = make_problem(workload, own, devices.of(own), variant)
-        steps = Steps.of(variant.setup(problem, **own.tuning))
+    case = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
+    variant = workloads.load_variant(case.workload, case.variant)
+    with devices.of(case).translate_errors():
+        problem = make_problem(workload, case, devices.of(case), variant)
+        steps = Steps.of(variant.setup(problem, **case.tuning))
         for name, array in shared.items():
             problem.inputs[name][...] = array
         in_order(steps.prepare)()
     return problem, steps
 
 
-def write(formats, output, images, found):
-    """Write chunks to a file, whole or not at all. Raises LadderError where there is no room."""
+def write(formats, output, images, chunks):
+    """Write chunks to a file, whole or not at all. Raises LadderError if the disk is full."""
     output = Path(output)
-    part = output.with_name(f".{output.name}.part")  # what a killed writer leaves, the next one replaces
+    part = output.with_name(f".{output.name}.part")  # a killed writer leaves it, and the next one replaces it
     try:
         with part.open("wb") as file:
-            formats.write(file, output.suffix, images, found)
+            formats.write(file, output.suffix, images, chunks)
             file.flush()
             os.fsync(file.fileno())
         part.replace(output)

@@ -1,6 +1,6 @@
-"""Measuring a case: fresh workers, one after the other on a quiet machine, and the record of their results.
+"""Measure a case: run fresh workers one after the other on a quiet machine, and record their results.
 
-`worker.py` says what is timed and what is not; the protocol of the configuration, how long sampling goes on.
+`worker.py` defines what is timed; the protocol of the configuration, how long sampling continues.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
 from ladder.errors import LadderError
 from ladder.harness import environment
-from ladder.harness.demands import require_met
-from ladder.harness.exclusive import leased, quiet
-from ladder.harness.possible import require_possible
+from ladder.harness.leases import hold_machine, lease_devices
+from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
+from ladder.harness.preconditions import require_met
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision, variables
 from ladder.records import agreement, record
@@ -25,14 +25,14 @@ from ladder.statistics import intervals
 
 
 @contextlib.contextmanager
-def started(case, protocol, data, reference, launcher, prelude=()):
-    """A list of workers that are ready, to which more may be added; all are stopped in the end."""
+def start_workers(case, protocol, data, reference, launcher, prelude=()):
+    """A context with a list of ready workers, to which more may be appended; all are stopped at its end."""
     workers = []
     try:
         # All start at once, since imports run side by side; then one measures while the others wait.
         at_once = protocol["processes"] if devices.of(case).share_start(case, launcher) else 1
         workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(at_once)]
-        intervals.quantile()  # needed in the end, imported while the workers import
+        intervals.quantile()  # needed at the end, imported while the workers import
         for worker in workers:
             worker.wait_ready()
         yield workers
@@ -41,18 +41,18 @@ def started(case, protocol, data, reference, launcher, prelude=()):
             worker.stop()
 
 
-def results_of(workers, protocol, variables, another):
-    """The results of these workers in order, and of further workers, `another()` each, until the median is known."""
+def results_of(workers, protocol, variables, start_worker):
+    """The results of these workers in order, and of further ones from `start_worker()` until the median converges."""
     results = []
     deadline = time.monotonic() + protocol["cap"]
-    for worker in workers:  # which grows meanwhile
+    for worker in workers:  # a list that grows in the loop
         results.append(worker.go(variables))
         worker.stop()
         if len(results) < len(workers):
             continue
-        is_due, may_be = (len(results) < protocol[name] for name in ("processes", "most_processes"))
-        if is_due or (may_be and not is_converged(results, protocol) and time.monotonic() < deadline):
-            workers.append(another())
+        is_required, is_allowed = (len(results) < protocol[name] for name in ("processes", "most_processes"))
+        if is_required or (is_allowed and not is_converged(results, protocol) and time.monotonic() < deadline):
+            workers.append(start_worker())
             workers[-1].wait_ready()
     return results
 
@@ -63,16 +63,16 @@ def is_converged(results, protocol):
 
 
 def require_phases(results):
-    """Raises LadderError for a phase with the name that a whole call has in the tables."""
+    """Refuse a phase named `total`, which is a whole call in the tables. Raises LadderError."""
     if any("total" in phases for result in results for phases in result["phases"]):
-        raise LadderError("A phase of the variant is called `total`, as the whole call is: name it otherwise.")
+        raise LadderError("A phase of the variant is called `total`, which means the whole call: rename it.")
 
 
 def cost_of(case, facts):
-    """What a run costs; where that depends on the facts that runs found, by the least of them."""
+    """The cost of a run; if it depends on `facts`, a dict per process, by the minimum of each."""
     workload = workloads.load(case.workload)
-    least = {name: min(one[name] for one in facts) for name in facts[0]}
-    cost = workload.cost(case.sizes, least) if least else workload.cost(case.sizes)
+    minima = {name: min(process[name] for process in facts) for name in facts[0]}
+    cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)
     cost.precision = workloads.precision(case)
     return cost
 
@@ -80,36 +80,37 @@ def cost_of(case, facts):
 def measure(
     case, out, protocol, machine, data=None, reference=None, ceilings=None, granted=None, launcher=None, prelude=()
 ):
-    """Measure a case and write its record to `out`. Raises LadderError and writes nothing when anything is wrong.
+    """Measure a case and write its record to `out`. Raises LadderError, and writes nothing, if anything is wrong.
 
-    `prelude` holds the variables that the prelude of a cluster's node has set.
+    `granted` is the number of cores that Snakemake grants. `prelude` holds the variables that a cluster node's prelude
+    has set.
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
             f"The case asks for {case.cores} threads, but Snakemake grants {granted} cores: raise --cores, "
-            "or lower `cores` in the configuration so that the case is left out."
+            "or lower `cores` in the configuration so that the case is skipped."
         )
     workloads.require_sound(case)
     require_met(case, reference)
     sources, origin = fingerprint(case), revision.current()
     job = case, protocol, data, reference, launcher, prelude
-    # Cards are leased once the workers are ready, so that they work for other jobs while these start.
-    with quiet(case):
+    # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
+    with hold_machine(case):
         if compilation.is_needed(case):
             precompile(case, protocol, prelude)
-        with started(*job) as workers, leased(case) as leases:
+        with start_workers(*job) as workers, lease_devices(case) as leases:
             clocks = partial(devices.of(case).clocks, leases)
             began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
-            results = results_of(workers, protocol, leases, another=partial(Worker, *job))
+            results = results_of(workers, protocol, leases, start_worker=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
     require_phases(results)
     agreement.require_same(results, "The processes of the case")
     for result in results[1:]:
-        result["curve"] = []  # the record keeps the first process's, as it does its trace; the checks of all
+        result["curve"] = []  # the record keeps curve and trace of the first process, and the checks of all
         result.pop("trace", None)
     cost = cost_of(case, [result["facts"] for result in results])
     if ceilings is not None:
-        require_possible(case, results, cost, ceilings)
+        require_plausible(case, results, cost, ceilings)
     record.write(
         out,
         {
@@ -128,8 +129,8 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.joined(origin, revision.current()),
-            "environment": variables.told(environment.of_worker(case, prelude) | leases),
+            "source": revision.combine(origin, revision.current()),
+            "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },
     )

@@ -1,4 +1,4 @@
-"""What a variant's `setup` gives the harness: what is timed, by phase, and what must be prepared before."""
+"""What a variant's `setup` returns: the timed steps, by phase, and the steps that prepare them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 class Steps:
     """Lists of (phase, function).
 
-    `run` is what is timed, in one call and by phase. Where there is a function `at_once`, such as a graph's launch,
-    it is that one call. `prepare` is done whenever the inputs have been written, outside the timed call, for example
-    a transposition or the first distribution of a matrix; it is timed among the phases.
+    `run` is timed, both in one call and by phase. If there is a function `at_once`, such as a graph's launch, it is
+    that one call. `prepare` runs whenever the inputs have been written, outside the timed call: a transposition, for
+    example, or the first distribution of a matrix. It is timed among the phases.
 
-    `trace` makes one run that isn't timed, and returns what ran when: rows (lane, name, start, end) in seconds since
-    that run's start, see `traces.py`.
+    `trace` makes one untimed run and returns what ran when: rows (lane, name, start, end) in seconds since the start of
+    that run, see `traces.py`.
     """
 
     run: list
@@ -22,23 +22,23 @@ class Steps:
     trace: Callable | None = None
 
     @classmethod
-    def of(cls, found):
-        """The steps that `setup` has given, be it these, a list of what is timed, or one function without a name."""
-        if isinstance(found, cls):
-            return found
-        return cls([(None, found)] if callable(found) else found)
+    def of(cls, steps):
+        """The Steps of what `setup` returned: Steps, a list of timed (phase, function), or one function."""
+        if isinstance(steps, cls):
+            return steps
+        return cls([(None, steps)] if callable(steps) else steps)
 
     def timed(self):
-        """One function that does what is timed."""
+        """One function that runs all timed steps."""
         return self.at_once or in_order(self.run)
 
     def by_phase(self):
-        """The steps that are timed by phase: a list of those that prepare, and one of the others."""
+        """The steps with a phase: one list of those that prepare, and one of the others."""
         return [[(name, step) for name, step in steps if name] for steps in (self.prepare, self.run)]
 
 
 def in_order(steps):
-    """One function that takes all steps."""
+    """One function that runs all steps in order."""
     calls = [step for _, step in steps]
     if len(calls) == 1:
         return calls[0]

@@ -1,7 +1,7 @@
-"""Traces: what runs beside what in one run of a case, as rows of a lane, a name, and when it starts and ends.
+"""Traces: what runs concurrently in one run of a case, as rows of a lane, a name, a start and an end.
 
-A lane is what works on one thing at a time, such as a card's stream. A variant's `Steps` may have the function that
-makes such a run; see `devices/cuda_trace.py` for one that records work on a card.
+A lane does one thing at a time, such as a GPU's stream. A variant's `Steps` may hold the function that makes such a
+run; `devices/cuda_trace.py` records one on a GPU.
 """
 
 import math
@@ -10,37 +10,37 @@ from numbers import Real
 from ladder.errors import LadderError
 
 COLUMNS = ("lane", "name", "start", "end")
-MOST = 400  # rows of a trace in a record
+MAX_ROWS = 400  # of a trace in a record
 
 
-def checked(rows, case):
+def validate(rows, case):
     """The rows as lists of COLUMNS, times in seconds since the run's start. Raises LadderError for any other rows."""
-    if taken := {*case.sizes, *case.tuning} & {*COLUMNS}:
+    if clashes := {*case.sizes, *case.tuning} & {*COLUMNS}:
         raise LadderError(
-            f"A trace has the columns {', '.join(COLUMNS)}, but {case.key} has {', '.join(sorted(taken))} as a size "
-            "or tuning: name that otherwise, or give no trace."
+            f"A trace has the columns {', '.join(COLUMNS)}, but {', '.join(sorted(clashes))} is a size or tuning of "
+            f"{case.key}: rename that, or record no trace."
         )
     rows = [*rows]
-    if len(rows) > MOST:
+    if len(rows) > MAX_ROWS:
         raise LadderError(
-            f"The trace of {case.key} has {len(rows)} rows, but a record holds at most {MOST}: trace fewer things, "
-            "or give no trace of such a case."
+            f"The trace of {case.key} has {len(rows)} rows, but a record holds at most {MAX_ROWS}: trace fewer things, "
+            "or record no trace of such a case."
         )
-    return [plain(row, case) for row in rows]
+    return [to_builtin(row, case) for row in rows]
 
 
-def plain(row, case):
-    """One row as a list of Python's own strings and numbers."""
-    if not is_sound(row):
+def to_builtin(row, case):
+    """A row as a list of Python's built-in strings and numbers."""
+    if not is_valid(row):
         raise LadderError(
-            f"The trace of {case.key} has the row {row!r}: it must be a lane and a name, which are text, and a start "
+            f"The trace of {case.key} has the row {row!r}: a row must be a lane and a name, both text, and a start "
             "and an end in seconds, finite and with 0 <= start <= end."
         )
     lane, name, start, end = row
     return [str(lane), str(name), float(start), float(end)]
 
 
-def is_sound(row):
+def is_valid(row):
     """Whether a row is two texts and two finite times, the first at least 0 and at most the second."""
     if not isinstance(row, (tuple, list)) or len(row) != len(COLUMNS):
         return False

@@ -1,9 +1,9 @@
-"""A training outside of any measurement: epoch by epoch, from the first weights or from a state that was kept.
+"""Train a network outside of any measurement, epoch by epoch, from initial weights or from a saved state.
 
 A workload that can be trained has STATEFUL, an epoch as its round, one output whose mean is the error of the epoch, and
-`state(sizes)`, the names of the inputs that an epoch leaves for the next one. These are what is kept; everything else
-follows from the sizes. A training that goes on ends with the same bits as one without a break, where its variant adds
-up in an order of its own: on one thread, or where no atomics and no dynamic schedule decide.
+`state(sizes)`, the names of the inputs that an epoch leaves for the next one. These are saved; everything else follows
+from the sizes. A training that is restarted ends with the same bits as an uninterrupted one if its variant sums in a
+fixed order: on one thread, or without atomics and dynamic schedules.
 """
 
 import io
@@ -21,41 +21,41 @@ from ladder.harness.worker import make_problem
 from ladder.records.files import write_atomically
 
 
-class Kept(NamedTuple):
-    """The state after some epochs: how many, and arrays by name."""
+class State(NamedTuple):
+    """The state of a training after `epochs` epochs: arrays by name."""
 
     epochs: int
     arrays: dict
 
 
 class Training:
-    """A case whose epochs are run one after the other; `epochs` are those done."""
+    """A case whose epochs are run one after the other; `epochs` counts those done."""
 
-    def __init__(self, case, data, kept=None):
-        """`data` are the paths of data sets by name. Raises LadderError where the case can't be trained."""
+    def __init__(self, case, data, state=None):
+        """`data` holds the paths of data sets by name. Raises LadderError if the case can't be trained."""
         self.case, self.workload, self.device = case, workloads.load(case.workload), devices.of(case)
         variant = workloads.load_variant(case.workload, case.variant)
         name = self.workload.data_set(case.sizes)
         self.data = datasets.load(self.workload, data[name]) if name else None
         self.problem = make_problem(self.workload, case, self.device, variant)
         self.staged = self.device.staging(self.problem.inputs)
-        self.write(self.workload.fill(self.staged, case.sizes, 0, self.data))
+        self.upload(self.workload.fill(self.staged, case.sizes, 0, self.data))
         self.epochs = 0
-        if kept:
-            self.epochs = kept.epochs
-            for name, array in kept.arrays.items():
+        if state:
+            self.epochs = state.epochs
+            for name, array in state.arrays.items():
                 self.staged[name][...] = array
-            self.write(kept.arrays)
+            self.upload(state.arrays)
         self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
 
-    def write(self, names):
-        """Bring staged arrays to the device."""
+    def upload(self, names):
+        """Copy staged arrays to the device."""
         self.device.upload(self.staged, {name: self.problem.inputs[name] for name in names})
 
     def epoch(self):
-        """(Error, seconds) of the next epoch. Raises LadderError where the error is no number any more."""
+        """Run the next epoch: (error, seconds). Raises LadderError if the error is NaN or infinite."""
         if self.epochs:
-            self.write(self.workload.fill(self.staged, self.case.sizes, self.epochs, self.data))
+            self.upload(self.workload.fill(self.staged, self.case.sizes, self.epochs, self.data))
         in_order(self.steps.prepare)()
         seconds = self.device.stopwatch(self.steps.timed())
         self.epochs += 1
@@ -65,25 +65,25 @@ class Training:
             raise LadderError(f"The error of epoch {self.epochs} is {error}: try a lower rate.")
         return error, seconds
 
-    def kept(self):
-        """The state now."""
+    def state(self):
+        """The current State."""
         names = self.workload.state(self.case.sizes)
-        return Kept(self.epochs, {name: self.device.to_host(self.problem.inputs[name]) for name in names})
+        return State(self.epochs, {name: self.device.to_host(self.problem.inputs[name]) for name in names})
 
 
 def require_trainable(case):
-    """Refuse a case that isn't a training on this machine's memory or one card."""
+    """Refuse a case that isn't a training on the host or one GPU."""
     workload = workloads.load(case.workload)
     if not hasattr(workload, "state"):
         raise LadderError(f"{case.workload} can't be trained: its `__init__.py` has no `state(sizes)`.")
     if workloads.device(case) not in ("host", "cuda"):
-        raise LadderError(f"{case.workload}/{case.variant} works on ranks of MPI: `train` has one process.")
+        raise LadderError(f"{case.workload}/{case.variant} runs on MPI ranks, but `train` has one process.")
 
 
-def train(case, data, kept=None, eps=0.0):
-    """Epochs until the case's number is reached, or the error is at most `eps`: yields (Training, error, seconds)."""
+def train(case, data, state=None, eps=0.0):
+    """Train until all epochs are done or the error is at most `eps`; yields (Training, error, seconds) per epoch."""
     with devices.of(case).translate_errors():
-        training = Training(case, data, kept)
+        training = Training(case, data, state)
         error = np.inf
         while training.epochs < training.workload.rounds(case.sizes) and error > eps:
             error, seconds = training.epoch()
@@ -91,48 +91,48 @@ def train(case, data, kept=None, eps=0.0):
 
 
 def identity(case):
-    """What a state belongs to: the workload and all sizes but the number of epochs."""
+    """What a state belongs to: the workload and all sizes except the number of epochs."""
     return {"workload": case.workload} | {name: value for name, value in case.sizes.items() if name != "epochs"}
 
 
-def save(path, case, kept):
-    """Write a state as an .npz file, whole or not at all. Raises LadderError."""
-    contents, about = io.BytesIO(), identity(case) | {"epochs": kept.epochs}
-    np.savez(contents, training=json.dumps(about), **kept.arrays)
+def save(path, case, state):
+    """Write a State as an .npz file, whole or not at all. Raises LadderError."""
+    contents, header = io.BytesIO(), identity(case) | {"epochs": state.epochs}
+    np.savez(contents, training=json.dumps(header), **state.arrays)
     write_atomically(path, contents.getvalue())
 
 
 def load(path, case):
-    """The state that `save` wrote for this case. Raises LadderError for another's, and for a broken file."""
-    what = "a training that `train --save` has written"
-    found = archives.read(path, what)
+    """The State that `save` wrote for this case. Raises LadderError for that of another case or a broken file."""
+    what = "a training written by `train --save`"
+    arrays = archives.read(path, what)
     try:
-        about = json.loads(str(found.pop("training")))
-        epochs = about.pop("epochs")
+        header = json.loads(str(arrays.pop("training")))
+        epochs = header.pop("epochs")
     except archives.BROKEN as error:
         raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
-    require_same(path, about, identity(case))
-    require_arrays(path, found, case)
+    require_same(path, header, identity(case))
+    require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
-        raise LadderError(f"{path} has {epochs} epochs, and {case.sizes['epochs']} are asked for: raise `epochs`.")
-    return Kept(epochs, found)
+        raise LadderError(f"{path} has {epochs} epochs, and the case ends at {case.sizes['epochs']}: raise `epochs`.")
+    return State(epochs, arrays)
 
 
-def require_same(path, about, due):
-    """Refuse a state of another training."""
-    for name in due:
-        if about.get(name) != due[name]:
-            raise LadderError(f"{path} is of another training: its {name} is {about.get(name)!r}, not {due[name]!r}.")
+def require_same(path, header, expected):
+    """Refuse the state of another training."""
+    for name, value in expected.items():
+        if header.get(name) != value:
+            raise LadderError(f"{path} is of another training: its {name} is {header.get(name)!r}, not {value!r}.")
 
 
-def require_arrays(path, found, case):
-    """Refuse arrays of other names, shapes or dtypes than the case has, or that aren't numbers."""
+def require_arrays(path, arrays, case):
+    """Refuse arrays that are not finite or whose names, shapes or dtypes are not those of the case."""
     workload = workloads.load(case.workload)
     inputs, _ = workload.arrays(case.sizes)
-    if extra := sorted(set(found) - set(workload.state(case.sizes))):
+    if extra := sorted(set(arrays) - set(workload.state(case.sizes))):
         raise LadderError(f"{path} is broken: a state of {case.workload} has no {', '.join(extra)}.")
     for name in workload.state(case.sizes):
         shape, dtype = inputs[name]
-        array = found.get(name)
+        array = arrays.get(name)
         if array is None or array.shape != tuple(shape) or array.dtype != dtype or not np.isfinite(array).all():
             raise LadderError(f"{path} is broken: it has no {name} of shape {tuple(shape)} and finite {dtype} numbers.")

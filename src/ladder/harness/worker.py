@@ -1,8 +1,8 @@
-"""The worker: one fresh process that checks one case, then times it. `workers.py` starts it, with pipes to it.
+"""The worker: a fresh process that checks one case, then times it. `workers.py` starts it and talks to it by pipes.
 
-It receives its job as one line of JSON, answers `ready` once everything is imported, waits for a second line, `compile`
-or `go` with variables of the environment in JSON, and answers with one line of JSON. Waiting workers cost next to
-nothing, so their start-up overlaps with other work.
+It receives its job as one line of JSON and answers `ready` once everything is imported. It waits for a second line,
+`compile` or `go` with environment variables in JSON, and answers with one line of JSON. A waiting worker uses almost no
+time, so the start-up of one overlaps with other work.
 """
 
 import errno
@@ -23,17 +23,17 @@ from ladder.harness.steps import Steps, in_order
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
-# What the system says where a disk is full, or may not be written: no variant's mistake.
+# Errors of a disk that is full or read-only, which are not the variant's fault.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def main():
-    """Run the job described by one line of JSON on standard input; exit with 1 and a sentence when it fails."""
-    channel, sys.stdout = sys.stdout, sys.stderr  # nothing that a library prints may reach the protocol
+    """Run the job described by one line of JSON on standard input; exit with 1 and a sentence if it fails."""
+    channel, sys.stdout = sys.stdout, sys.stderr  # what a library prints must not reach the channel
     device = devices.load(sys.argv[1])
 
     def send(line):
-        channel.write(line + "\n")  # at once, for another rank may be failing too
+        channel.write(line + "\n")  # in one call, since another rank may fail at the same time
         channel.flush()
 
     try:
@@ -53,7 +53,7 @@ def main():
             return
         device.set_variables(json.loads(variables or "{}"))
         with device.translate_errors():
-            result = work(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
+            result = run_case(case, workload, variant, job) if order == "go" else run_once(case, workload, variant)
         if device.is_first():
             send(json.dumps(result | {"compiled": compiled()}))
     except LadderError as error:
@@ -61,21 +61,21 @@ def main():
         sys.exit(1)
     except OSError as error:
         if error.errno not in FULL:
-            stopped(send, error)
+            report_crash(send, error)
             raise
-        send(json.dumps({"error": f"A file can't be written: {error.strerror}. Make room, then run again."}))
+        send(json.dumps({"error": f"A file can't be written: {error.strerror}. Free some space, then run again."}))
         sys.exit(1)
-    except (Exception, SystemExit) as error:  # a rank that just left would be waited for without end
-        stopped(send, error)
+    except (Exception, SystemExit) as error:  # the harness would wait forever for a rank that exits silently
+        report_crash(send, error)
         raise
 
 
-def stopped(send, error):
-    """Say what has stopped the variant, whose traceback follows for its author."""
+def report_crash(send, error):
+    """Send what has stopped the variant, whose traceback follows for its author."""
     send(json.dumps({"error": f"The variant stopped with {type(error).__name__}: {error}"}))
 
 
-def work(case, workload, variant, job):
+def run_case(case, workload, variant, job):
     """Set up, check, warm up, sample, check again, time the phases: the result as a dict for JSON, times in seconds."""
     began = time.perf_counter()
     device = devices.load(variant.DEVICE)
@@ -85,35 +85,35 @@ def work(case, workload, variant, job):
     precision = workloads.precision(case)
     problem = make_problem(workload, case, device, variant)
     generated = getattr(workload, "GENERATED", ())
-    given = {name: array for name, array in problem.inputs.items() if name not in generated}
-    staged = device.staging(given)
-    steps, filled = Steps([]), (None, [])
+    inputs = {name: array for name, array in problem.inputs.items() if name not in generated}
+    staged = device.staging(inputs)
+    steps, last_fill = Steps([]), (None, [])
 
     def begin(round):
-        nonlocal filled
+        nonlocal last_fill
         if problem.inputs:
-            # What is staged apart from the arrays that a run may change serves again.
-            if filled[0] != round or staged is given:
-                filled = round, workload.fill(staged, case.sizes, round, data)
-            device.upload(staged, {name: given[name] for name in filled[1]})
+            # Staged arrays that are separate from those that a run may change are filled once per round.
+            if last_fill[0] != round or staged is inputs:
+                last_fill = round, workload.fill(staged, case.sizes, round, data)
+            device.upload(staged, {name: inputs[name] for name in last_fill[1]})
         if generated:
             workload.generate(problem, round)
         in_order(steps.prepare)()
 
-    def judge(round):
+    def check(round):
         if not problem.outputs:
             return [], None
         outputs = {name: device.to_host(array) for name, array in problem.outputs.items()}
         validation.require_finite(outputs, problem.output_kinds)
-        inputs = staged
-        if workload.STATEFUL:  # some of the inputs are results too
-            inputs = {name: device.to_host(array) for name, array in problem.inputs.items()}
-        found, points = workload.check(case.sizes, inputs, outputs, round, data, reference, precision)
-        validation.require(found, f"round {round + 1}")
-        return found, points
+        used = staged
+        if workload.STATEFUL:  # some inputs are results too
+            used = {name: device.to_host(array) for name, array in problem.inputs.items()}
+        new_checks, points = workload.check(case.sizes, used, outputs, round, data, reference, precision)
+        validation.require(new_checks, f"round {round + 1}")
+        return new_checks, points
 
     begin(0)
-    inputs_there = time.perf_counter()
+    inputs_ready = time.perf_counter()
     steps = Steps.of(variant.setup(problem, **case.tuning))
     run = steps.timed()
     in_order(steps.prepare)()
@@ -125,14 +125,14 @@ def work(case, workload, variant, job):
         validation.poison(problem.outputs)
         seconds = device.stopwatch(run)
         first = seconds if first is None else first
-        passed, points = judge(round)
-        checks += passed
+        new_checks, points = check(round)
+        checks += new_checks
         curve += [points] if isinstance(points, dict) else points or []
-    found = device.threads_found()
-    device.require_threads(case.threads, workloads.runtime(case), found)
+    threads = device.read_threads()
+    device.require_threads(case.threads, workloads.runtime(case), threads)
     device.require_finished(run)
 
-    # Timing repeats round 0; for a workload with state that means from the same state each time.
+    # Timing repeats round 0; a workload with state starts from the same state each time.
     begin(0)
     flush = device.flusher() if case.cache == "cold" else lambda: None
     checked = time.perf_counter()
@@ -142,28 +142,28 @@ def work(case, workload, variant, job):
     begin(0)
     validation.poison(problem.outputs)
     run()
-    checks += judge(0)[0]
+    checks += check(0)[0]
     facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in getattr(workload, "FACTS", ())}
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
-        "setup": ready - inputs_there,
+        "setup": ready - inputs_ready,
         "first": first,
         "check": checked - ready,
         "total": time.perf_counter() - began,
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
-        "checks": [vars(check) for check in worst(checks)],
+        "checks": [vars(each) for each in worst_by_name(checks)],
         "facts": facts,
-        "curve": curves.thinned(curves.checked(curve, case, getattr(workload, "CURVE", ()))),
-        "threads": found,
+        "curve": curves.thin(curves.validate(curve, case, getattr(workload, "CURVE", ()))),
+        "threads": threads,
         "state": state,
         "system": device.conditions(),
-        **({"trace": traced(steps.trace, reset, flush, case)} if steps.trace else {}),
+        **({"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}),
     }
 
 
 def run_once(case, workload, variant):
-    """Set up and run on zeros, so that what is compiled at a first run lies in Numba's cache; an empty result."""
+    """Set up and run on zeros, so that Numba's cache holds what a first run compiles; returns an empty result."""
     problem = make_problem(workload, case, devices.load(variant.DEVICE), variant)
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
@@ -173,33 +173,33 @@ def run_once(case, workload, variant):
 
 
 def make_problem(workload, case, device, variant=None):
-    """What a variant's `setup` gets: sizes, device, and every array by its name (None where a form has none).
+    """The argument of a variant's `setup`: sizes, device, and every array by its name, None if this case has none.
 
-    A variant may place the new arrays' pages in memory, by being the first to touch them.
+    A variant may determine where the pages of new arrays lie, by touching them first.
     """
     inputs, outputs = workload.arrays(case.sizes)
     names = getattr(workload, "ARRAYS", [*inputs, *outputs])
     if not device.is_first():
         inputs, outputs = {}, {}
-    make = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
+    arrays = {name: device.empty(*kind) for name, kind in {**inputs, **outputs}.items()}
     problem = SimpleNamespace(
         sizes=case.sizes,
         device=device,
-        inputs={name: make[name] for name in inputs},
-        outputs={name: make[name] for name in outputs},
+        inputs={name: arrays[name] for name in inputs},
+        outputs={name: arrays[name] for name in outputs},
         output_kinds=outputs,
     )
     for name in names:
-        setattr(problem, name, make.get(name))
+        setattr(problem, name, arrays.get(name))
     if hasattr(variant, "first_touch"):
         variant.first_touch(problem)
     return problem
 
 
 def sample(device, run, flush, reset, job):
-    """Seconds of each timed call: at least `job.samples`, then until the median is known or time is up.
+    """Seconds of each timed call: at least `job.samples`, then until the median has converged or time is up.
 
-    At least `job.least` are taken however long they last.
+    At least `job.least` samples are taken, however long they last.
     """
     samples = []
     deadline = time.monotonic() + job.seconds
@@ -212,7 +212,7 @@ def sample(device, run, flush, reset, job):
         reset()
         flush()
         samples.append(device.stopwatch(run))
-        enough = len(samples) >= job.samples and is_known(samples, job.target)
+        enough = len(samples) >= job.samples and is_converged(samples, job.target)
         late = device.broadcast(time.monotonic() > deadline) and len(samples) >= job.least
         if enough or late or len(samples) >= job.most:
             break
@@ -220,16 +220,16 @@ def sample(device, run, flush, reset, job):
     return samples
 
 
-def is_known(samples, target):
+def is_converged(samples, target):
     """Whether the 95 % interval of this process's median is within the target."""
     median, low, high = median_interval(samples)
     return max(high - median, median - low) <= target * median
 
 
 def phases(device, parts, reset, flush, job):
-    """{phases}: seconds per named phase in passes of their own, [{phase: seconds}, ...]; {by_rank}: lists of them.
+    """{phases}: seconds per named phase in separate passes, [{phase: seconds}, ...]; {by_rank}: the same by rank.
 
-    `parts` are lists of (phase, function). Each part begins with what a timed call finds in the caches.
+    `parts` are lists of (phase, function). Each part starts with the caches in the state of a timed call.
     """
     passes, by_rank = [], []
     for _ in range(job.phase_passes):
@@ -245,20 +245,20 @@ def phases(device, parts, reset, flush, job):
     return {"phases": passes} | ({"by_rank": by_rank} if any(by_rank[0].values()) else {})
 
 
-def traced(trace, reset, flush, case):
-    """What runs beside what, in a run apart from those that are timed, which finds what a timed call does."""
+def run_trace(trace, reset, flush, case):
+    """The trace of a separate, untimed run, which starts in the state of a timed call."""
     reset()
     flush()
-    return traces.checked(trace(), case)
+    return traces.validate(trace(), case)
 
 
-def worst(checks):
-    """Of the checks of one name, the one nearest its bound."""
-    found = {}
+def worst_by_name(checks):
+    """For each name, the check nearest its bound."""
+    worst = {}
     for check in checks:
-        if check.name not in found or check.error / check.bound > found[check.name].error / found[check.name].bound:
-            found[check.name] = check
-    return list(found.values())
+        if check.name not in worst or check.error / check.bound > worst[check.name].error / worst[check.name].bound:
+            worst[check.name] = check
+    return list(worst.values())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Workers as the harness sees them: started processes, their orders and answers through pipes, and their end."""
+"""Worker processes as the harness controls them: starting them, orders and answers through pipes, ending them."""
 
 import contextlib
 import json
@@ -17,8 +17,8 @@ from ladder.harness import environment
 from ladder.machine.processes import die_with_parent
 from ladder.records import locks
 
-# Seconds that a worker has for starting, which takes long from a slow file system, for releasing its resources once it
-# has answered, and for ending after SIGTERM.
+# Seconds that a worker has to start, which takes long on a slow file system, to release its resources after its answer,
+# and to end after SIGTERM.
 START, LEAVE, PATIENCE = 300, 60, 5
 
 
@@ -58,16 +58,16 @@ class Worker:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # it has died, which `receive` reports
+            pass  # the worker has died, which `receive` reports
 
     def receive(self):
-        """The worker's next answer, a dict. Raises LadderError with its error, or with how the process ended."""
+        """The worker's next answer, a dict. Raises LadderError with the worker's error, or with how it ended."""
         for line in self.process.stdout:
             if answer := parse_answer(line):
                 if "error" in answer:
                     raise LadderError(answer["error"])
                 return answer
-            print(line, end="", file=sys.stderr)  # a launcher's own output
+            print(line, end="", file=sys.stderr)  # output of the launcher
         code = self.process.wait()
         cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
         hint = " (out of memory?)" if code == -9 else ""
@@ -76,7 +76,7 @@ class Worker:
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")
 
     def wait_ready(self):
-        """Wait until it is ready. Raises LadderError when it, or the ranks of a launcher, need longer than START."""
+        """Wait until the worker, or every rank of its launcher, is ready. Raises LadderError after START seconds."""
         limit = threading.Timer(START, self.give_up)
         limit.start()
         try:
@@ -93,17 +93,17 @@ class Worker:
         self.is_ready = True
 
     def give_up(self):
-        """End it because it isn't ready in time."""
+        """End the worker because it isn't ready in time."""
         self.is_late = True
         self.end()
 
     def go(self, variables=None):
-        """Check and time the case now, with these variables added to the environment; the worker's result."""
+        """Check and time the case now, with these variables added to the environment; returns the worker's result."""
         self.send(f"go {json.dumps(variables or {})}")
         return self.last_answer()
 
     def compile(self):
-        """Run once now, unchecked and untimed; {"compiled": how many functions Numba compiled}."""
+        """Run once now, unchecked and untimed; returns {"compiled": the number of functions that Numba compiled}."""
         self.send("compile")
         return self.last_answer()
 
@@ -114,7 +114,7 @@ class Worker:
         return answer
 
     def stop(self):
-        """End it and close its pipes, unless that is done."""
+        """End the worker and close its pipes, unless that is done."""
         if self.process.stdout.closed:
             return
         self.end()
@@ -123,28 +123,28 @@ class Worker:
         self.process.stdout.close()
 
     def end(self):
-        """Wait for a launcher that has answered; terminate anything else, then kill what is left of its session."""
+        """Wait for a launcher that has answered; terminate anything else, then kill the rest of its session."""
         if not (self.is_launched and self.has_answered and self.ends_within(LEAVE)):
             self.process.terminate()
             if not self.ends_within(PATIENCE):
                 self.process.kill()
-                if self.is_launched:  # its guard may end ranks on other nodes, which no signal reaches
+                if self.is_launched:  # ranks on other nodes, which no signal reaches, are ended by their guards
                     time.sleep(PATIENCE)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def ends_within(self, seconds):
-        """Wait at most this long for its end; whether it has ended."""
+        """Wait at most this long for the worker's end; returns whether it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
         return self.process.returncode is not None
 
 
 def parse_answer(line):
-    """The dict that a line begins with, or None. Ranks that fail together may come to share a line."""
+    """The dict at the beginning of a line, or None. Ranks that fail together may share a line."""
     try:
-        found, _ = json.JSONDecoder().raw_decode(line)
+        answer, _ = json.JSONDecoder().raw_decode(line)
     except json.JSONDecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    return answer if isinstance(answer, dict) else None

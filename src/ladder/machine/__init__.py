@@ -1,1 +1,1 @@
-"""What this machine is: its CPUs and caches, its GPUs, its programs, and the revision of the source."""
+"""This machine: its CPUs and caches, its GPUs, its programs, and the revision of the source."""

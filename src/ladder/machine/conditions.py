@@ -1,5 +1,5 @@
-"""The conditions under which a process runs: settings of its machine, limits of its own, and which code its libraries
-choose for this CPU. They are part of what it measures: `records/agreement.py` refuses to pool processes that differ.
+"""The conditions under which a process runs: the machine's settings, its own limits, and the code paths that its
+libraries choose for this CPU. They affect its times: `records/agreement.py` refuses to pool processes that differ.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ladder.machine import control_groups
 
-# Files of Linux's that hold one word, or several with the one that counts in brackets.
+# Files of Linux's that hold one word, or several with the active one in brackets.
 SETTINGS = {
     "smt/control": "sys/devices/system/cpu/smt/control",
     "smt/active": "sys/devices/system/cpu/smt/active",
@@ -29,9 +29,9 @@ SETTINGS = {
     "numa_balancing": "proc/sys/kernel/numa_balancing",
     "sched_autogroup": "proc/sys/kernel/sched_autogroup_enabled",
     "sched_rt_runtime_us": "proc/sys/kernel/sched_rt_runtime_us",
-    "personality": "proc/self/personality",  # of which a bit switches randomisation off for this process
+    "personality": "proc/self/personality",  # one bit of which disables randomisation for this process
 }
-# Those of each CPU, in its folder.
+# Settings of each CPU, in its folder.
 SETTINGS_OF_CPU = {
     "frequency/driver": "cpufreq/scaling_driver",
     "frequency/governor": "cpufreq/scaling_governor",
@@ -41,28 +41,28 @@ SETTINGS_OF_CPU = {
 STATUS = ("Mems_allowed_list", "THP_enabled", "Speculation_Store_Bypass")
 LIMITS = {"stack": resource.RLIMIT_STACK, "memlock": resource.RLIMIT_MEMLOCK}
 POLICIES = {getattr(os, f"SCHED_{name}"): name.lower() for name in ("OTHER", "BATCH", "IDLE", "FIFO", "RR")}
-# How LLVM's names of vector units begin.
+# The prefixes of LLVM's names of vector units.
 VECTORS = ("sse", "avx", "fma", "neon", "sve", "vsx", "altivec")
 
 
 def of_process(cpus, root=Path("/")):
-    """The conditions of this process, which may run on `cpus`: {fact: text or number}, without what Linux doesn't tell.
+    """The conditions of this process, which may run on `cpus`, {fact: text or number}, without unknown ones.
 
-    `root` is where Linux's folders /proc and /sys are.
+    `root` is the folder of /proc and /sys.
     """
-    found = {name: setting(root / path) for name, path in SETTINGS.items()}
-    found |= {name: settings_of(root, cpus, path) for name, path in SETTINGS_OF_CPU.items()}
-    found |= status(root / "proc/self/status")
-    found["quota"] = control_groups.quota(root / "proc/self")
-    found["scheduler/policy"] = POLICIES.get(os.sched_getscheduler(0), "another")
-    found["scheduler/nice"] = os.getpriority(os.PRIO_PROCESS, 0)
-    found |= {f"limit/{name}": limit(kind) for name, kind in LIMITS.items()}
-    found |= blas() | vectors()
-    return {name: value for name, value in found.items() if value not in (None, "")}
+    facts = {name: setting(root / path) for name, path in SETTINGS.items()}
+    facts |= {name: settings_of(root, cpus, path) for name, path in SETTINGS_OF_CPU.items()}
+    facts |= status(root / "proc/self/status")
+    facts["quota"] = control_groups.quota(root / "proc/self")
+    facts["scheduler/policy"] = POLICIES.get(os.sched_getscheduler(0), "another")
+    facts["scheduler/nice"] = os.getpriority(os.PRIO_PROCESS, 0)
+    facts |= {f"limit/{name}": limit(kind) for name, kind in LIMITS.items()}
+    facts |= blas() | vectors()
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 def setting(path):
-    """The word in a file of Linux's, the one in brackets of those there are; None where Linux doesn't tell."""
+    """The word in a file of Linux's, of several the one in brackets; None if unreadable."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -72,13 +72,13 @@ def setting(path):
 
 
 def settings_of(root, cpus, path):
-    """The settings that any of these CPUs has, each once."""
+    """The different settings of these CPUs."""
     folders = (root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in cpus)
     return ", ".join(sorted({word for folder in folders if (word := setting(folder / path))}))
 
 
 def status(path):
-    """What the process's status says of it."""
+    """The lines of the process's status that STATUS lists, {name: text}."""
     with contextlib.suppress(OSError):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         pairs = (line.partition(":") for line in lines)
@@ -87,13 +87,13 @@ def status(path):
 
 
 def limit(kind):
-    """The limit of a resource that holds for this process, in bytes."""
+    """The soft limit of a resource for this process, in bytes."""
     soft, _ = resource.getrlimit(kind)
     return "unlimited" if soft == resource.RLIM_INFINITY else soft
 
 
 def blas():
-    """Of each loaded BLAS, by its file: which it is, the kernels that it chose for this CPU, whose threads it takes."""
+    """The name, version, kernels for this CPU and threading layer of each loaded BLAS, by its file."""
     from threadpoolctl import threadpool_info
 
     return {
@@ -106,22 +106,22 @@ def blas():
 
 
 def vectors():
-    """The vector units, and the optimisation, for which the loaded libraries run or compile code."""
+    """The vector units and the optimisation level that the loaded libraries use or compile for."""
     import numpy as np
 
-    found = {"numpy/vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))}
+    facts = {"numpy/vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))}
     if "numba" in sys.modules:
         import llvmlite.binding as llvm
         from numba import config
 
         features = llvm.get_host_cpu_features().flatten() if config.CPU_FEATURES is None else config.CPU_FEATURES
-        enabled = (one[1:] for one in features.split(",") if one.startswith("+"))
-        found["numba/cpu"] = config.CPU_NAME or llvm.get_host_cpu_name()
-        found["numba/vectors"] = " ".join(
-            sorted(one for one in enabled if one.startswith(VECTORS) and (config.ENABLE_AVX or "avx" not in one))
+        enabled = (feature[1:] for feature in features.split(",") if feature.startswith("+"))
+        facts["numba/cpu"] = config.CPU_NAME or llvm.get_host_cpu_name()
+        facts["numba/vectors"] = " ".join(
+            sorted(name for name in enabled if name.startswith(VECTORS) and (config.ENABLE_AVX or "avx" not in name))
         )
-        found["numba/optimisation"] = int(config.OPT)
+        facts["numba/optimisation"] = int(config.OPT)
     if "torch" in sys.modules:
         with contextlib.suppress(AttributeError):  # of older versions
-            found["torch/vectors"] = sys.modules["torch"].backends.cpu.get_cpu_capability()
-    return found
+            facts["torch/vectors"] = sys.modules["torch"].backends.cpu.get_cpu_capability()
+    return facts

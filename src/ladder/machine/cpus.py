@@ -1,6 +1,6 @@
 """The CPUs that this process may use, and their properties, from the files of Linux's kernel.
 
-They are named and written as lscpu does, whose own words depend on the user's language and on its version.
+Names and format are those of lscpu, whose own output depends on the user's language and on its version.
 """
 
 import math
@@ -17,29 +17,29 @@ NODES = Path("/sys/devices/system/node")
 
 
 def cores():
-    """The CPUs that this process may use: its affinity, and the whole ones of its control groups' quota; at least 1."""
-    found, quota = len(os.sched_getaffinity(0)), control_groups.quota()
-    return found if quota is None else max(1, min(found, math.floor(quota)))
+    """The number of CPUs that this process may use: by its affinity and its control groups' quota, at least 1."""
+    affinity, quota = len(os.sched_getaffinity(0)), control_groups.quota()
+    return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
 
 
 def require_quota(threads):
-    """Refuse to time so many threads where a control group's quota would stop them for a part of every period."""
+    """Refuse to time more threads than a control group's quota allows: it would throttle them in every period."""
     quota = control_groups.quota()
     if quota is not None and quota < threads:
         raise LadderError(
-            f"The case works on {threads} CPUs, and the control group of this process has a quota of {quota:.3g}: it "
-            "would be stopped for a part of every tenth of a second while it is timed. Raise the quota (`--cpus` of a "
-            "container, CPUQuota of systemd), or lower `cores` in the configuration."
+            f"The case uses {threads} CPUs, but the control group of this process has a quota of {quota:.3g}: it would "
+            "be throttled in every tenth of a second while it is timed. Raise the quota (`--cpus` of a container, "
+            "CPUQuota of systemd), or lower `cores` in the configuration."
         )
 
 
 def cpu():
-    """The CPU's model, topology, caches and vector units: {property: text}; "unknown" where Linux doesn't tell."""
-    about = information()
+    """The CPU's model, topology, caches and vector units, {property: text}; "unknown" if Linux doesn't report it."""
+    properties = information()
     threads, packages = siblings("thread_siblings"), siblings("core_siblings")
-    flags = set(about.get("flags", "").split())
+    flags = set(properties.get("flags", "").split())
     return {
-        "Model name": model(about),
+        "Model name": model(properties),
         "Socket(s)": known(len(packages)),
         "Core(s) per socket": known(len(threads) // max(1, len(packages))),
         "Thread(s) per core": known(max(map(size_of, threads), default=0)),
@@ -50,7 +50,7 @@ def cpu():
 
 
 def information():
-    """What Linux says of the first CPU: {property: text}; nothing where it says nothing."""
+    """The properties of the first CPU in /proc/cpuinfo, {property: text}; empty if it can't be read."""
     try:
         text = INFORMATION.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -59,27 +59,27 @@ def information():
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def model(about):
-    """The model's name. On x86 Linux has it; the names that other makers' numbers stand for are known to lscpu."""
-    if "flags" in about and "model name" in about:
-        return about["model name"]
-    found = re.search(r"^Model name:[ \t]*(\S.*)", output("lscpu"), re.MULTILINE)
-    return found[1] if found else about.get("model name", "unknown")
+def model(properties):
+    """The model's name: on x86 from Linux; other vendors' numbers are decoded by lscpu."""
+    if "flags" in properties and "model name" in properties:
+        return properties["model name"]
+    match = re.search(r"^Model name:[ \t]*(\S.*)", output("lscpu"), re.MULTILINE)
+    return match[1] if match else properties.get("model name", "unknown")
 
 
 def siblings(kind):
-    """The different sets of CPUs, as masks in hexadecimal digits, that share a core or a package."""
-    found = set()
+    """The sets of CPUs that share a core or a package, as hexadecimal masks."""
+    masks = set()
     for path in caches.CPUS.glob(f"cpu[0-9]*/topology/{kind}"):
         try:
-            found.add(path.read_text(encoding="ascii").strip())
+            masks.add(path.read_text(encoding="ascii").strip())
         except OSError:
-            continue  # a CPU that has been switched off meanwhile
-    return found
+            continue  # the CPU has been switched off meanwhile
+    return masks
 
 
 def size_of(mask):
-    """How many CPUs are in a mask."""
+    """The number of CPUs in a mask."""
     return int(mask.replace(",", ""), 16).bit_count()
 
 
@@ -88,9 +88,9 @@ def known(count):
 
 
 def caches_by_name():
-    """The size of all caches of a name together, and their number: {"L2": "1 MiB (2 instances)"}."""
+    """The total size of the caches of each name, and their number: {"L2": "1 MiB (2 instances)"}."""
     sizes = {}
-    for (level, kind, _), size in caches.listed().items():
+    for (level, kind, _), size in caches.all_caches().items():
         sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
     return {
         name: f"{binary(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
@@ -99,7 +99,7 @@ def caches_by_name():
 
 
 def binary(size):
-    """Bytes in the largest binary unit of which there is one, to a tenth."""
+    """Bytes in the largest binary unit that isn't larger than them, to a tenth."""
     unit = max(0, (size.bit_length() - 1) // 10)
-    tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # halves go up
+    tenths = (20 * size + 2 ** (10 * unit)) // 2 ** (10 * unit + 1)  # rounds half up
     return f"{tenths / 10:g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[unit]}"

@@ -1,4 +1,4 @@
-"""The machine in a record: its label, hardware, software and clocks, and the job that it ran in."""
+"""The machine in a record: its label, hardware, software and clocks, and the Slurm job."""
 
 import contextlib
 import os
@@ -13,27 +13,27 @@ LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "pandas", "scikit-learn", "s
 
 
 def label():
-    """A name for this class of machine that is fit for a path: the CPU's model and the number of cores."""
+    """A name for this class of machine that can be part of a path: the CPU's model and the number of cores."""
     model = re.sub(r"\(.*?\)|\bCPU\b|\bProcessor\b|@.*|\d+-Core", " ", cpu()["Model name"])
     words = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-") or platform.machine()
     return f"{words}-{cores()}c"
 
 
-def clocks(card=None):
-    """The CPUs' lowest and highest clock in MHz now, by /proc/cpuinfo, and the state of a card as `gpu`.
+def clocks(uuid=None):
+    """The CPUs' lowest and highest current clock in MHz, by /proc/cpuinfo, and the state of a GPU as `gpu`.
 
-    What the machine doesn't report is left out.
+    Values that the machine doesn't report are missing.
     """
-    found = []
+    frequencies = []
     with contextlib.suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-        found = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
-    cpus = {"lowest": min(found), "highest": max(found)} if found else {}
-    return cpus | ({"gpu": nvidia.state(card)} if card else {})
+        frequencies = [float(value) for value in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)]
+    cpus = {"lowest": min(frequencies), "highest": max(frequencies)} if frequencies else {}
+    return cpus | ({"gpu": nvidia.state(uuid)} if uuid else {})
 
 
 def describe():
-    """The machine and its software: system, CPU, memory and largest cache in bytes, library versions."""
+    """The machine and its software: system, CPU, memory and largest cache in bytes, GPUs, library versions."""
     import psutil
 
     return {
@@ -52,17 +52,17 @@ def versions():
     """The installed versions of the libraries that a measurement may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    versions = {}
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def node():
-    """This machine's name: inside a job Slurm's own, which differs between virtual nodes too."""
+    """This machine's name; in a Slurm job that of the node, which differs between virtual nodes too."""
     return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 

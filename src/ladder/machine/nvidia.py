@@ -1,4 +1,4 @@
-"""The NVIDIA GPUs of this machine, their state at work and their energy, as NVML reports them."""
+"""The NVIDIA GPUs of this machine, their state under load and their energy, as NVML reports them."""
 
 import contextlib
 import functools
@@ -7,11 +7,11 @@ import re
 
 from ladder.errors import LadderError
 
-# How a word of CUDA_VISIBLE_DEVICES begins that names a card; of a UUID also what follows it.
+# The beginning of a word of CUDA_VISIBLE_DEVICES that names a GPU; for a UUID also what follows it.
 NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 UUID = re.compile(r"GPU-([0-9a-fA-F-]*)(.*)", re.DOTALL)
 
-# Why a card's clock is what it is: the bits that NVML calls nvmlClocksEventReason...
+# Reasons for a GPU's clock: the bits that NVML calls nvmlClocksEventReason...
 REASONS = {
     0x1: "gpu_idle",
     0x2: "applications_clocks_setting",
@@ -24,14 +24,14 @@ REASONS = {
     0x100: "display_clock_setting",
 }
 
-# Those that hold it back for power or heat.
+# The reasons that throttle it for power or temperature.
 THROTTLING = {"sw_power_cap", "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 
 
 @functools.cache
 def library():
     """NVML's bindings, initialised once in this process; None without a driver."""
-    import pynvml  # here, because most processes ask no card
+    import pynvml  # here, because most processes query no GPU
 
     try:
         pynvml.nvmlInit()
@@ -41,71 +41,71 @@ def library():
 
 
 def gpus():
-    """The cards that this process may use: [{name, uuid, memory, driver, capability}]; none where there are none.
+    """The GPUs that this process may use, [{name, uuid, memory, driver, capability}]; empty without any.
 
-    They are those that CUDA sees, in its order. Raises LadderError where the order can't be known.
+    They are those that CUDA sees, in its order. Raises LadderError if the order can't be known.
     """
     if not (nvml := library()):
         return []
-    found = {}
+    descriptions = {}
     for index in range(nvml.nvmlDeviceGetCount()):
-        with contextlib.suppress(nvml.NVMLError):  # a card that has failed is none
-            found[index] = description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
-    return visible(found, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        with contextlib.suppress(nvml.NVMLError):  # a GPU that has failed is skipped
+            descriptions[index] = description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
+    return visible(descriptions, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def visible(cards, choice):
-    """Of the cards, by their number, those that CUDA sees where CUDA_VISIBLE_DEVICES is `choice`, None for unset.
+def visible(gpus, choice):
+    """Of the GPUs, {number: description}, those that CUDA sees if CUDA_VISIBLE_DEVICES is `choice`, None for unset.
 
-    As its driver was seen to read it. The first word says of all words whether they are numbers or UUIDs, of which
-    enough of the beginning suffices. A word that is not of that kind, or is no card's, or several cards', ends the
-    list; a card that is in it twice empties it. Raises LadderError for numbers where cards differ, unless they are
-    known to be those of the bus.
+    This reproduces the observed behaviour of the driver. The first word decides whether all words are numbers or UUIDs;
+    a unique beginning of a UUID suffices. A word of the other kind, or one that matches no GPU or several, ends the
+    list; a GPU that is listed twice empties it. Raises LadderError for numbers if the GPUs differ, unless they are
+    numbered by the bus.
     """
     if choice is None:
-        return list(cards.values())
+        return list(gpus.values())
     by_uuid = choice.startswith("GPU-")
-    if not by_uuid and NUMBER.match(choice) and len({card["name"] for card in cards.values()}) > 1:
+    if not by_uuid and NUMBER.match(choice) and len({gpu["name"] for gpu in gpus.values()}) > 1:
         require_bus_order(choice)
-    chosen = []
+    numbers = []
     for word in choice.split(","):
-        named = [number for number, card in cards.items() if is_uuid_of(card, word)] if by_uuid else numbered(word)
-        if len(named) != 1 or named[0] not in cards:
+        named = [number for number, gpu in gpus.items() if is_uuid_of(gpu, word)] if by_uuid else numbered(word)
+        if len(named) != 1 or named[0] not in gpus:
             break
-        chosen += named
-    return [cards[number] for number in chosen] if len(set(chosen)) == len(chosen) else []
+        numbers += named
+    return [gpus[number] for number in numbers] if len(set(numbers)) == len(numbers) else []
 
 
 def numbered(word):
-    """The number that a word begins with, in a list, as strtoul reads it into 32 bits; none where it has no number."""
-    found = NUMBER.match(word)
-    if not found:
+    """The number at the beginning of a word, in a list, as strtoul reads it into 32 bits; empty without a number."""
+    match = NUMBER.match(word)
+    if not match:
         return []
-    number = int(found[1])
+    number = int(match[1])
     return [(number if abs(number) < 2**64 else -1) % 2**32]
 
 
-def is_uuid_of(card, word):
-    """Whether a word is a card's UUID, whatever follows it, or the beginning of it; hyphens count for nothing."""
-    if not (found := UUID.match(word)):
+def is_uuid_of(gpu, word):
+    """Whether a word is a GPU's UUID, whatever follows it, or the beginning of it; hyphens are ignored."""
+    if not (match := UUID.match(word)):
         return False
-    digits, due = (text.replace("-", "").lower() for text in (found[1], card["uuid"].removeprefix("GPU-")))
-    is_beginning = digits != "" and found[2] == ""
-    return digits.startswith(due) or (is_beginning and due.startswith(digits))
+    digits, uuid = (text.replace("-", "").lower() for text in (match[1], gpu["uuid"].removeprefix("GPU-")))
+    is_beginning = digits != "" and match[2] == ""
+    return digits.startswith(uuid) or (is_beginning and uuid.startswith(digits))
 
 
 def require_bus_order(choice):
-    """Refuse numbers of cards in an order that CUDA alone knows, since it puts the fastest first."""
+    """Refuse numbers of GPUs in CUDA's default order, fastest first, which can't be known here."""
     if os.environ.get("CUDA_DEVICE_ORDER") != "PCI_BUS_ID":
         raise LadderError(
             f"CUDA_VISIBLE_DEVICES={choice} names GPUs by numbers, and this machine's GPUs differ, so that CUDA may "
-            "number them otherwise than `nvidia-smi`. Set CUDA_DEVICE_ORDER=PCI_BUS_ID as well, with which it doesn't, "
-            "or use the UUIDs that `nvidia-smi -L` lists."
+            "number them differently from `nvidia-smi`. Set CUDA_DEVICE_ORDER=PCI_BUS_ID as well, or use the UUIDs "
+            "that `nvidia-smi -L` lists."
         )
 
 
 def description(nvml, handle):
-    """What a record says of a card: texts, the memory in MiB."""
+    """A GPU in a record: texts, the memory in MiB."""
     major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
     return {
         "name": nvml.nvmlDeviceGetName(handle),
@@ -116,21 +116,21 @@ def description(nvml, handle):
     }
 
 
-def uuid_at(place):
-    """The UUID of the card at a place on the PCI bus, domain:bus:device.function; None where NVML finds none there."""
+def uuid_at(address):
+    """The UUID of the GPU at an address of the PCI bus, domain:bus:device.function; None if NVML finds none."""
     if nvml := library():
         with contextlib.suppress(nvml.NVMLError):
-            return nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByPciBusId(place))
+            return nvml.nvmlDeviceGetUUID(nvml.nvmlDeviceGetHandleByPciBusId(address))
     return None
 
 
-def state(card):
-    """The state of the card of this UUID now: clocks in MHz, temperature in °C, power in W, and `reasons`.
+def state(uuid):
+    """The current state of the GPU of this UUID: clocks in MHz, temperature in °C, power in W, and `reasons`.
 
-    The reasons for the clock being what it is are of REASONS. What the card doesn't report is left out.
+    The reasons for the clock are of REASONS. Values that the GPU doesn't report are missing.
     """
-    return asked(
-        card,
+    return query(
+        uuid,
         clock=lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
         memory_clock=lambda nvml, handle: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
         temperature=lambda nvml, handle: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
@@ -139,25 +139,25 @@ def state(card):
     )
 
 
-def energy(card):
-    """The energy in J that the card of this UUID has taken since its driver was loaded; None where it doesn't count."""
-    found = asked(card, energy=lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)
-    return found.get("energy")
+def energy(uuid):
+    """The energy in J that the GPU of this UUID has used since its driver was loaded; None if it has no counter."""
+    values = query(uuid, energy=lambda nvml, handle: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)
+    return values.get("energy")
 
 
-def asked(card, **questions):
-    """The answers of a card to functions of NVML and its handle: {name: answer}, without what it doesn't report."""
-    found, nvml = {}, library()
+def query(uuid, **functions):
+    """The values of functions of NVML and a GPU's handle, {name: value}, without those that it doesn't report."""
+    values, nvml = {}, library()
     if nvml:
         with contextlib.suppress(nvml.NVMLError):
-            handle = nvml.nvmlDeviceGetHandleByUUID(card)
-            for name, question in questions.items():
+            handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
+            for name, function in functions.items():
                 with contextlib.suppress(nvml.NVMLError):
-                    found[name] = question(nvml, handle)
-    return found
+                    values[name] = function(nvml, handle)
+    return values
 
 
 def reasons(mask):
-    """The names of the bits of a mask of REASONS; a bit without a name as hexadecimal number."""
-    bits = [1 << place for place in range(mask.bit_length()) if mask >> place & 1]
+    """The names of the bits in a mask of REASONS; an unknown bit as a hexadecimal number."""
+    bits = [1 << position for position in range(mask.bit_length()) if mask >> position & 1]
     return [REASONS.get(bit, hex(bit)) for bit in bits]

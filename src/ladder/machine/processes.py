@@ -1,6 +1,6 @@
-"""Processes end with whoever started them, and what a run has started keeps others from timing for as long as it works.
+"""Child processes that end with their parent and inherit the run's lock, so that others can't time while they work.
 
-`python -m ladder.machine.processes MODULE ...` runs a module of Python's as a job of a run.
+`python -m ladder.machine.processes MODULE ...` runs a Python module as a job of a run.
 """
 
 import ctypes
@@ -20,10 +20,10 @@ joined = {}
 
 
 def die_with_parent(*parents):
-    """Ask Linux to end this process when its parent dies, so that a killed run leaves no process behind.
+    """Have Linux kill this process when its parent dies, so that a killed run leaves no process behind.
 
-    `parents` are the numbers of processes of which one must be the parent: it may have died before this process could
-    ask. Linux means the thread that started this process: such a thread must live as long.
+    `parents` are the numbers of processes of which one must be the parent, which may already have died. For Linux, the
+    parent is the thread that started this process: that thread must live as long.
     """
     if LIBRARY:
         LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -32,15 +32,15 @@ def die_with_parent(*parents):
 
 
 def join_run():
-    """Die with the run whose rule has started this process, as LADDER_PARENT says; whether one has."""
+    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one."""
     if parents := os.environ.pop(PARENT, ""):
-        joined[PARENT] = parents  # for this process, should it start another program in its place
+        joined[PARENT] = parents  # needed if this process replaces itself by exec
         die_with_parent(*map(int, parents.split()))
     return bool(parents)
 
 
 def run(command, **options):
-    """What `subprocess.run` gives for a command that dies with this process, and keeps others from timing as well."""
+    """`subprocess.run` of a command that dies with this process and inherits its locks."""
     die = partial(die_with_parent, os.getpid())
     return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
 

@@ -1,4 +1,4 @@
-"""Other programs: what one prints, in the same words everywhere, and the launcher of MPI's ranks."""
+"""Other programs: their output, independent of the user's language, and the launcher of MPI's ranks."""
 
 import shlex
 import shutil
@@ -11,37 +11,36 @@ from ladder.machine import processes, variables
 
 
 def launcher(choice):
-    """The launcher of MPI's ranks, as words of a shell: with `auto` the mpiexec beside this Python, else on the PATH.
+    """The command line of the launcher of MPI's ranks; None without one.
 
-    None without one.
+    `auto` selects the mpiexec beside this Python, else the one on the PATH.
     """
     if choice != "auto":
         if choice is not None:
             words(choice, "The launcher of MPI's ranks, the key `mpi`,")
         return choice
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    return found and shlex.quote(found)
+    path = str(beside) if beside.exists() else shutil.which("mpiexec")
+    return path and shlex.quote(path)
 
 
 def words(text, what):
-    """The words of a command line, of which there is at least one. Raises LadderError, which says `what` it is."""
+    """The words of a command line, at least one. Raises LadderError, which calls the command line `what`."""
     try:
-        found = shlex.split(text)
-    except ValueError as error:  # an open quotation mark, a backslash at the end
+        words = shlex.split(text)
+    except ValueError as error:  # an unclosed quotation mark, a backslash at the end
         raise LadderError(f"{what} is {text!r}, which is no command line: {error}.") from None
-    if not found:
+    if not words:
         raise LadderError(f"{what} is empty: name a program.")
-    return found
+    return words
 
 
 def run(*command, timeout=None):
-    """A program that has ended, with what it printed as text: untranslated, whatever language the user reads.
+    """Run a program; its CompletedProcess, with untranslated output as text.
 
-    It inherits what a measurement does, so that no variable of the user's, such as CPATH or NVCC_APPEND_FLAGS, changes
-    what a compiler makes.
-
-    Raises OSError where it can't be started, and subprocess.TimeoutExpired.
+    It inherits only the variables that a measurement inherits, so that no variable of the user's, such as CPATH or
+    NVCC_APPEND_FLAGS, changes a compiler's output. Raises OSError if it can't be started, and
+    subprocess.TimeoutExpired.
     """
     return processes.run(
         command,
@@ -55,7 +54,7 @@ def run(*command, timeout=None):
 
 
 def output(*command):
-    """The output of a command; empty where there is no such program or it takes over 10 s."""
+    """The output of a command; empty if there is no such program or it takes over 10 s."""
     try:
         return run(*command, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):

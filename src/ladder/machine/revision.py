@@ -1,14 +1,14 @@
-"""The revision of the source: its commit, and whether what measures was changed since.
+"""The revision of the source: its commit, and whether the code that measures was changed since.
 
-Git is asked about the files of this project alone, and only where they belong to the commit: an archive unpacked inside
-another repository has an unknown commit. The work tree is compared with the commit itself, by an index made for it:
-the repository's own may be locked, broken, or told to overlook files. Neither a caller's `GIT_*` variables, which a
-hook sets, nor the user's settings decide.
+Git is queried for the files of this project alone, and only if they belong to the commit: an archive unpacked inside
+another repository has an unknown commit. The work tree is compared with the commit itself, through a temporary index:
+the repository's own may be locked, corrupt, or configured to ignore files. Neither a caller's `GIT_*` variables, which
+a hook sets, nor the user's settings have an effect.
 
-What counts as changed is whatever differs from the commit and may measure: not the project's own output in `results`,
-published or not, nor its documents, its paper and its tests. So does whatever lies under `src` without belonging to the
-commit, ignored or not: a new variant measures without being added. What can't be found out counts as changed, so that
-an unknown commit is never clean.
+The source is changed if any file differs from the commit that may affect a measurement: not the project's output in
+`results`, published or not, nor its documents, its paper and its tests. So it is if any file under `src` is not in the
+commit, ignored or not: a new variant measures without being added. Whatever can't be determined counts as changed, so
+that an unknown commit is never clean.
 """
 
 import functools
@@ -30,20 +30,20 @@ COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 # Paths from the project's folder.
 HERE = "src/ladder/machine/revision.py"
 OTHERS = tuple(f":(exclude){name}" for name in ("results", "docs", "paper", "tests"))  # `results` may be a link
-MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job goes by
+MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job depends on
 CACHES = ("__pycache__/", "*.egg-info/", ".*", "*~")  # files under `src` that no measurement reads
-# Git would believe another program, or an index, that a file is unchanged; and a hook has no business here.
+# With these, git could trust another program or an index that a file is unchanged, or run a hook.
 SETTINGS = ("core.fsmonitor=false", "core.ignoreStat=false", "core.splitIndex=false", "core.hooksPath=/dev/null")
 
 
 def current():
     """The source's commit and whether it was changed since: {commit, dirty}.
 
-    LADDER_COMMIT gives it to a copy of the sources without their history. An unknown one is told on stderr, once.
+    LADDER_COMMIT sets it for a copy of the sources without their history. An unknown one is reported on stderr, once.
     """
     project = Path(__file__).resolve().parents[3]
-    if given := os.environ.get("LADDER_COMMIT", "").strip():
-        return parse(given)
+    if commit := os.environ.get("LADDER_COMMIT", "").strip():
+        return parse(commit)
     commit, _, state = os.environ.get("LADDER_UNCHANGED", "").partition(" ")
     if state and state == state_of(project):
         return {"commit": commit, "dirty": False}
@@ -51,43 +51,43 @@ def current():
         with tempfile.TemporaryDirectory(prefix="ladder-git-") as folder:
             return revision_of(project, folder)
     except (LadderError, OSError) as error:
-        tell(f"The commit of the sources is unknown: {error} LADDER_COMMIT=<commit> in the environment names it.")
+        warn_once(f"The commit of the sources is unknown: {error} LADDER_COMMIT=<commit> in the environment names it.")
         return UNKNOWN
 
 
 def revision_of(project, folder):
-    """The revision of the project in a folder. Raises LadderError, which says why, where its commit is unknown."""
+    """The revision of the project in a folder. Raises LadderError, with the reason, if its commit is unknown."""
     git = functools.partial(run, project, folder)
     commit = git("rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
-        raise LadderError(f"git says {shortened(commit)!r} in {project} where a commit is asked for; is it git?")
+        raise LadderError(f"git prints {shortened(commit)!r} in {project} instead of a commit; is it git?")
     try:
         git("read-tree", commit)
         if not git("ls-files", "--", HERE):
-            raise LadderError(f"{project} lies in a git repository whose commit doesn't have its files.")
+            raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
         changed = git("status", "--porcelain", "-z", "--untracked-files=no", "--", ".", *OTHERS)
         excluded = [f"--exclude={pattern}" for pattern in CACHES]
         added = git("ls-files", "--others", "-z", *excluded, "--", "src")
     except GitError as error:
-        tell(f"Whether the sources were changed since their commit is unknown, so they count as changed: {error}")
+        warn_once(f"Whether the sources were changed since their commit is unknown, so they count as changed: {error}")
         return {"commit": commit, "dirty": True}
     return {"commit": commit, "dirty": bool(changed or added)}
 
 
 def for_jobs():
-    """The source's revision, and the variable that tells it to jobs, {name: value}.
+    """The source's revision, and the variable that passes it to jobs, {name: value}.
 
-    Unchanged sources may be changed until a job begins: it goes by what it is told while no file has changed, and asks
-    git by itself otherwise. Changed ones stay changed.
+    Unchanged sources may be changed before a job begins: it uses the passed revision while no file has changed, and
+    queries git itself otherwise. Changed ones stay changed.
     """
-    state = state_of(Path(__file__).resolve().parents[3])  # before git looks, so that no change falls in between
-    found = current()
-    unchanged = {"LADDER_UNCHANGED": f"{found['commit']} {state}"}
-    return found, {"LADDER_COMMIT": format(found)} if found["dirty"] else unchanged
+    state = state_of(Path(__file__).resolve().parents[3])  # before git is queried, so that no change is missed
+    revision = current()
+    unchanged = {"LADDER_UNCHANGED": f"{revision['commit']} {state}"}
+    return revision, {"LADDER_COMMIT": format(revision)} if revision["dirty"] else unchanged
 
 
 def state_of(project):
-    """A digest of where the files are that a job goes by, how long they are, and when they changed; "" without them."""
+    """A digest of the paths, sizes and times of the files that a job depends on; "" if one disappears meanwhile."""
     tops = [Path(project, name) for name in MEASURING]
     paths = [top for top in tops if top.is_file()]
     for folder, folders, names in (step for top in tops for step in os.walk(top)):
@@ -96,21 +96,21 @@ def state_of(project):
     digest = hashlib.sha256()
     for path in sorted(paths):
         try:
-            about = path.stat()
-        except OSError:  # it has just gone, or is a link to nothing
+            status = path.stat()
+        except OSError:  # deleted meanwhile, or a dangling link
             return ""
-        digest.update(f"{path!r} {about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_ctime_ns}\n".encode())
+        digest.update(f"{path!r} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}\n".encode())
     return digest.hexdigest()
 
 
 class GitError(LadderError):
-    """What kept git from answering."""
+    """Why git gave no answer."""
 
 
 def run(project, folder, *command):
     """The output of git in the project's folder, with an index in another one. Raises GitError."""
     settings = [word for setting in SETTINGS for word in ("-c", setting)]
-    out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child that outlives git keeps open
+    out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child of git may keep open
     try:
         with out.open("wb") as stdout, err.open("wb") as stderr:
             done = subprocess.run(
@@ -131,47 +131,47 @@ def run(project, folder, *command):
 
 
 def environment(folder):
-    """The caller's environment without what git reads of it, except where its settings are."""
-    kept = {name: value for name, value in os.environ.items() if is_kept(name)}
+    """The caller's environment without the variables that git reads, except those of its configuration."""
+    inherited = {name: value for name, value in os.environ.items() if is_inherited(name)}
     index = {"GIT_INDEX_FILE": str(Path(folder, "index")), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    return kept | index | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    return inherited | index | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
 
-def is_kept(name):
-    """Whether git may see a variable: `safe.directory` may be set by the environment, too."""
+def is_inherited(name):
+    """Whether git may inherit a variable: the environment may set `safe.directory`, too."""
     return name.startswith("GIT_CONFIG_") or not name.startswith("GIT_")
 
 
 def reason(complaint, project):
-    """What git's complaint about a project means, and what to do."""
+    """The meaning of git's complaint about a project, and what to do."""
     if "safe.directory" in complaint:
         return f"{project} belongs to another user: `git config --global --add safe.directory {project}` trusts it."
     if "not a git repository" in complaint:
-        return f"{project} lies in no git repository."
+        return f"{project} is not in a git repository."
     if "Needed a single revision" in complaint:
         return f"the git repository of {project} has no commit, or has lost it."
     return f"git says {(complaint.strip().splitlines() or ['nothing'])[-1]!r} in {project}."
 
 
 @functools.cache
-def tell(sentence):
-    """Say it on stderr, once."""
+def warn_once(sentence):
+    """Print a sentence on stderr, once."""
     print(f"ladder: {sentence}", file=sys.stderr)
 
 
-def joined(before, after):
-    """The revision of what ran from one revision to another: changed, too, where the commit changed meanwhile."""
+def combine(before, after):
+    """The revision of a process that started at one revision and ended at another: changed if they differ."""
     return before | {"dirty": before != after or before["dirty"]}
 
 
 def format(revision):
-    """The commit of a revision, ending in `-dirty` where it was changed since; an unknown one always may have been."""
+    """The commit of a revision, with `-dirty` appended if it was changed since; an unknown one has no suffix."""
     if revision["commit"] == UNKNOWN["commit"]:
         return UNKNOWN["commit"]
     return revision["commit"] + (DIRTY if revision["dirty"] else "")
 
 
 def parse(text):
-    """The revision, {commit, dirty}, of which `format` makes this text."""
+    """The revision, {commit, dirty}, of a text by `format`."""
     commit = text.removesuffix(DIRTY)
     return {"commit": commit, "dirty": text.endswith(DIRTY) or commit == UNKNOWN["commit"]}

@@ -1,9 +1,9 @@
 """The variables of the environment that a measurement inherits; all others are dropped, or set by its case.
 
-Runtimes read hundreds of variables that change what is measured: `OMP_THREAD_LIMIT`, `NUMBA_OPT`, `OPENBLAS_CORETYPE`,
+Runtimes read hundreds of variables that affect a measurement: `OMP_THREAD_LIMIT`, `NUMBA_OPT`, `OPENBLAS_CORETYPE`,
 `NPY_DISABLE_CPU_FEATURES`, `NVIDIA_TF32_OVERRIDE`, `LD_PRELOAD`, `GLIBC_TUNABLES` … No list of them is complete, so
-what is listed here are the variables by which a process finds its files, its job and its GPUs. Text is UTF-8, and what
-programs say is English.
+this is a list of the variables that a process needs to find its files, its job and its GPUs. The encoding is UTF-8, and
+the language of messages English.
 """
 
 import os
@@ -16,11 +16,11 @@ PLACES = (
 ).split()
 # Which GPUs this process may use.
 GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
-# What schedulers tell the launchers that start in their jobs, and what the project tells itself.
+# Variables of schedulers, which launchers in their jobs need, and the project's own.
 PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
 LANGUAGE = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
-# Those that a cluster's prelude may set for its measurements: what configures runtimes. In the prelude's shell they are
-# unset before, so that none of them is the user's.
+# Variables that configure runtimes, which a cluster's prelude may set for its measurements. They are unset before the
+# prelude runs, so that none of them is the user's.
 FAMILIES = (
     "NUMBA_ OMP_ GOMP_ KMP_ LIBOMP OPENBLAS_ GOTO_ MKL_ BLIS_ ARMPL_ NPY_ NUMPY_ SCIPY_ TBB_ DNNL_ ONEDNN_ "
     "MPICH_ MPIR_ MPIEXEC_ HYDRA_ PMI_ PMIX_ OMPI_ OPAL_ PRTE_ I_MPI_ MV2_ MPI4PY_ UCX_ UCC_ FI_ PSM2_ PSM3_ IBV_ "
@@ -28,8 +28,8 @@ FAMILIES = (
     "MALLOC_ GLIBC_ JEMALLOC_ TCMALLOC_ MIMALLOC_ LD_ PYTHON"
 ).split()
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-# What a record doesn't tell: it is private, tells nothing of the measurement, or stands elsewhere in the record.
-UNTOLD = (
+# Variables that a record omits: they are private, don't affect the measurement, or are elsewhere in the record.
+OMITTED = (
     "PATH",
     "HOME",
     "USER",
@@ -45,7 +45,7 @@ UNTOLD = (
 
 
 def inherited(variables=None):
-    """Of this process's variables, or of these, those that a measurement inherits, and its language."""
+    """The variables that a measurement inherits from these, by default this process's, and its language."""
     variables = os.environ if variables is None else variables
     return {name: value for name, value in variables.items() if is_inherited(name)} | LANGUAGE
 
@@ -55,7 +55,7 @@ def is_inherited(name):
 
 
 def of_prelude():
-    """The variables of runtimes in this process, which a cluster's prelude has set: `on_node` of the workflow."""
+    """The variables of runtimes in this process, set by a cluster's prelude (`on_node` of the workflow)."""
     return {name: value for name, value in os.environ.items() if is_of_runtime(name)}
 
 
@@ -64,12 +64,12 @@ def is_of_runtime(name):
 
 
 def unset_families():
-    """A line of bash that unsets the variables of all FAMILIES but those that are inherited."""
+    """A line of bash that unsets the variables of all FAMILIES except inherited ones."""
     names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
-    kept = "|".join(name for name in (*PLACES, *GPUS, *LANGUAGE) if name.startswith(tuple(FAMILIES)))
-    return f'for name in {names}; do case "$name" in {kept}) ;; *) unset "$name" ;; esac; done'
+    inherited = "|".join(name for name in (*PLACES, *GPUS, *LANGUAGE) if name.startswith(tuple(FAMILIES)))
+    return f'for name in {names}; do case "$name" in {inherited}) ;; *) unset "$name" ;; esac; done'
 
 
-def told(variables):
-    """Of the variables of a worker those that its record tells, by name."""
-    return {name: value for name, value in sorted(variables.items()) if not name.startswith(UNTOLD)}
+def for_record(variables):
+    """The variables of a worker that its record holds, sorted by name."""
+    return {name: value for name, value in sorted(variables.items()) if not name.startswith(OMITTED)}

@@ -1,1 +1,1 @@
-"""From the configuration to cases, places and jobs, and how far a run is."""
+"""From the configuration to cases, targets and jobs, and the status of a run."""

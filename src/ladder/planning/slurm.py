@@ -1,5 +1,6 @@
-"""Whether Slurm takes the jobs that a cluster's description, `cluster/site.yaml`, asks for, before any is submitted."""
+"""Test whether Slurm accepts the jobs of a cluster's description, `cluster/site.yaml`, before any is submitted."""
 
+import itertools
 import os
 import re
 import shlex
@@ -14,13 +15,13 @@ from ladder.errors import LadderError
 from ladder.machine import programs
 from ladder.planning.plan import is_installed
 
-ANSWER = 60  # seconds that Slurm may take
+TIMEOUT = 60  # seconds for Slurm to answer
 
 
 def require_accepted(site, path, kinds):
-    """Ask Slurm about the largest job on some kinds of nodes of a checked site, which was read from a file.
+    """Test the largest job on these kinds of nodes of a validated site, which was read from the file `path`.
 
-    Raises LadderError naming the key to change, and where there is no Slurm to ask.
+    Raises LadderError naming the key to change, and if there is no Slurm.
     """
     if not shutil.which("sbatch"):
         raise LadderError(
@@ -30,14 +31,14 @@ def require_accepted(site, path, kinds):
         nodes = site["nodes"][kind]
         require_free(nodes["options"], f"nodes.{kind}.options of {path}")
         options = options_of(nodes, site)
-        if said := refusal(options):
+        if reason := refusal(options):
             wrong = [key for key in options if not refusal({**options, key: []})]
-            if not wrong and not site["account"] and "account" in said:
+            if not wrong and not site["account"] and "account" in reason:
                 wrong = ["account"]
             values = {name: "null" if value is None else value for name, value in (site | nodes).items()}
             change = " or ".join(f"`{key}: {values[key]}`" for key in wrong)
             raise LadderError(
-                f"Slurm refuses jobs for the nodes `{kind}` of {path}: {said}. "
+                f"Slurm refuses jobs for the nodes `{kind}` of {path}: {reason}. "
                 + (f"Change {change} there. " if wrong else "No single key is to blame. ")
                 + '`sinfo -o "%P %D %c %m %G %l"` lists what the cluster has.'
             )
@@ -47,19 +48,19 @@ def require_accepted(site, path, kinds):
 
 
 def require_free(options, where):
-    """Raises LadderError for options of sbatch that Snakemake's executor keeps for itself."""
+    """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
     from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
 
     for pattern, name in get_forbidden_slurm_options().items():
         if re.search(pattern, " ".join(options)):
             raise LadderError(
                 f"The {name} can't be among nodes' options, since Snakemake sets it: remove it from {where}, and use "
-                "the key that docs/cluster.md has for it."
+                "the key for it in docs/cluster.md."
             )
 
 
 def options_of(nodes, site):
-    """What sbatch is asked for by the largest job on a kind of nodes of a site: {key of the description: options}."""
+    """The options of sbatch for the largest job on a kind of nodes of a site, {key of the description: options}."""
     gpus = f"{nodes['model']}:{nodes['gpus']}" if nodes["model"] else nodes["gpus"]
     return {
         "account": [f"--account={site['account']}"] if site["account"] else [],
@@ -76,15 +77,14 @@ def options_of(nodes, site):
 
 
 def refusal(options):
-    """What Slurm says against a job with these options of sbatch, by their keys; None when it would take it."""
-    command = ["sbatch", "--test-only", *(option for some in options.values() for option in some), "--wrap", "true"]
-    done = answer(*command)
-    said = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
-    return (said or f"sbatch ended with status {done.returncode}") if done.returncode else None
+    """Why Slurm refuses a job with these options of sbatch, lists by key; None if it accepts the job."""
+    done = run("sbatch", "--test-only", *itertools.chain.from_iterable(options.values()), "--wrap", "true")
+    text = " ".join(done.stderr.replace("sbatch: error: ", "").replace("allocation failure: ", "").split("\n")).strip()
+    return (text or f"sbatch ended with status {done.returncode}") if done.returncode else None
 
 
 def require_account(account, path):
-    """Raises LadderError for an account that the user has no part in, as Snakemake's executor would for every job."""
+    """Raises LadderError for an account that the user can't use, as Snakemake's executor would for every job."""
     from snakemake.logging import logger
     from snakemake_executor_plugin_slurm.accounts import validate_account
     from snakemake_interface_common.exceptions import WorkflowError
@@ -92,33 +92,35 @@ def require_account(account, path):
     try:
         validate_account(account, logger)
     except (WorkflowError, OSError) as error:
-        said = " ".join(str(error).split())
-        raise LadderError(f"Snakemake can't submit to `account: {account}` of {path}, so change that: {said}") from None
+        reason = " ".join(str(error).split())
+        raise LadderError(
+            f"Snakemake can't submit to `account: {account}` of {path}, so change that: {reason}"
+        ) from None
 
 
 def require_plain(python=sys.executable):
-    """Raises LadderError for a path of Python that isn't one word to a shell: Snakemake gives it to jobs as it is."""
+    """Raises LadderError for a path of Python that a shell would split: Snakemake passes it to jobs unquoted."""
     if shlex.quote(python) != python:
         raise LadderError(
             f"Jobs of a cluster can't start {python}: Snakemake writes this path without quotation marks. Move the "
-            "project to a folder without blanks and signs of the shell in its path, and run `make setup` there."
+            "project to a folder without blanks and special characters in its path, and run `make setup` there."
         )
 
 
 def require_packages(cases):
-    """Raises LadderError when cases are for GPUs and CuPy isn't installed, with which every job would end."""
-    if any(workloads.cards(case) for case in cases) and not is_installed("cupy"):
+    """Raises LadderError if cases require GPUs and CuPy isn't installed, since every such job would fail."""
+    if any(workloads.gpus(case) for case in cases) and not is_installed("cupy"):
         raise LadderError(
             "There are cases for the cluster's GPUs, but CuPy isn't installed: `make setup GPU=1` installs it. "
-            "Without `gpu` in the description of the cluster such cases are left out."
+            "Without `gpu` in the description of the cluster such cases are skipped."
         )
 
 
 def cancel_stray(limit=60):
-    """Cancel what an earlier run in this folder, which was killed, has left in Slurm; the numbers of these jobs.
+    """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
-    Called by a run that has this folder for itself and submits the same cases anew: each is measured once. Raises
-    LadderError when jobs are still there after so many seconds.
+    A run that holds the lock of this folder calls it before it submits the same cases again, so that each is measured
+    once. Raises LadderError if jobs remain after `limit` seconds.
     """
     stray = stray_jobs()
     deadline = time.monotonic() + limit
@@ -126,9 +128,9 @@ def cancel_stray(limit=60):
     while left:
         if time.monotonic() > deadline:
             raise LadderError(
-                f"The jobs {' '.join(left)} of an earlier run don't end: cancel them by `scancel`, then run it again."
+                f"The jobs {' '.join(left)} of an earlier run don't end: cancel them with `scancel`, then start again."
             )
-        asked("scancel", "--quiet", *left)  # which some may have ended before
+        query("scancel", "--quiet", *left)  # some may have ended meanwhile
         time.sleep(1)
         left = stray_jobs()
     return stray
@@ -136,27 +138,26 @@ def cancel_stray(limit=60):
 
 def stray_jobs():
     """The numbers of the user's measurements in Slurm that were submitted from this folder."""
-    lines = asked("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines()
-    found = []
-    for line in lines:
+    numbers = []
+    for line in query("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines():
         number, _, rest = line.partition("|")
-        comment, _, folder = rest.rpartition("|")  # a comment of the user's own jobs may be anything
+        comment, _, folder = rest.rpartition("|")  # the comment of another job of the user's may be anything
         if comment.startswith("rule_") and os.path.realpath(folder) == str(Path.cwd()):
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers
 
 
-def asked(*command):
-    """What a program of Slurm's prints. Raises LadderError with its words when it fails."""
-    done = answer(*command)
+def query(*command):
+    """The output of a Slurm command. Raises LadderError with its message if it fails."""
+    done = run(*command)
     if done.returncode:
-        raise LadderError(f"Slurm can't be asked: `{command[0]}` says {done.stderr.strip()}")
+        raise LadderError(f"`{command[0]}` of Slurm fails: {done.stderr.strip()}")
     return done.stdout
 
 
-def answer(*command):
-    """A program of Slurm's that has ended, and what it said. Raises LadderError when it doesn't end."""
+def run(*command):
+    """Run a Slurm command; returns the completed process. Raises LadderError if it doesn't end."""
     try:
-        return programs.run(*command, timeout=ANSWER)
+        return programs.run(*command, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        raise LadderError(f"Slurm hasn't answered `{command[0]}` for {ANSWER} s: try again when it does.") from None
+        raise LadderError(f"Slurm hasn't answered `{command[0]}` for {TIMEOUT} s: try again later.") from None

@@ -1,10 +1,10 @@
-"""How far a run is, and what became of it: told from files alone, while it goes on and later.
+"""The status of a run, determined from files only, while it is at work and later.
 
 | file | says |
 | --- | --- |
 | `.snakemake/ladder-run.json` | which cases the last run was to measure, written before its first job |
 | `.snakemake/incomplete/` | Snakemake's markers of jobs that have started and not ended |
-| the cases' records and logs | done; failed, where there is a log and no record |
+| the cases' records and logs | done; failed, if there is a log and no record |
 """
 
 import base64
@@ -23,44 +23,45 @@ from ladder.records.files import read_json, write_atomically
 
 FOLDER = Path(".snakemake")
 RUN = "ladder-run.json"
-STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "left out")
+STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "skipped")
 
 
-def note(planned, due, folder=FOLDER):
-    """Write what a run that begins is to measure, `due` being the paths of these records; what `read` gives.
+def write(planned, records, folder=FOLDER):
+    """Write which cases a new run is to measure, those of the paths `records`; returns what `read` does.
 
-    Raises LadderError when it can't be written.
+    Raises LadderError if the file can't be written.
     """
-    run = {"cases": cases_of(planned, due)}
+    run = {"cases": cases_of(planned, records)}
     write_atomically(folder / RUN, json.dumps(run) + "\n")
     return read(folder)
 
 
 def read(folder=FOLDER):
-    """The last run: its cases, and when it began in nanoseconds. Raises LadderError when there was none."""
+    """The last run: its cases, and the time of its start in nanoseconds. Raises LadderError if there was none."""
     path = folder / RUN
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
-    # By the clock of the disk, as all other times of files.
+    # By the clock of the file system, like the times of all other files.
     return {"began": changed(path), **documents.read(path, "run")}
 
 
-def cases_of(planned, due=()):
+def cases_of(planned, records=()):
     """The cases of a plan, each once: [{key, machine, left_out, due}]."""
-    found = {}
-    for one in planned:
-        path = record.path_of(one.machine, one.case.key)
-        found[path] = {"key": one.case.key, "machine": one.machine, "left_out": one.left_out, "due": path in due}
-    return list(found.values())
+    cases = {}
+    for item in planned:
+        path = record.path_of(item.machine, item.case.key)
+        reason = item.skipped and str(item.skipped)
+        cases[path] = {"key": item.case.key, "machine": item.machine, "left_out": reason, "due": path in records}
+    return list(cases.values())
 
 
 def log_of(machine, key):
-    """Where the log of a case's job lies."""
+    """The path of the log of a case's job."""
     return f"results/logs/measure/{machine}/{record.in_path(key)}.log"
 
 
 def changed(path):
-    """When a file was last changed, in nanoseconds; 0 where there is none."""
+    """When a file was last changed, in nanoseconds; 0 without a file."""
     try:
         return Path(path).stat().st_mtime_ns
     except OSError:
@@ -68,12 +69,12 @@ def changed(path):
 
 
 def markers(folder=FOLDER):
-    """The files whose jobs have started and not ended: {path: (since when, the number of a job that waits, or None)}.
+    """The files whose jobs have started and not ended: {path: (start, the number of a waiting job, or None)}.
 
-    Snakemake has no function for it that only reads. It names a marker by the file's path in base 64, cut to folders
-    that begin with `@` where that is long. The marker of a job of Slurm holds its number until its node writes it anew.
+    Snakemake has no function that only reads them. The name of a marker is the file's path in base 64, split, if it is
+    long, into folders that begin with `@`. The marker of a Slurm job holds its number until the node overwrites it.
     """
-    found, root = {}, folder / "incomplete"
+    started, root = {}, folder / "incomplete"
     for parent, _, names in os.walk(root):
         for name in names:
             path = Path(parent, name)
@@ -81,29 +82,29 @@ def markers(folder=FOLDER):
                 code = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
                 file = base64.urlsafe_b64decode(code).decode()
             except ValueError:
-                continue  # none of these markers
+                continue  # not one of these markers
             try:
                 number = json.loads(path.read_text(encoding="utf-8"))["external_jobid"]
             except FileNotFoundError:
                 continue  # the job has ended meanwhile
             except (OSError, ValueError, TypeError, KeyError):
-                number = None  # the marker is just being written, or torn
-            found[file] = changed(path), number
-    return found
+                number = None  # the marker is just being written, or truncated
+            started[file] = changed(path), number
+    return started
 
 
 def state_of(case, started, began, at_work):
-    """One of STATES, by the markers of started jobs, when the run began, and whether a Snakemake is at work on it."""
+    """One of STATES, from the markers of started jobs, the start of the run, and whether a Snakemake is at work."""
     path = record.path_of(case["machine"], case["key"])
     if case["left_out"]:
-        return "left out"
+        return "skipped"
     if path in started:
         since, number = started[path]
         if at_work and since >= began:
             return "waiting" if number else "running"
         if not (at_work and case["due"]):
             return "cut off"
-    oldest = began if case["due"] else 1  # what is older than a run that is to make it isn't the run's
+    oldest = began if case["due"] else 1  # a file older than the run that is to write it isn't the run's
     if changed(path) >= oldest:
         return "done"
     return "failed" if changed(log_of(case["machine"], case["key"])) >= oldest else "not begun"
@@ -112,22 +113,22 @@ def state_of(case, started, began, at_work):
 def states(cases, began, at_work, folder=FOLDER):
     """The state of every case, in their order."""
     started = markers(folder)
-    found = [state_of(case, started, began, at_work) for case in cases]
-    # A log and no record may also be those of a job that has started since: it has a marker by now, or its record.
+    first = [state_of(case, started, began, at_work) for case in cases]
+    # A job that has started since may have a log and no record too: by now it has a marker or its record.
     started = markers(folder)
-    pairs = zip(cases, found, strict=True)
+    pairs = zip(cases, first, strict=True)
     return [state_of(case, started, began, at_work) if state == "failed" else state for case, state in pairs]
 
 
 def reason(log):
-    """What a failed job's log says in the end, as one line."""
+    """The last message of a failed job's log, as one line."""
     try:
         text = Path(log).read_bytes().decode(errors="replace").strip()
     except OSError as error:
         return f"The log can't be read: {error.strerror}."
     if not text:
         return (
-            "The log is empty: was the job killed, did it take longer than it may, or was its record deleted? "
+            "The log is empty: was the job killed, did it exceed its time limit, or was its record deleted? "
             "`snakemake measurements` measures it again."
         )
     _, harness, sentence = text.rpartition("ladder measure: ")
@@ -136,45 +137,47 @@ def reason(log):
 
 
 def report(cases, run=None):
-    """What `ladder status` prints of cases, those of a run if one is given."""
+    """What `ladder status` prints about cases, those of `run` if there is one."""
     at_work = runs.is_at_work()
-    found = states(cases, run["began"] if run else 0, at_work)
+    current = states(cases, run["began"] if run else 0, at_work)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
-    return "\n".join(
-        [f"{began}Snakemake is {'' if at_work else 'not '}at work.", *table(cases, found), *details(cases, found)]
-    )
+    head = f"{began}Snakemake is {'' if at_work else 'not '}at work."
+    return "\n".join([head, *table(cases, current), *details(cases, current)])
 
 
 def summary(run):
-    """What has become of a run that ends, in a few lines; none when it had nothing to measure."""
+    """The outcome of a run that ends, in a few lines; empty if it had nothing to measure."""
     if not any(case["due"] for case in run["cases"]):
         return ""
-    known = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
-    # What a run of some tables wasn't asked for isn't missing.
-    cases, found = zip(*(one for one in known if one[0]["due"] or one[1] in ("done", "left out")), strict=True)
-    now = [case for case, state in zip(cases, found, strict=True) if case["due"] and state == "done"]
-    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in now]
-    counts = Counter(found)
+    pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
+    # Cases that a run of a few tables didn't require aren't missing.
+    pairs = [(case, state) for case, state in pairs if case["due"] or state in ("done", "skipped")]
+    cases, final = zip(*pairs, strict=True)
+    new = [case for case, state in pairs if case["due"] and state == "done"]
+    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new]
+    counts = Counter(final)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {len(cases)} cases {len(now)} measured now, {counts['done'] - len(now)} before, "
-        f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['left out']} left out. "
-        f"This took {timed(time.time() - run['began'] / 1e9)}, {timed(sum(walls))} of it measuring.",
-        *details(cases, found, most=10),
+        f"ladder: Of {len(cases)} cases {len(new)} measured now, {counts['done'] - len(new)} before, "
+        f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
+        f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
+        *details(cases, final, limit=10),
     ]
     if counts["failed"] or unmeasured:
-        lines.append("ladder: `snakemake` tries again; `snakemake --config measure=false` writes the paper without.")
+        lines.append(
+            "ladder: `snakemake` tries them again; `snakemake --config measure=false` writes the paper without them."
+        )
     return "\n".join(lines) + "\n"
 
 
-def timed(seconds):
+def duration(seconds):
     """A time as hours:minutes:seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 
-def table(cases, found):
-    """Lines that count the states of cases, machine by machine."""
-    counts = Counter((case["machine"], state) for case, state in zip(cases, found, strict=True))
+def table(cases, states):
+    """Lines that count the states of cases, by machine."""
+    counts = Counter((case["machine"], state) for case, state in zip(cases, states, strict=True))
     rows = {case["machine"]: [counts[case["machine"], state] for state in STATES] for case in cases}
     if len(rows) > 1:
         rows["all"] = map(sum, zip(*rows.values(), strict=True))
@@ -183,21 +186,21 @@ def table(cases, found):
         yield f"{name:{width}}  " + "  ".join(f"{cell:>{len(head)}}" for cell, head in zip(row, STATES, strict=True))
 
 
-def details(cases, found, most=sys.maxsize):
-    """Lines on which cases failed and were cut off, `most` of each at most, and why how many are left out."""
-    known = list(zip(cases, found, strict=True))
-    for state, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):
-        those = [case for case, one in known if one == state]
-        if those:
+def details(cases, states, limit=sys.maxsize):
+    """Lines on which cases failed or were cut off, at most `limit` of each, and on how many are skipped and why."""
+    pairs = list(zip(cases, states, strict=True))
+    for selected, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):
+        selection = [case for case, state in pairs if state == selected]
+        if selection:
             yield title
-        for case in those[:most]:
+        for case in selection[:limit]:
             yield f"  {case['key']}"
-            if state == "failed":
+            if selected == "failed":
                 log = log_of(case["machine"], case["key"])
                 yield f"    {reason(log)}"
                 yield f"    {log}"
-        if len(those) > most:
-            yield f"  and {len(those) - most} more, which `make status` tells of"
-    if whys := Counter(case["left_out"] for case in cases if case["left_out"]):
-        yield "Left out:"
-        yield from (f"  {count:5}  {why}" for why, count in whys.most_common())
+        if len(selection) > limit:
+            yield f"  and {len(selection) - limit} more, which `make status` lists"
+    if reasons := Counter(case["left_out"] for case in cases if case["left_out"]):
+        yield "Skipped:"
+        yield from (f"  {count:5}  {reason}" for reason, count in reasons.most_common())

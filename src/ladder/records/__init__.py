@@ -1,1 +1,1 @@
-"""Cases and their records: what names a measurement, and how it is kept."""
+"""Cases and their records: the name of a measurement, and the file that holds it."""

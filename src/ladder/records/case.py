@@ -1,8 +1,8 @@
 """A case, one job of the study, and its slug: the one string that is path, command, log name and key.
 
 A slug reads `form=nn,m=17,n=65,k=1,dtype=float64,cache=cold,threads=2`: the workload's sizes in their own order,
-then the cache protocol, then the variant's tuning sorted by name, last the variables of the environment that a
-configuration names for the case, as in `NUMBA_OPT=0`, with `%2F` for a slash and the like. `Case.slug` and `Case.parse`
+then the cache protocol, then the variant's tuning sorted by name, last the variables of the environment that the
+configuration sets for the case, as in `NUMBA_OPT=0`, with `%2F` for a slash and the like. `Case.slug` and `Case.parse`
 are exact inverses.
 """
 
@@ -23,7 +23,7 @@ REAL = re.compile(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?|-?[0-9]+e-?[0-9]+")
 
 
 def to_text(value):
-    """The one way a size or a tuning is written in a slug: 17, 0.5, nn, 784-300-10."""
+    """A size or a tuning as it is written in a slug: 17, 0.5, nn, 784-300-10."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise LadderError(f"{value!r} can't be a size or a tuning: use a whole number, a number or a word.")
     text = repr(value) if isinstance(value, float) else str(value)
@@ -44,16 +44,13 @@ def from_text(text):
 
 
 def quoted(text):
-    """A variable's value as it is written in a slug: `%` and two digits for all but letters, digits and '_.:-'."""
+    """A variable's value as it is written in a slug: `%` and two digits for other than letters, digits and '_.:-'."""
     return urllib.parse.quote(text, safe=":").replace("~", "%7E")
 
 
 @dataclass(frozen=True)
 class Case:
-    """Everything that one job needs to know.
-
-    Workload, variant, sizes (with the cache protocol), tuning, and variables of the environment, all of them texts.
-    """
+    """One job: workload, variant, sizes, tuning, cache protocol, and variables of the environment, {name: text}."""
 
     workload: str
     variant: str
@@ -74,7 +71,7 @@ class Case:
 
     @property
     def key(self):
-        """workload/variant/slug: the case's name in messages and, by `record.path_of`, in paths."""
+        """workload/variant/slug: the case's name in messages and, through `record.path_of`, in paths."""
         return f"{self.workload}/{self.variant}/{self.slug}"
 
     @property
@@ -87,12 +84,12 @@ class Case:
 
     @property
     def cores(self):
-        """The cores that it needs: every rank has its threads."""
+        """The number of cores that the case needs: every rank has `threads` threads."""
         return self.ranks * self.threads
 
     @classmethod
     def parse(cls, workload, variant, slug):
-        """The case that a slug names. Raises LadderError for a slug that `slug` would not have written."""
+        """The case of a slug. Raises LadderError for a slug that `slug` would not produce."""
         for name in (workload, variant):
             if not NAME.fullmatch(name):
                 raise LadderError(f"{name!r} is no name of a workload or variant: use small letters, digits and '_'.")

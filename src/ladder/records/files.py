@@ -1,4 +1,4 @@
-"""Files that are replaced at once or not at all, and JSON that is read back only if it is sound."""
+"""Files that are replaced atomically, and JSON that is validated when it is read."""
 
 import contextlib
 import json
@@ -13,19 +13,19 @@ FUTURE = 10**9  # nanoseconds by which a disk's clock may be ahead of this machi
 
 
 def part_of(path):
-    """Where a file is written before it is put in its place; what a killed writer leaves, the next one replaces."""
+    """The temporary path of a file before it is renamed into place; the next writer replaces a killed one's."""
     return path.with_name(f".{path.name}.part")
 
 
 def beyond_limits(path):
-    """Why the file system takes no file of this path, for its length, or None; most take 255 bytes a name."""
+    """Why a path is too long for the file system, or None; most allow names of 255 bytes."""
     part = part_of(Path(path).absolute())
-    there = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, that of Path may raise
-    longest, most = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(there, "PC_NAME_MAX")
-    if (count := len(os.fsencode(longest))) > most:
-        return f"the file system takes names of at most {most} bytes, and {shortened(longest)} has {count}"
-    if (count := len(os.fsencode(part))) >= (most := os.pathconf(there, "PC_PATH_MAX")):
-        return f"the file system takes paths of less than {most} bytes, and {shortened(part)} has {count}"
+    folder = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, that of Path may raise
+    longest, limit = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(folder, "PC_NAME_MAX")
+    if (count := len(os.fsencode(longest))) > limit:
+        return f"the file system allows names of at most {limit} bytes, and {shortened(longest)} has {count}"
+    if (count := len(os.fsencode(part))) >= (limit := os.pathconf(folder, "PC_PATH_MAX")):
+        return f"the file system allows paths of less than {limit} bytes, and {shortened(part)} has {count}"
     return None
 
 
@@ -36,7 +36,7 @@ def shortened(text):
 
 
 def write_atomically(path, contents):
-    """Replace a file by a text or bytes at once, making its folder; a full disk leaves the old file and a sentence."""
+    """Replace a file's contents by a text or bytes atomically, making its folder; an error leaves the old file."""
     path = Path(path)
     part = part_of(path)
     try:
@@ -55,7 +55,7 @@ def write_atomically(path, contents):
 
 
 def require_writable(path):
-    """Raises LadderError where a file can't be written, for who would lose long work by finding out in the end.
+    """Refuse a file that can't be written, before long work whose result would be lost.
 
     A file is replaced by a new one, which must not happen to a link, a device or a pipe.
     """
@@ -74,22 +74,22 @@ def require_writable(path):
 
 
 def bring_to_now(folder):
-    """Give files of the future, from before a clock was set back, times of now in their order.
+    """Set future modification times, from before the clock was set back, to now, keeping their order.
 
-    Snakemake goes by these times: it would refuse all that is made from such a file until the clock reaches it.
+    Snakemake compares these times: it would refuse everything made from such a file until the clock reaches it.
     """
-    now, ahead = time.time_ns(), []
+    now, future = time.time_ns(), []
     for path in Path(folder).rglob("*"):
         with contextlib.suppress(OSError):  # another process replaces or removes it
-            if path.is_file() and (changed := path.stat().st_mtime_ns) > now + FUTURE:
-                ahead.append((changed, path))
-    for number, (_, path) in enumerate(sorted(ahead), start=1 - len(ahead)):
-        with contextlib.suppress(OSError):  # one that is somebody else's
+            if path.is_file() and (modified := path.stat().st_mtime_ns) > now + FUTURE:
+                future.append((modified, path))
+    for number, (_, path) in enumerate(sorted(future), start=1 - len(future)):
+        with contextlib.suppress(OSError):  # a file of another user
             os.utime(path, ns=(now + number * 1000,) * 2)
 
 
 def require_writable_folders(paths):
-    """Raises LadderError where a folder can't be written in which these files are to be made."""
+    """Refuse files whose folders can't be written."""
     for folder in sorted({above(Path(path)) for path in paths}):
         try:
             with tempfile.TemporaryFile(dir=folder):
@@ -101,18 +101,18 @@ def require_writable_folders(paths):
 
 
 def above(path):
-    """The nearest folder above a path that is there."""
+    """The nearest existing folder above a path."""
     return next(folder for folder in path.absolute().parents if folder.exists())
 
 
 def read_json(path, *keys):
-    """The object in a JSON file that the project has written, with the `keys`. Raises LadderError."""
+    """The object in a JSON file written by the project, which must have the `keys`. Raises LadderError."""
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:  # torn JSON, or bytes that are no text
         raise LadderError(f"{path} is not JSON ({error}). Delete it and make it again.") from None
-    if not isinstance(found, dict) or not set(keys) <= set(found):
+    if not isinstance(document, dict) or not set(keys) <= set(document):
         raise LadderError(f"{path} isn't what is needed here: a JSON object with {', '.join(keys) or 'keys'}.")
-    return found
+    return document

@@ -1,4 +1,4 @@
-"""Who holds a lock: the holder signs the lock's file, so that whoever waits can say for whom and since when."""
+"""The holders of locks: a holder signs the lock's file, so that a waiting process can report who holds it."""
 
 import json
 import os
@@ -8,16 +8,16 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-# What a signature says: the process's number, what it does, where, since when, and on which machine.
+# A signature's fields: the process's number, its command, its folder, since when, and on which machine.
 SIGNATURE = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-LONGEST = 200  # characters of a command line that are told
+MAX_LENGTH = 200  # characters of a command line in a signature
 
 
 def sign(file, beside=False):
-    """Write into a lock's file that this process holds it, `beside` others who share it.
+    """Sign a lock's file as its holder; `beside` others who share it.
 
-    A disk that is full is no reason not to hold a lock.
+    A full disk is ignored: the lock is held all the same.
     """
     line = json.dumps(signature()).encode() + b"\n"
     with suppress(OSError):
@@ -27,7 +27,7 @@ def sign(file, beside=False):
 
 
 def signature():
-    """What this process signs with."""
+    """The signature of this process."""
     return {
         "process": os.getpid(),
         "does": command(sys.argv),
@@ -47,19 +47,19 @@ def command(arguments):
             break
         words.append(word)
     text = " ".join(words)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..."
 
 
 def folder():
-    """The working directory, which may be gone."""
+    """The working directory, which may have been deleted."""
     try:
         return str(Path.cwd())
     except OSError:
-        return "a folder that is gone"
+        return "a deleted folder"
 
 
 def boot():
-    """What tells this start of this machine's kernel from any other, in containers too; empty where none says so."""
+    """The kernel's boot id, the same in containers; empty if it is unavailable."""
     try:
         return BOOT.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
@@ -67,37 +67,37 @@ def boot():
 
 
 def signatures(file):
-    """Those who have signed a lock's file, in their order. A line that is torn, or is none of ours, says nothing."""
-    found = []
+    """The signatures in a lock's file, in order; torn or foreign lines are skipped."""
+    entries = []
     with suppress(OSError):
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         for line in file.read().splitlines():
             with suppress(ValueError):
-                one = json.loads(line)
-                if isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in SIGNATURE.items()):
-                    found.append(one)
-    return found
+                entry = json.loads(line)
+                if isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in SIGNATURE.items()):
+                    entries.append(entry)
+    return entries
 
 
-def tell_waiting(file, what):
-    """Say on standard error, in one line, who holds the lock of a file, for which this process waits."""
-    found = signatures(file)
-    # Of those who share it, some may have left. Of a holder that has died, something that it started still works.
-    found = [one for one in found if is_alive(one["process"])] or found[-1:]
+def report_waiting(file, what):
+    """Report on standard error, in one line, who holds the lock that this process waits for."""
+    entries = signatures(file)
+    # Some who shared it may have left. If a holder has died, a process that it started still holds the lock.
+    entries = [entry for entry in entries if is_alive(entry["process"])] or entries[-1:]
     who = f"another process, which holds {what}"
-    if found:
-        others = f" and {len(found) - 1} more, which have" if found[1:] else ", which has"
-        who = f"{described(found[0])}{others} held {what} since {clock(found[0]['since'])}"
+    if entries:
+        others = f" and {len(entries) - 1} more, which have" if entries[1:] else ", which has"
+        who = f"{describe(entries[0])}{others} held {what} since {clock(entries[0]['since'])}"
     print(f"ladder: waits for {printable(who)}.", file=sys.stderr, flush=True)
 
 
-def described(one):
-    """Who has signed, in words."""
-    return f"`{one['does']}`, process {one['process']} in {one['folder']}"
+def describe(entry):
+    """A signature in words."""
+    return f"`{entry['does']}`, process {entry['process']} in {entry['folder']}"
 
 
 def clock(seconds):
-    """A time of the day, with its date where that isn't today."""
+    """A time of day, with its date unless that is today."""
     try:
         when = time.localtime(seconds)
     except (ValueError, OverflowError, OSError):  # a signature may say anything
@@ -106,16 +106,16 @@ def clock(seconds):
 
 
 def printable(text):
-    """A text as one line that any terminal may show."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
+    """A text as one line of printable characters."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def is_alive(process):
-    """Whether a process of this number lives here."""
+    """Whether a process of this number is alive on this machine."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it is another user's
+        pass  # a process of another user
     return True

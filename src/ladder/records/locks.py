@@ -1,4 +1,4 @@
-"""Locks by flock, which the kernel releases when the last process that has them ends, however it does."""
+"""Locks by flock, which the kernel releases when the last process that holds them ends, however it ends."""
 
 import fcntl
 import io
@@ -10,19 +10,19 @@ from functools import partial
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.records.holders import sign, tell_waiting
+from ladder.records.holders import report_waiting, sign
 
-# The places of a user's locks on a machine, whatever the environment: no variable moves them. A lock is held in both,
-# since a service may have a /tmp of its own, and a cleaner may delete what lies in /tmp while it is held.
+# The folders of a user's locks on a machine; no variable of the environment changes them. A lock is held in both, since
+# a service may have a private /tmp, and a cleaner may delete files in /tmp while they are locked.
 FOLDERS = (Path("/tmp"), Path("/dev/shm"))
-# Of the machine's locks that this process holds, for the processes that it starts: one that outlives it still keeps
-# others from timing.
+# The descriptors of the machine's locks that this process holds. The processes that it starts inherit them, so that one
+# that outlives it still keeps others from timing.
 descriptors = set()
 
 
 @contextmanager
 def alone_in(folder):
-    """Hold a folder's lock; who needs it at the same time waits. Raises LadderError where it can't be written."""
+    """Hold a folder's lock; other processes wait for it. Raises LadderError if it can't be written."""
     with locked(lambda: [opened_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as (file,):
         sign(file)
         yield
@@ -30,15 +30,15 @@ def alone_in(folder):
 
 @contextmanager
 def quiet_machine(shared=False):
-    """Hold the machine's one lock for timing, against other runs too; `shared` with others that share the machine.
+    """Hold the machine's lock for timing, across runs; `shared` with others that hold it shared.
 
-    One process at a time waits for the holders, the others for their turn: else holders that share the machine, of
-    whom one follows another, would keep out who needs it alone.
+    One process at a time waits for the holders, the others for their turn: else overlapping shared holders would starve
+    a process that needs the machine alone.
     """
     timing, what = partial(opened, "timing"), "the machine for timing"
     with ExitStack() as stack:
-        with locked(partial(opened, "turn"), fcntl.LOCK_EX, what, told_by=timing):
-            # The first of those who share it writes the file anew.
+        with locked(partial(opened, "turn"), fcntl.LOCK_EX, what, holder_files=timing):
+            # The first of those who share it overwrites the file.
             first = stack.enter_context(attempted(timing)) if shared else None
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
             files = first or stack.enter_context(locked(timing, kind, what))
@@ -51,8 +51,8 @@ def quiet_machine(shared=False):
 
 @contextmanager
 def first_free(names):
-    """Hold the first of these names, of cards for example, that nobody else holds; yield it. Waits for one."""
-    told = False
+    """Hold and yield the first of these names, of GPUs for example, that nobody else holds. Waits for one."""
+    has_reported = False
     while True:
         for name in names:
             with attempted(partial(opened, name)) as files:
@@ -62,14 +62,14 @@ def first_free(names):
                     with inherited(files):
                         yield name
                     return
-        if not told:
+        if not has_reported:
             say_waiting(partial(opened, names[0]), names[0] if len(names) == 1 else f"{names[0]}, as others the rest,")
-            told = True
+            has_reported = True
         time.sleep(0.1)
 
 
 def opened(name):
-    """The files of a lock that all processes of this user on this machine share. Raises LadderError without any."""
+    """The files of a lock shared by all processes of this user on this machine. Raises LadderError if there is none."""
     files, reasons = [], []
     for folder in FOLDERS:
         path = folder / f"ladder-{name}-{os.getuid()}.lock"
@@ -87,18 +87,18 @@ def opened(name):
 
 
 def open_own(path):
-    """The file of a lock, which is made. Raises OSError for a link, and for what isn't a plain file of this user's."""
+    """The file of a lock, created if missing. Raises OSError for anything but a plain file of this user's."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     file = io.FileIO(path, "r+b", opener=lambda path, _: os.open(path, flags, 0o600))
-    found = os.fstat(file.fileno())
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
         file.close()
         raise OSError(0, "it isn't a plain file of this user's", str(path))
     return file
 
 
 def opened_in(folder, name=".lock"):
-    """The file of a lock in a folder, which is made. Raises LadderError where it can't be written."""
+    """The file of a lock in a folder, created if missing. Raises LadderError if it can't be written."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
         return Path(folder, name).open("a+b", buffering=0)
@@ -109,17 +109,17 @@ def opened_in(folder, name=".lock"):
 
 
 @contextmanager
-def locked(open_files, kind, what, told_by=None):
-    """The files of a lock, as soon as they are locked; says once for whom it waits, as the files `told_by` tell."""
-    told = False
+def locked(open_files, kind, what, holder_files=None):
+    """Wait until the files of a lock are locked, and yield them; report once who holds it, by `holder_files`."""
+    has_reported = False
     while True:
         files = open_files()
         try:
             for file in files:
                 if not lock(file, kind | fcntl.LOCK_NB):
-                    if not told:
-                        say_waiting(told_by or open_files, what)
-                        told = True
+                    if not has_reported:
+                        say_waiting(holder_files or open_files, what)
+                        has_reported = True
                     lock(file, kind)
             if all(map(is_in_place, files)):
                 yield files
@@ -130,11 +130,11 @@ def locked(open_files, kind, what, told_by=None):
 
 @contextmanager
 def attempted(open_files):
-    """The files of a lock, where this process can be the only one that holds it at once, else None."""
+    """The files of a lock if this process can hold it alone without waiting, else None."""
     files = open_files()
     try:
         is_free = all(lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) for file in files) and all(map(is_in_place, files))
-        if not is_free:  # of one of them, this process would keep itself out
+        if not is_free:  # holding one of them, this process would block itself
             release(files)
         yield files if is_free else None
     finally:
@@ -143,7 +143,7 @@ def attempted(open_files):
 
 @contextmanager
 def inherited(files):
-    """Have the processes that this one starts meanwhile hold the locks of these files too."""
+    """Let the processes that this one starts meanwhile inherit the locks of these files."""
     numbers = {file.fileno() for file in files}
     descriptors.update(numbers)
     try:
@@ -153,15 +153,15 @@ def inherited(files):
 
 
 def say_waiting(open_files, what):
-    """Say who holds the lock for which this process waits."""
+    """Report who holds the lock that this process waits for."""
     files = open_files()
-    tell_waiting(files[0], what)
+    report_waiting(files[0], what)
     for file in files:
         file.close()
 
 
 def lock(file, kind):
-    """Lock a file; whether that was possible at once. Raises LadderError where the file system has no locks."""
+    """Lock a file; whether that succeeded without waiting. Raises LadderError if the file system has no locks."""
     try:
         fcntl.flock(file, kind)
     except BlockingIOError:
@@ -174,7 +174,7 @@ def lock(file, kind):
 
 
 def release(files):
-    """Release the locks of files, also where a process that this one started still has them open."""
+    """Release the locks of files, even if a process that this one started still has them open."""
     for file in files:
         if not file.closed:
             fcntl.flock(file, fcntl.LOCK_UN)
@@ -182,7 +182,7 @@ def release(files):
 
 
 def is_in_place(file):
-    """Whether an open file is still that of its name: one that was deleted meanwhile keeps nobody out."""
+    """Whether an open file still has its name: the lock of a deleted file excludes nobody."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), Path(file.name).stat())
     except OSError:

@@ -1,7 +1,7 @@
-"""The one run of a working directory: its lock, and those of Snakemake's that a killed run has left.
+"""The lock of a working directory's only run, and stale locks of Snakemake's that a killed run has left.
 
 Snakemake's own locks are files without an owner, so that after a SIGKILL it refuses to run until `--unlock`. A run
-holds a lock of the kernel's besides, which says whether it lives.
+therefore also holds a kernel lock, which shows whether it is alive.
 """
 
 import contextlib
@@ -12,21 +12,21 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.records import locks
-from ladder.records.holders import clock, described, printable, sign, signature, signatures
+from ladder.records.holders import clock, describe, printable, sign, signature, signatures
 from ladder.records.mounts import locks_reach
 
 FOLDER = ".snakemake"
 OF_A_RUN = "ladder.lock"
-# Seconds in which a run tries to become its folder's: dry runs and `ladder status` look at the lock.
+# Seconds for which a run retries: dry runs and `ladder status` hold the lock briefly to look at it.
 PATIENCE = 2
-# The lock of this run, held for as long as this process lives.
+# The lock of this run, held until this process ends.
 held = []
 
 
 def begin(folder=FOLDER):
-    """Become the working directory's one run; remove the locks that a killed one has left.
+    """Become the working directory's only run, and remove the locks that a killed one has left.
 
-    Raises LadderError where another run lives or may live, and in a folder that can't be written.
+    Raises LadderError if another run is alive or may be, and in a folder that can't be written.
     """
     if held:
         return
@@ -39,8 +39,8 @@ def begin(folder=FOLDER):
     if not clear(file, folder):
         raise LadderError(
             f"The last run in this folder may still be at work: {last(file)}. It began on another machine or before "
-            "this one was restarted, and on this file system locks of other machines may not show. If it has ended, "
-            "remove what it has locked by `snakemake --unlock`, then run again."
+            "this one was restarted, and on this file system locks of other machines may be invisible. If it has "
+            "ended, remove its locks by `snakemake --unlock`, then run again."
         )
     sign(file)
     held.append(file)
@@ -48,19 +48,19 @@ def begin(folder=FOLDER):
 
 @contextlib.contextmanager
 def locked(snakemakes):
-    """Snakemake's lock of the working directory, which `snakemakes()` gives."""
+    """Hold Snakemake's lock of the working directory, which `snakemakes()` returns."""
     with contextlib.ExitStack() as lock:
         try:
             lock.enter_context(snakemakes())
-        except FileNotFoundError:  # a dry run has removed its own while this one looked at it
+        except FileNotFoundError:  # a dry run removed its own lock meanwhile
             lock.enter_context(snakemakes())
         yield
 
 
 def clear_stale(folder=FOLDER):
-    """Remove the locks of Snakemake that a killed run has left, for who runs nothing: Snakemake locks dry runs out too.
+    """Remove Snakemake's locks that a killed run has left, for dry runs, which Snakemake would refuse too.
 
-    Raises LadderError in a folder that can't be written, where Snakemake can't even plan.
+    Raises LadderError in a folder that can't be written, in which Snakemake can't even plan.
     """
     with locks.opened_in(folder, OF_A_RUN) as file:
         if is_free(file):
@@ -68,7 +68,7 @@ def clear_stale(folder=FOLDER):
 
 
 def is_at_work(folder=FOLDER):
-    """Whether a run lives in the working directory, or may live on another machine."""
+    """Whether a run is alive in the working directory, or may be on another machine."""
     try:
         with Path(folder, OF_A_RUN).open("rb", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -82,7 +82,7 @@ def is_at_work(folder=FOLDER):
 
 
 def is_free(file):
-    """Whether nobody that shows here holds the lock of a run; it is held from now on. True where there are no locks."""
+    """Take the lock of a run; whether no visible process held it. True if the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -93,7 +93,7 @@ def is_free(file):
 
 
 def clear(file, folder):
-    """Remove what a run that has ended has locked; whether nothing is left. The caller holds the lock of a run."""
+    """Remove the locks of a run that has ended; whether none is left. The caller holds the lock of a run."""
     stale = left(folder)
     if stale and not has_ended(file, folder):
         return False
@@ -103,9 +103,9 @@ def clear(file, folder):
 
 
 def drop_unsound(check, folder=FOLDER):
-    """Remove what Snakemake has noted of its outputs and can't read, by its own `check`: it would end in a traceback.
+    """Remove Snakemake's metadata of outputs that its own `check` can't read and would end in a traceback.
 
-    It takes an output without a note for one that is made by the rules of today.
+    Snakemake assumes that an output without metadata was made by the current rules.
     """
     notes = [] if is_at_work(folder) else Path(folder, "metadata").rglob("*")  # a run may be writing one
     for path in notes:
@@ -117,22 +117,23 @@ def drop_unsound(check, folder=FOLDER):
 
 
 def left(folder):
-    """The files by which Snakemake locks the working directory."""
+    """The files with which Snakemake locks the working directory."""
     return list((Path(folder) / "locks").glob("*.lock"))
 
 
 def has_ended(file, folder):
-    """Whether the last run has ended, as nobody that shows here holds its lock: where others would show, or on this
-    machine, whatever its name. A restart ends all of its runs, and looks like another machine.
+    """Whether the last run has ended, given that no visible process holds its lock.
+
+    It has if it began on this machine since its last start, or if this file system shows the locks of other machines.
     """
-    own = signature()
-    began = [(one["boot"], one["boot"] or one["host"]) for one in signatures(file)[-1:]]
-    return began == [(own["boot"], own["boot"] or own["host"])] or locks_reach(folder)
+    current = signature()
+    last_start = [(entry["boot"], entry["boot"] or entry["host"]) for entry in signatures(file)[-1:]]
+    return last_start == [(current["boot"], current["boot"] or current["host"])] or locks_reach(folder)
 
 
 def last(file):
-    """Who has begun the last run, in words."""
-    found = signatures(file)
-    if not found:
+    """The process that began the last run, in words."""
+    entries = signatures(file)
+    if not entries:
         return "nothing says who"
-    return printable(f"{described(found[-1])} on {found[-1]['host']}, since {clock(found[-1]['since'])}")
+    return printable(f"{describe(entries[-1])} on {entries[-1]['host']}, since {clock(entries[-1]['since'])}")

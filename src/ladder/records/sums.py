@@ -1,6 +1,6 @@
-"""The sha256 sums of files that the project has made, noted beside them as `sha256sum` does.
+"""The sha256 sums of files that the project has made, stored beside them in the format of `sha256sum`.
 
-A byte that a disk changes may leave a file in its format: an image with another pixel, a table with another second.
+A file in which a disk changed a byte may still be valid: an image with another pixel, a table with another time.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ def of(path):
 
 
 def note(folder, names):
-    """Note the sums of these files of a folder."""
+    """Write the sums of these files of a folder."""
     write_atomically(Path(folder, NAME), "".join(f"{of(Path(folder, name))}  {name}\n" for name in names))
 
 
 def mistake(path):
-    """Why a file isn't the one that was noted, or None; also where nothing is noted, or the file isn't there."""
+    """Why a file doesn't match its sum, or None; also None without a sum, or if the file doesn't exist."""
     path = Path(path)
     try:
         lines = path.with_name(NAME).read_text(encoding="utf-8", errors="replace").splitlines()
-        noted = [line.partition("  ")[0] for line in lines if line.endswith(f"  {path.name}")]
-        if noted and of(path) not in noted:
+        expected = [line.partition("  ")[0] for line in lines if line.endswith(f"  {path.name}")]
+        if expected and of(path) not in expected:
             return f"its sha256 is not the one that {NAME} beside it has"
     except FileNotFoundError:
         pass

@@ -2,6 +2,7 @@
 
 import itertools
 
+from ladder.planning.reasons import parse
 from ladder.report import latex
 from ladder.report import study as queries
 from ladder.report.cells import NONE
@@ -36,11 +37,7 @@ def reasons(absent, ran):
     """The cases without a record, grouped by why; by its name alone a variant of which none ran, for one reason."""
     if absent.empty:
         return NONE
-    # What was published early says `to be had`.
-    why = absent["why"].str.replace(" to be had", " available", regex=False)
-    why = why.str.replace(
-        r"needs \d+ cores, (\d+) available", r"more threads or ranks than the \1 cores available", regex=True
-    )
+    why = absent["why"].map(group)
     parts = []
     alone = {name for name, its in why.groupby(absent["variant"]) if its.nunique() == 1} - set(ran.get("variant", ()))
     for reason, rows in absent.groupby(why, sort=False):
@@ -48,6 +45,14 @@ def reasons(absent, ran):
         whole = [f"every case of {listed(map(code, rows.loc[is_whole, 'variant'].unique()))}"] if is_whole.any() else []
         parts.append(f"{escape(reason)}: {'; '.join([*whole, *named(rows[~is_whole])])}")
     return ". ".join(parts)
+
+
+def group(sentence):
+    """The reason of a group of cases, which may need different numbers of cores."""
+    reason = parse(sentence)
+    if reason.kind == "cores":
+        return f"more threads or ranks than the {reason.available} cores available"
+    return str(reason)
 
 
 def named(rows):

@@ -226,12 +226,12 @@ def by_threads(frame):
 def chosen_apart(cases):
     """The key of the best of {key: rows} without empty ones, and its rows of the processes that didn't choose it.
 
-    Every second process chooses, the others test (`selection.apart`). With fewer than four, one chooses and one or two
-    test, from which there is a wide interval or none; a lone process does both, and has none.
+    Every second process chooses, the others test (`selection.split_processes`). With fewer than four, one chooses and
+    one or two test, from which there is a wide interval or none; a lone process does both, and has none.
     """
-    best, _ = selection.chosen_apart({key: processes(rows) for key, rows in cases.items()})
+    best, _ = selection.choose_best({key: processes(rows) for key, rows in cases.items()})
     rows = cases[best]
-    _, tested = selection.apart(values(rows, "process"))
+    _, tested = selection.split_processes(values(rows, "process"))
     return best, rows[rows["process"].isin(tested)]
 
 

@@ -47,7 +47,7 @@ def of_the_study(study, values):
 
     def claimed_ratio(key):
         """The ratio that a claim is about, as measured."""
-        return ratios.prose(nearest("claim", key, claims).answer.found)
+        return ratios.prose(nearest("claim", key, claims).answer.ratio)
 
     def verdict(key):
         """The verdict on a claim."""

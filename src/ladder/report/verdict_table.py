@@ -29,18 +29,18 @@ def table(*groups):
 
 def cells(claim):
     """The cells of a claim."""
-    now = ratios.latex(claim.answer.found) if claim.answer.found else NONE
+    now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
     return [claim.text, claimed(claim.answer), now, claim.answer.verdict, cause(claim)]
 
 
 def claimed(answer):
     """The ratio that is claimed: at least or at most so much, equality, or any gain."""
-    if answer.least == answer.most:
-        sign, value = "=", answer.least
-    elif answer.most == math.inf:
-        sign, value = (r"\geq", answer.least) if answer.least > 1 else (">", 1)
+    if answer.lower == answer.upper:
+        sign, value = "=", answer.lower
+    elif answer.upper == math.inf:
+        sign, value = (r"\geq", answer.lower) if answer.lower > 1 else (">", 1)
     else:
-        sign, value = r"\leq", answer.most
+        sign, value = r"\leq", answer.upper
     return f"${sign}$\\,{ratios.times(f'{value:.3g}')}"
 
 

@@ -41,15 +41,15 @@ def rows(study):
 
 def row(chapter, group, claim):
     """The row of one claim."""
-    ratio, told = claim.answer.found, claim.answer.detectable
+    ratio, told = claim.answer.ratio, claim.answer.detectable
     cases = ratio.cases if ratio else ()
     return {
         "chapter": chapter.workload,
         "group": group,
         "claim": claim.key,
         "text": plain(claim.text),
-        "least": claim.answer.least or None,
-        "most": claim.answer.most if claim.answer.most < math.inf else None,
+        "least": claim.answer.lower or None,
+        "most": claim.answer.upper if claim.answer.upper < math.inf else None,
         "now": ratio.value if ratio else None,
         "low": ratio.low if ratio else None,
         "high": ratio.high if ratio else None,
@@ -84,7 +84,7 @@ def numbers(study):
     """The numbers of all verdicts together, and of the cases behind them."""
     every = chapters.verdicts(study)
     groups = {name: [claim for _, group, claim in every if group == name] for name in GROUPS}
-    behind = {case for *_, claim in every if claim.answer.found for case in claim.answer.found.cases}
+    behind = {case for *_, claim in every if claim.answer.ratio for case in claim.answer.ratio.cases}
     return {
         "study/verdicts/count": f"\\num{{{len(groups['earlier'])}}}",
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},

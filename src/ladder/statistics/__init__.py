@@ -1,1 +1,1 @@
-"""Medians with intervals, and verdicts on two cases."""
+"""Medians with intervals, verdicts on two cases, and verdicts on claims."""

@@ -1,8 +1,8 @@
-"""Verdicts on what is claimed of a ratio: confirmed, weaker, refuted, undecided or not tested.
+"""Verdicts on claims about ratios: confirmed, weaker, refuted, undecided or not tested.
 
-A ratio is the quotient of two medians over processes of the processes' medians, the numbers that a table shows, and it
-has one interval for every purpose: at LEVEL, since verdicts come in dozens. Which of two cases is faster, if any, is in
-`verdicts`.
+A ratio is the quotient of two times, each the median over processes of the processes' medians, as in the tables. It has
+one interval for all purposes, at LEVEL, because the paper draws about a hundred verdicts. `verdicts` decides which of
+two cases is faster.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.statistics.intervals import exp, location, log_medians, median_of, require_processes
 
-# MARGIN is what a claim may differ by, too, and still be the same: another machine's numbers are never nearer.
+# A claim holds within MARGIN too: results of different machines never agree better.
 from ladder.statistics.verdicts import MARGIN, UNDECIDED, farther, shift_between
 
 LEVEL = 0.99
@@ -26,7 +26,7 @@ WORDS = CONFIRMED, WEAKER, REFUTED, UNDECIDED, NOT_TESTED
 class Ratio:
     """A positive ratio with its interval at LEVEL, (0, inf) where there are too few processes for one.
 
-    `cases` are those that it rests on, each (machine, workload, variant, case); they are no part of its value.
+    `cases` are the cases behind it, each (machine, workload, variant, case); comparisons ignore them.
     """
 
     value: float
@@ -35,15 +35,15 @@ class Ratio:
     cases: tuple = field(default=(), compare=False, repr=False)
 
     def times(self, factor):
-        """The ratio times a number that is known exactly, such as that of two amounts of work."""
+        """The ratio times an exact number, such as the ratio of two amounts of work."""
         return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
 
     def inverse(self):
-        """The other way round."""
+        """The reciprocal."""
         return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low if self.low else math.inf)
 
     def detectable(self, margin=MARGIN):
-        """The smallest relative change, beyond a margin, that an interval as wide as this shows in 80 % of cases."""
+        """The smallest relative change beyond a margin that an interval of this width detects with a power of 80 %."""
         if not 0 < self.low <= self.high < math.inf:
             return math.inf
         return (1 + margin) * max(self.high / self.value, self.value / self.low) ** farther(LEVEL) - 1
@@ -51,15 +51,15 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict on a claim of a ratio from `least` to `most`: one of the five words, with the ratio that was found.
+    """The verdict, one of WORDS, on the claim that a ratio lies from `lower` to `upper`, with the measured ratio.
 
-    `found` is None where there is none; `detectable` is the smallest relative change that it could have shown.
+    `ratio` is None if it was not measured; `detectable` is the smallest relative change that it could have detected.
     """
 
     verdict: str
-    found: Ratio | None
-    least: float
-    most: float
+    ratio: Ratio | None
+    lower: float
+    upper: float
     detectable: float = math.inf
 
 
@@ -74,61 +74,62 @@ def quotient(
     cases: tuple = (),
     tested: Sequence[Sequence[float]] | None = None,
 ) -> Ratio:
-    """The time of a over that of b, which rests on these cases.
+    """The time of a over that of b; `cases` are the cases behind it.
 
-    The interval is that of `verdicts.shift_between`, extended to the ratio if need be: by ranks from 5 processes of
-    each on, else Welch's, which processes in two states make a little too narrow. Where b was chosen as the best of
-    several, `tested` are those of its processes that didn't choose it (`selection.apart`): they alone set the interval.
+    The interval is that of `verdicts.shift_between`, extended to the ratio if necessary: a rank interval from 5
+    processes of each on, else Welch's, which is slightly too narrow if processes fall into two groups. If b was chosen
+    as the best of several, `tested` are its processes that weren't used for the choice (`selection.split_processes`);
+    only these determine the interval.
     """
-    logarithms = (log_medians(require_processes(one, "the case")) for one in (a, b if tested is None else tested))
+    logarithms = (log_medians(require_processes(times, "the case")) for times in (a, b if tested is None else tested))
     return extended(middle(a) / middle(b), shift_between(*logarithms, LEVEL), cases)
 
 
 def multiple(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
-    """The time of a over one that is known exactly; the interval is that of a's median, by ranks from 8 processes."""
+    """The time of a over an exact time; the interval is that of a's median, a rank interval from 8 processes on."""
     _, low, high = location(log_medians(require_processes(a, "the case")), LEVEL)
     shift = math.log(seconds)
     return extended(middle(a) / seconds, (0.0, low - shift, high - shift), cases)
 
 
 def extended(value, logarithms, cases):
-    """A ratio with the interval of (centre, low, high) in logarithms, extended to the ratio if need be."""
+    """A ratio with the interval of (centre, low, high) in logarithms, extended to the ratio if necessary."""
     _, low, high = exp(logarithms)
     return Ratio(value, float(min(low, value)), float(max(high, value)), cases)
 
 
-def decide(found: Ratio | None, least: float, most: float = math.inf, margin: float = MARGIN) -> Answer:
-    """The verdict on the claim that a ratio lies from `least` to `most`; None as a ratio was not tested.
+def decide(ratio: Ratio | None, lower: float, upper: float = math.inf, margin: float = MARGIN) -> Answer:
+    """The verdict on the claim that a ratio lies from `lower` to `upper`; a ratio of None was not tested.
 
-    A claim on one side of 1 has a direction: the ratio must differ from 1 by more than the margin, whatever is claimed.
-    One that has 1 inside, or from 1 to 1, is a claim of equality; one from 0, of at most so much, whatever lies below,
-    such as a time over its floor, which a good one comes near to. The claimed ends are wider by the margin. The whole
-    interval decides: inside it confirms; in the claimed direction, short of the claim, it is weaker; where no part of
-    it has the direction, or all of it is farther than claimed, it refutes.
+    A claim on one side of 1 has a direction: whatever the claim, the ratio must differ from 1 by more than the margin.
+    A claim that contains 1, or from 1 to 1, is a claim of equality. One from 0 is an upper bound only, such as for a
+    time over its lower bound. The claimed range is extended by the margin. The whole interval decides: inside the range
+    the claim is confirmed; in the claimed direction but short of the range it is weaker; if no part of the interval has
+    the claimed direction, or all of it is beyond the range, the claim is refuted.
     """
-    if not 0 <= least <= most or not (least > 0 or 0 < most < math.inf) or not margin >= 0:
+    if not 0 <= lower <= upper or not (lower > 0 or 0 < upper < math.inf) or not margin >= 0:
         raise LadderError(
-            f"A claim from {least} to {most} with a margin of {margin} says nothing: its ends must be in order, one of "
-            "them above 0, its margin at least 0."
+            f"A claim from {lower} to {upper} with a margin of {margin} says nothing: its ends must be in order, one "
+            "of them above 0, and its margin at least 0."
         )
-    if found is None:
-        return Answer(NOT_TESTED, None, least, most)
-    if most <= 1 and 0 < least < 1:
-        turned = decide(found.inverse(), 1 / most, 1 / least, margin)
-        return Answer(turned.verdict, found, least, most, turned.detectable)
-    return Answer(word(found, least, most, margin), found, least, most, found.detectable(margin))
+    if ratio is None:
+        return Answer(NOT_TESTED, None, lower, upper)
+    if upper <= 1 and 0 < lower < 1:
+        inverse = decide(ratio.inverse(), 1 / upper, 1 / lower, margin)
+        return Answer(inverse.verdict, ratio, lower, upper, inverse.detectable)
+    return Answer(word(ratio, lower, upper, margin), ratio, lower, upper, ratio.detectable(margin))
 
 
-def word(found, least, most, margin):
-    """The verdict on a claim above 1, of equality, or of at most so much."""
+def word(ratio, lower, upper, margin):
+    """The verdict on a claim above 1, of equality, or of an upper bound."""
     beyond = 1 + margin
-    start, end = least / beyond, most * beyond
-    direction = beyond if least >= 1 and most > 1 else start  # what lies below has another direction than the claim
+    start, end = lower / beyond, upper * beyond
+    direction = beyond if lower >= 1 and upper > 1 else start  # a ratio below it contradicts the claimed direction
     start = max(start, direction)
-    if start <= found.low and found.high <= end:
+    if start <= ratio.low and ratio.high <= end:
         return CONFIRMED
-    if found.low > end or found.high < direction:
+    if ratio.low > end or ratio.high < direction:
         return REFUTED
-    if found.low >= direction and found.high < start:
+    if ratio.low >= direction and ratio.high < start:
         return WEAKER
     return UNDECIDED

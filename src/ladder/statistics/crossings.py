@@ -1,4 +1,4 @@
-"""Where two costs cross as a size grows: the break-even point with its interval."""
+"""The size at which two costs are equal: the break-even point with its interval."""
 
 import itertools
 import math
@@ -11,10 +11,10 @@ EVERYWHERE, NOWHERE = "everywhere", "nowhere"
 
 
 def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | str | None:
-    """From which size on a cost is below another, of points as in `crossing`: (size, low, high), or a word.
+    """The size above which one cost is below another, as (size, low, high), or a word; `points` as in `crossing`.
 
-    EVERYWHERE or NOWHERE where the intervals at all sizes say so; UNDECIDED where there is no crossing, or none of them
-    lies below 1, so that the two can't be told apart where it should have paid. None without points.
+    EVERYWHERE or NOWHERE if the intervals at all sizes agree; UNDECIDED if there is no crossing, or if no interval
+    lies below 1, so that no difference is significant at the sizes where one is expected. None without points.
     """
     if not points:
         return None
@@ -27,10 +27,10 @@ def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, flo
 
 
 def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:
-    """The size at which a ratio falls through 1, and its interval, by lines between the logarithms of the points.
+    """The size at which a ratio falls through 1, and its interval, by log-log interpolation between the points.
 
-    `points` are (size, ratio) in rising order of the sizes. The interval is where the interval's two ends cross; an end
-    that doesn't cross among the sizes is 0 or inf. None where the ratio is on the same side of 1 at both ends.
+    `points` are (size, ratio) in ascending order of the sizes. The interval is between the sizes at which the two ends
+    of the ratio's interval cross 1; an end that doesn't cross is 0 or inf. None if the ratio doesn't fall through 1.
     """
     value = falls([(size, ratio.value) for size, ratio in points])
     if value is None:
@@ -41,7 +41,7 @@ def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float
 
 
 def falls(points):
-    """The first size at which a value falls through 1; None where it starts below, or never does."""
+    """The first size at which a value falls through 1; None if it never does."""
     for (size, value), (next_size, next_value) in itertools.pairwise(points):
         if value >= 1 > next_value:
             if not (next_value > 0 and value < math.inf):

@@ -1,23 +1,22 @@
-"""Medians with honest intervals.
+"""Medians with confidence intervals.
 
 A case is timed in several fresh processes with several samples each. The samples of one process share its
 page placement, its address-space layout and the state of the machine at that moment, so they are not
-independent: the process is the unit of replication, and more samples in a process do not stand in for more
-processes. What is compared is therefore one number per process, the logarithm of its median: the median
-keeps outliers within a process out, the logarithm makes ratios symmetric. Intervals of these numbers go by
-ranks, which survive a process that met a busy neighbour and ran at half speed. Where no rank interval
-reaches the level (at 95 %, below 6 processes of one case or 4 of each of two), they go by Student's t, which
-is only nearly right when processes fall into two groups, a fast and a slow one: in simulations 93 % of such
+independent: the process is the unit of replication, and more samples in a process do not replace more
+processes. We therefore compare one number per process, the logarithm of its median: the median
+removes outliers within a process, the logarithm makes ratios symmetric. The intervals of these numbers are rank
+intervals, which are robust against a process that a busy neighbour slowed down. If no rank interval
+reaches the level (at 95 %, below 6 processes of one case or 4 of each of two), we use Student's t, which
+is only approximate if processes fall into two groups, a fast and a slow one: in simulations 93 % of such
 intervals covered instead of 95 %, and 2 % of the outcomes of `verdicts.compare` were false instead of 1 %.
 
-Every function takes times in seconds and raises `LadderError` on times that no clock can have measured. With
-too few samples or processes for an interval, the interval is (0, inf): all that is known of a time, or of a
-ratio of times.
+Every function takes times in seconds and raises `LadderError` for times that aren't finite and positive. With
+too few samples or processes, the interval is (0, inf): all that is known about a time, or about a ratio of times.
 
 Sources: T. Kalibera and R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013 (repetition at the
 level that varies, effect sizes with intervals); T. Hoefler and R. Belli, "Scientific benchmarking of parallel
 computing systems", SC 2015 (rank intervals of medians); T. Mytkowicz et al.,
-"Producing wrong data without doing anything obviously wrong!", ASPLOS 2009 (the offset a process carries).
+"Producing wrong data without doing anything obviously wrong!", ASPLOS 2009 (systematic offsets of processes).
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,8 +49,8 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> tuple[floa
 
     The interval runs from the k-th smallest to the k-th largest sample, with the largest k that keeps its
     coverage, 1 - 2 P(Binomial(n, 1/2) < k), at `level` or above (Hoefler and Belli 2015). Below 6 samples no
-    k does that at 95 % (the range of 5 covers 93.75 %), and the interval is (0, inf) rather than a range with
-    a false label. For samples from several processes use `summary`.
+    k reaches 95 % (the range of 5 samples covers 93.75 %), and the interval is (0, inf).
+    For samples from several processes use `summary`.
     """
     times = require_times(samples, "the list of samples")
     k = median_rank(times.size, checked_level(level))
@@ -60,11 +59,11 @@ def median_interval(samples: Sequence[float], level: float = 0.95) -> tuple[floa
 
 
 def summary(processes: Sequence[Sequence[float]]) -> Summary:
-    """Median over all samples with a 95 % interval that respects their clustering in processes.
+    """Median over all samples with a 95 % interval that accounts for their clustering in processes.
 
-    The interval is the one of the median of the process medians, widened to the rank interval (or range) of
+    The interval is that of the median of the process medians, widened to the rank interval (or range) of
     the pooled samples, which contains the median over all samples and guards against process medians that
-    agree by chance or by the clock's tick. One process says nothing about others: its interval is (0, inf).
+    agree by chance or because of the clock's resolution. With one process the interval is (0, inf).
     """
     times = require_processes(processes, "the case")
     pooled = np.sort(np.concatenate(times))
@@ -78,22 +77,22 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
 def converged(processes: Sequence[Sequence[float]], target: float) -> bool:
     """Whether the 95 % interval of the median (see `summary`) lies within ±`target` (relative) of it.
 
-    Where processes differ, only further processes narrow the interval, not further samples in the same ones.
+    If processes differ, only more processes narrow the interval, not more samples in the same ones.
     """
     return summary(processes).relative_half_width <= target
 
 
 def require_times(samples: Sequence[float], where: str) -> np.ndarray:
-    """Samples as float64, shape (n,), n >= 1, all of them possible durations."""
+    """Samples as float64, shape (n,), n >= 1, all finite and positive."""
     try:
         times = np.asarray(samples, dtype=np.float64)
     except (TypeError, ValueError):
         times = np.empty(0)
     if times.ndim != 1 or times.size == 0:
         raise LadderError(f"In {where} there should be a flat list of at least one time: measure the case again.")
-    wrong = ~(np.isfinite(times) & (times > 0))
-    if wrong.any():
-        first = wrong.argmax()
+    invalid = ~(np.isfinite(times) & (times > 0))
+    if invalid.any():
+        first = invalid.argmax()
         raise LadderError(
             f"In {where}, sample {first + 1} is {times[first]} s, but a time is finite and above zero: "
             "measure the case again, with more work per sample if the clock ticks too coarsely for it."
@@ -102,7 +101,7 @@ def require_times(samples: Sequence[float], where: str) -> np.ndarray:
 
 
 def require_processes(processes: Sequence[Sequence[float]], where: str) -> list[np.ndarray]:
-    """One array of times per process, at least one process."""
+    """One array of times per process; at least one process is required."""
     if len(processes) == 0:
         raise LadderError(f"In {where} there is no process with samples: measure the case again.")
     return [require_times(samples, f"process {i} of {where}") for i, samples in enumerate(processes, 1)]
@@ -113,18 +112,18 @@ def log_medians(processes: list[np.ndarray]) -> np.ndarray:
 
 
 def median_of(times: np.ndarray) -> float:
-    """NumPy's median to the bit, ten times as fast on the few samples of a process."""
+    """NumPy's median, bitwise equal and ten times faster for the few samples of a process."""
     ordered, half = np.sort(times), times.size // 2
     return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def exp(logarithms) -> np.ndarray:
-    with np.errstate(over="ignore"):  # inf is the honest end of an interval that wide
+    with np.errstate(over="ignore"):  # such a wide interval ends at inf
         return np.exp(logarithms)
 
 
 def location(values: np.ndarray, level: float) -> tuple[float, float, float]:
-    """Median of `values` and its rank interval; with too few for one, their mean and its t interval."""
+    """Median of `values` and its rank interval; with too few values, their mean and its t interval."""
     k = median_rank(values.size, level)
     if k:
         return between_ranks(values, k)
@@ -154,7 +153,7 @@ def t_interval(centre: float, error: float, freedom: float, level: float) -> tup
 
 
 def quantile():
-    """The quantile of Student's t by degrees of freedom; its import takes as long as a short measurement."""
+    """The quantile of Student's t by degrees of freedom, imported late: it takes as long as a short measurement."""
     from scipy.special import stdtrit
 
     return stdtrit
@@ -162,7 +161,7 @@ def quantile():
 
 @cache
 def median_rank(n: int, level: float) -> int:
-    """Rank of the ends of the interval of the median of n values; 0 if there is none at the level.
+    """Rank of the ends of the interval of the median of n values; 0 if none reaches the level.
 
     The number of values below the median is binomial: comb(n, k) of 2**n equally likely outcomes.
     """

@@ -1,19 +1,20 @@
-"""Who is best is chosen on other processes than those that test it: else luck that made it best also confirms it."""
+"""The choice of the best of several cases, on other processes than those that test it, which removes selection bias."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
 from ladder.statistics.claims import middle
 
 
-def apart(processes: Sequence) -> tuple[list, list]:
-    """Of a case's processes in their order those that choose and those that test: the second, fourth and so on choose.
+def split_processes(processes: Sequence) -> tuple[list, list]:
+    """A case's processes, in order, split into those for the choice and those for the test.
 
-    Of three, one chooses and two test. One alone does both: it has no interval that could confirm anything.
+    The second, fourth and so on are for the choice: of three, one chooses and two test. A single process does both; it
+    has no interval that could confirm anything.
     """
     return list(processes[1::2]) or list(processes), list(processes[::2])
 
 
-def chosen_apart(cases: Mapping[Hashable, Sequence[Sequence[float]]]) -> tuple[Hashable, list]:
-    """The key of the case with the shortest time by the processes that choose, and its processes that test."""
-    best = min(cases, key=lambda key: middle(apart(cases[key])[0]))
-    return best, apart(cases[best])[1]
+def choose_best(cases: Mapping[Hashable, Sequence[Sequence[float]]]) -> tuple[Hashable, list]:
+    """The key of the case with the shortest time in the processes for the choice, and its processes for the test."""
+    best = min(cases, key=lambda key: middle(split_processes(cases[key])[0]))
+    return best, split_processes(cases[best])[1]

@@ -1,6 +1,6 @@
 """Comparisons of two cases: faster, slower, equal or undecided; and speed-ups. See `intervals` for the sources.
 
-What a ratio says of somebody's claim is in `claims`.
+Verdicts on claims about ratios are in `claims`.
 """
 
 import math
@@ -25,7 +25,7 @@ from ladder.statistics.intervals import (
     t_interval,
 )
 
-POWER = 0.8  # the chance, about, with which a change of size `Verdict.detectable` is found
+POWER = 0.8  # the approximate probability of detecting a change of size `Verdict.detectable`
 THRESHOLD = 0.01  # the relative difference beyond which one case is faster than another
 MARGIN = 0.1  # the relative difference within which two cases are equal
 OUTCOMES = FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "equal", "undecided"
@@ -33,11 +33,11 @@ OUTCOMES = FASTER, SLOWER, EQUAL, UNDECIDED = "faster", "slower", "equal", "unde
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `compare(a, b)` found: `ratio`, between `low` and `high`, is time of a over time of b.
+    """The result of `compare(a, b)`: `ratio`, between `low` and `high`, is the time of a over the time of b.
 
-    It is above 1 when a is slower; `outcome` is one of OUTCOMES, and `within` says within how many per cent they are
-    equal. `detectable` is the smallest relative slowdown that samples as noisy as these show in about 80 % of
-    comparisons: 0.05 means that changes below 5 % are undecidable here.
+    It is above 1 if a is slower; `outcome` is one of OUTCOMES, and `within` the per cent within which they are equal.
+    `detectable` is the smallest relative slowdown that samples as noisy as these detect in about 80 % of comparisons:
+    0.05 means that changes below 5 % are undecidable here.
     """
 
     outcome: str
@@ -53,9 +53,9 @@ class Verdict:
 
 
 def outcome_of(low: float, high: float, threshold: float = THRESHOLD) -> str:
-    """What the interval of the time of a case over that of another says of the case, one of OUTCOMES.
+    """The outcome, one of OUTCOMES, for a case whose time over that of another has this interval.
 
-    It is slower or faster where the whole interval lies beyond the threshold; else equal where it lies within MARGIN.
+    It is slower or faster if the whole interval lies beyond the threshold, else equal if it lies within MARGIN.
     """
     if low > 1 + threshold:
         return SLOWER
@@ -65,11 +65,11 @@ def outcome_of(low: float, high: float, threshold: float = THRESHOLD) -> str:
 
 
 def equal_within(low: float, high: float) -> int | None:
-    """The fewest whole per cents by which no ratio of an interval differs from 1, either way; None beyond MARGIN."""
+    """The largest difference from 1 in an interval, in whole per cent, rounded up; None beyond MARGIN."""
     farthest = max(high, 1 / low) if low > 0 else math.inf
     if not farthest <= 1 + MARGIN:
         return None
-    return max(1, math.ceil(100 * (farthest - 1) - 1e-9))  # rounding makes no further per cent
+    return max(1, math.ceil(100 * (farthest - 1) - 1e-9))  # tolerates rounding errors
 
 
 def compare(
@@ -82,18 +82,19 @@ def compare(
     """Whether a is faster or slower than b by more than `threshold` (relative), equal to it, or undecided.
 
     `outcome` is that of the ratio's interval at `level` by `outcome_of`. Faster and slower are tests for a minimum
-    effect, so that a bias below the threshold (the order of measuring, say) is no change.
+    effect, so that a bias below the threshold (from the order of measuring, say) isn't reported as a change.
     The interval is that of the shift between the logarithms of the process medians or, with `paired`, of the
     median of the differences between process i of a and process i of b. These must have run back to back, in
     alternating order (ABBA), so that slow drift of the machine cancels; unpaired, the same order only widens
-    the interval. Cases measured apart in time carry the drift into the ratio, and no test can take it out.
-    (A rank test of the pooled samples would take the offsets of processes for differences of the cases.)
+    the interval. If the cases were measured at different times, the ratio contains the drift, and no test can remove
+    it. (A rank test of the pooled samples would mistake the offsets of processes for differences of the cases.)
 
-    The level is 99 % because verdicts come in dozens: at 95 %, one hundred comparisons of a kernel with
-    itself would stay within five false outcomes in 62 % of the studies only, at 99 % in 99.9 %. Ranks hold it
-    when both are equally noisy; where a is ten times as noisy as b, simulations gave up to 3.5 % false outcomes.
+    The level is 99 % because the paper draws about a hundred verdicts: at 95 %, one hundred comparisons of a kernel
+    with itself would have at most five false outcomes in only 62 % of the studies, at 99 % in 99.9 %. Rank intervals
+    keep the level if both cases are equally noisy; if a is ten times noisier than b, simulations gave up to 3.5 % false
+    outcomes.
 
-    Raises `LadderError` when `paired` and the numbers of processes differ.
+    Raises `LadderError` if `paired` and the numbers of processes differ.
     """
     if not threshold >= 0:
         raise LadderError(f"The threshold of a comparison is {threshold}, but must be at least 0, such as 0.01.")
@@ -101,19 +102,19 @@ def compare(
     b = log_medians(require_processes(b_processes, "the second case"))
     if paired and a.size != b.size:
         raise LadderError(
-            f"A paired comparison needs equally many processes of both cases, but got {a.size} and {b.size}: "
+            f"A paired comparison needs the same number of processes of both cases, but got {a.size} and {b.size}: "
             "measure the missing ones or compare unpaired."
         )
     level = checked_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
-    ratio, least, most = exp([centre, low, high])
-    outcome = outcome_of(least, most, threshold)
+    ratio, ratio_low, ratio_high = exp([centre, low, high])
+    outcome = outcome_of(ratio_low, ratio_high, threshold)
     detectable = (1 + threshold) * exp(farther(level) * max(high - centre, centre - low)) - 1
-    return Verdict(outcome, float(ratio), float(least), float(most), float(detectable))
+    return Verdict(outcome, float(ratio), float(ratio_low), float(ratio_high), float(detectable))
 
 
 def farther(level: float) -> float:
-    """How many half widths of an interval at `level` a change must be away, to be seen in a share POWER of cases."""
+    """The size of a change detected with probability POWER, in half widths of an interval at `level`."""
     normal = NormalDist()
     return 1 + normal.inv_cdf(POWER) / normal.inv_cdf((1 + level) / 2)
 
@@ -121,8 +122,7 @@ def farther(level: float) -> float:
 def shift_between(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, float]:
     """Shift from b to a: the median of all differences, and the interval that inverts the rank-sum test.
 
-    J. Hodges and E. Lehmann, Annals of Mathematical Statistics 34, 1963. With too few values for it,
-    Welch's.
+    J. Hodges and E. Lehmann, Annals of Mathematical Statistics 34, 1963. With too few values, Welch's interval.
     """
     k = shift_rank(a.size, b.size, level)
     return between_ranks(np.subtract.outer(a, b).ravel(), k) if k else welch(a, b, level)
@@ -139,7 +139,7 @@ def welch(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, flo
 
 @cache
 def shift_rank(m: int, n: int, level: float) -> int:
-    """Rank, among m*n differences, of the ends of the interval of a shift; 0 if there is none at the level.
+    """Rank, among m*n differences, of the ends of the interval of a shift; 0 if none reaches the level.
 
     The number of negative differences is Mann and Whitney's U. The orderings that give each U are counted by the
     coefficients of the Gaussian binomial, the product over i = 1..m of (1 - q**(n+i)) / (1 - q**i), of

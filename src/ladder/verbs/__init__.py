@@ -1,7 +1,7 @@
-"""The verbs of the command line, a module each: its docstring is the verb's help.
+"""The verbs of the command line, one module each, whose docstring is the verb's help.
 
-Each has `add_arguments`, which declares them, and `run`, which is given them parsed.
-`python -m ladder VERB` imports the module of that verb alone, so that a job starts fast.
+Each has `add_arguments`, which declares its arguments, and `run`, which gets them parsed. `python -m ladder VERB`
+imports only the module of that verb, so that a job starts fast.
 """
 
 # In the order of the help.

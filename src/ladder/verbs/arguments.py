@@ -1,4 +1,4 @@
-"""What the verbs share: arguments that are checked, files that are read, and JSON that is written."""
+"""What the verbs share: types of arguments, files to read, and JSON to write."""
 
 import argparse
 import json
@@ -10,30 +10,30 @@ from ladder.records.files import write_atomically
 
 
 def at_least_one(text):
-    """A count, for argparse."""
+    """A count of at least one, for argparse."""
     return whole_number(text, 1)
 
 
 def at_least_two(text):
-    """A count of what comes in twos, for argparse."""
+    """A count of at least two, for argparse."""
     return whole_number(text, 2)
 
 
 def at_least_zero(text):
-    """A count that may be none, for argparse."""
+    """A count of at least zero, for argparse."""
     return whole_number(text, 0)
 
 
-def whole_number(text, least):
-    """A whole number of at least `least`."""
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
+def whole_number(text, minimum):
+    """An integer of at least `minimum`."""
+    if not text.isdecimal() or int(text) < minimum:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least {minimum}")
     return int(text)
 
 
-def no_less_than(least):
-    """Numbers of at least `least`, for argparse."""
-    return lambda text: number(text, lambda value: value >= least, f"of at least {least}")
+def at_least(minimum):
+    """Numbers of at least `minimum`, for argparse."""
+    return lambda text: number(text, lambda value: value >= minimum, f"of at least {minimum}")
 
 
 def above(limit):
@@ -41,35 +41,35 @@ def above(limit):
     return lambda text: number(text, lambda value: value > limit, f"above {limit}")
 
 
-def number(text, fits, which):
-    """A number that fits; NaN and infinity never do."""
+def number(text, is_valid, condition):
+    """A valid number; NaN and infinity never are. `condition` says in words what is valid."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found) or not fits(found):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number {which}")
-    return found
+        value = math.nan
+    if not math.isfinite(value) or not is_valid(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number {condition}")
+    return value
 
 
 def parse_object(text, option):
     """The object that a JSON argument holds. Raises LadderError."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise LadderError(f"{option} isn't JSON: {error}.") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise LadderError(f"{option} must be a JSON object of keys and values, not {text!r}.")
-    return found
+    return value
 
 
 def read_configuration(paths):
-    """The shipped configuration with these files over it. Variants are looked for where LADDER_VARIANTS says too."""
-    from ladder.catalogue import workloads  # here, because most verbs have no use for them
+    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`."""
+    from ladder.catalogue import workloads  # here, because most verbs don't need it
     from ladder.planning import configuration
 
     config = configuration.load([configuration.shipped(), *paths])
-    workloads.look_in([*config["variant_folders"], *workloads.roots()[1:]])
+    workloads.search_folders([*config["variant_folders"], *workloads.roots()[1:]])
     return config
 
 
@@ -89,8 +89,8 @@ def write_json(path, document):
 
 
 def data_paths(folder, *cases):
-    """Where the data of cases lie below a folder: {name: path}. Raises LadderError for a case that is incomplete."""
-    from ladder.catalogue import datasets, workloads  # here, because most verbs have no use for them
+    """The paths of the cases' data below a folder, {name: path}. Raises LadderError for an incomplete case."""
+    from ladder.catalogue import datasets, workloads  # here, because most verbs don't need them
 
     for case in cases:
         workloads.require_sound(case)
@@ -101,7 +101,7 @@ def data_paths(folder, *cases):
 def add_study(parser):
     """The arguments of the verbs that write about the whole study."""
     parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")
-    parser.add_argument("--machine", required=True, help="the machine to speak of, if it has measured")
-    parser.add_argument("--description", action="append", default=[], help="what a machine is (JSON)")
+    parser.add_argument("--machine", required=True, help="the machine that the text is about, if it has measurements")
+    parser.add_argument("--description", action="append", default=[], help="the description of a machine (JSON)")
     parser.add_argument("--roofs", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--out", required=True)

@@ -1,4 +1,4 @@
-"""Make an artefact of a workload: a file that its cases read or its figures show."""
+"""Build an artefact of a workload: a file that its cases read or its figures show."""
 
 from ladder.catalogue import datasets, published
 from ladder.devices import host
@@ -9,11 +9,11 @@ from ladder.harness import environment
 def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("name", help="a file of the workload's ARTEFACTS")
-    parser.add_argument("--data", help="what it's made from")
+    parser.add_argument("--data", help="the data that it is built from")
     parser.add_argument("--out", required=True)
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--unpack", action="store_true", help="take what is published of it instead of making it")
-    ways.add_argument("--publish", action="store_true", help=f"put it into {published.FOLDER}, to be committed")
+    ways.add_argument("--unpack", action="store_true", help="unpack the published artefact instead of building it")
+    ways.add_argument("--publish", action="store_true", help=f"copy it to {published.FOLDER}, to be committed")
 
 
 def run(options):
@@ -23,7 +23,7 @@ def run(options):
         return
     source = datasets.artefacts(options.workload)[options.name]
     if source and options.data is None:
-        raise LadderError(f"{options.name} is made from {source}: say by --data where that lies.")
+        raise LadderError(f"{options.name} is built from {source}: name its folder with --data.")
     environment.enter(environment.of_verb(len(host.AFFINITY)))
     datasets.make(options.workload, options.name, options.out, options.data)
     if options.publish:

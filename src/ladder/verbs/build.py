@@ -4,7 +4,7 @@ from ladder.build import libraries, report
 
 
 def add_arguments(parser):
-    parser.add_argument("target", help="an architecture of cards, as in sm_90, or host")
+    parser.add_argument("target", help="a GPU architecture, as in sm_90, or host")
     parser.add_argument("workload")
     parser.add_argument("variant")
     parser.add_argument("constants", help="as in dtype=float64,block=16, or dtype=float64,flags=O2")

@@ -1,12 +1,12 @@
 """Write the machine's ceilings from their records (JSON)."""
 
 from ladder.report import ceilings
-from ladder.verbs.arguments import no_less_than, write_json
+from ladder.verbs.arguments import at_least, write_json
 
 
 def add_arguments(parser):
     parser.add_argument("records", nargs="+")
-    parser.add_argument("--margin", type=no_less_than(1), required=True, help="by how much a sample may beat a ceiling")
+    parser.add_argument("--margin", type=at_least(1), required=True, help="factor by which a sample may beat a ceiling")
     parser.add_argument("--out", required=True)
 
 

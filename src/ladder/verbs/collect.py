@@ -9,7 +9,7 @@ from ladder.verbs.arguments import read_plan
 def add_arguments(parser):
     parser.add_argument("plans", nargs="+", metavar="PLAN", help="an experiment's plan (JSON)")
     parser.add_argument("--published", action="append", default=[], help="folder of published measurements")
-    parser.add_argument("--out", required=True, help="for the folders of tables, one for each experiment")
+    parser.add_argument("--out", required=True, help="parent of the folders of tables, one for each experiment")
 
 
 def run(options):

@@ -4,7 +4,7 @@ from ladder.harness import comparison
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import above, at_least_one, at_least_two, data_paths
 
-# It holds the machine by itself, for its samples.
+# The verb itself holds the machine while it takes samples.
 TIMES = True
 
 
@@ -13,10 +13,10 @@ def add_arguments(parser):
     parser.add_argument("b", help="workload/variant/case")
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
-        "--detect", type=above(0), default=0.05, help="measure until such changes would show (default: 0.05)"
+        "--detect", type=above(0), default=0.05, help="measure until such a difference is detectable (default: 0.05)"
     )
     parser.add_argument(
-        "--most-pairs", type=at_least_two, default=30, help="pairs of processes at most, measured in twos (default: 30)"
+        "--max-pairs", type=at_least_two, default=30, help="pairs of processes at most, measured by two (default: 30)"
     )
     parser.add_argument(
         "--cap", type=above(0), default=600, help="seconds at most, unless two pairs take longer (default: 600)"
@@ -31,16 +31,16 @@ def run(options):
     if options.json:
         require_writable(options.json)
     cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
-    found = comparison.side_by_side(
+    result = comparison.side_by_side(
         *cases,
         samples=options.samples,
-        most_pairs=options.most_pairs,
+        max_pairs=options.max_pairs,
         detect=options.detect,
         cap=options.cap,
         paired=options.paired,
         data=data_paths(options.data, *cases),
         reference=options.reference,
     )
-    print(comparison.report(found))
+    print(comparison.report(result))
     if options.json:
-        comparison.write(options.json, found)
+        comparison.write(options.json, result)

@@ -8,7 +8,7 @@ def add_arguments(parser):
 
 
 def run(options):
-    # Each alone, since the one is slow to import what resamples images, the other what downloads.
+    # Imported separately: one takes long to import image resampling, the other to import downloading.
     if options.name == "digits":
         from ladder.data import digits
 

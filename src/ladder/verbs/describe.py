@@ -1,4 +1,4 @@
-"""Write what this machine is (JSON)."""
+"""Write a description of this machine (JSON)."""
 
 from ladder.machine import description
 from ladder.verbs.arguments import write_json

@@ -20,22 +20,22 @@ def add_arguments(parser):
 
 
 def run(options):
-    given, wants = {}, figures.constants(options.name)
-    if wants["EXPERIMENTS"]:
-        given["tables"] = {Path(folder).name: stored.load(folder) for folder in options.tables}
-        if missing := set(wants["EXPERIMENTS"]) - set(given["tables"]):
+    inputs, constants = {}, figures.constants(options.name)
+    if constants["EXPERIMENTS"]:
+        inputs["tables"] = {Path(folder).name: stored.load(folder) for folder in options.tables}
+        if missing := set(constants["EXPERIMENTS"]) - set(inputs["tables"]):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
-    if wants["USES_CEILINGS"]:
-        given["ceilings"] = documents.read(options.ceilings, "roofs") if options.ceilings else {}
-    if wants["USES_DATA"]:
+    if constants["USES_CEILINGS"]:
+        inputs["ceilings"] = documents.read(options.ceilings, "roofs") if options.ceilings else {}
+    if constants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the data of its workload.")
         workload = workloads.load(figures.workload(options.name))
-        given["data"] = Path(options.data).name, datasets.load(workload, options.data)
-    if wants["USES_ARTEFACTS"]:
+        inputs["data"] = Path(options.data).name, datasets.load(workload, options.data)
+    if constants["USES_ARTEFACTS"]:
         if wrong := [pair for pair in options.artefact if "=" not in pair]:
             raise LadderError(f"--artefact is written FILE=PATH, not {wrong[0]!r}.")
-        given["artefacts"] = dict(pair.split("=", 1) for pair in options.artefact)
-        if missing := set(wants["USES_ARTEFACTS"]) - set(given["artefacts"]):
+        inputs["artefacts"] = dict(pair.split("=", 1) for pair in options.artefact)
+        if missing := set(constants["USES_ARTEFACTS"]) - set(inputs["artefacts"]):
             raise LadderError(f"The figure {options.name} needs --artefact of {', '.join(sorted(missing))}.")
-    figures.write(options.name, options.out, **given)
+    figures.write(options.name, options.out, **inputs)

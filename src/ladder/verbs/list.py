@@ -1,13 +1,13 @@
-"""Print the cases of a configuration: what would run, what is left out and why; or the rungs of every workload."""
+"""Print the cases of a configuration: which would run, which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
-from ladder.planning import places, plan
+from ladder.planning import plan, targets
 from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
 
 
 def add_arguments(parser):
     parser.add_argument(
-        "--configfile", action="append", default=[], help="laid over config/config.yaml; may be repeated"
+        "--configfile", action="append", default=[], help="overrides config/config.yaml; may be repeated"
     )
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
     parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
@@ -22,19 +22,19 @@ def run(options):
         for workload in workloads.names():
             print(*rungs(workload), sep="\n", end="\n\n")
         return
-    instead = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
-    found = places.here(config | instead)
-    planned = plan.plan(config, found)
-    for one in planned:
-        print(f"{one.experiment}\t{one.case.key}\t{'left out: ' + one.left_out if one.left_out else 'runs'}")
-    runs = {one.case.key for one in planned if not one.left_out}
-    left = {one.case.key for one in planned if one.left_out}
-    print(f"{len(runs)} cases run on {found['cpu'].cores} cores, {len(left)} are left out.")
+    changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
+    machine = targets.here(config | changes)
+    planned = plan.plan(config, machine)
+    for item in planned:
+        print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
+    runs = {item.case.key for item in planned if not item.skipped}
+    skipped = {item.case.key for item in planned if item.skipped}
+    print(f"{len(runs)} cases run on {machine['cpu'].cores} cores, {len(skipped)} are skipped.")
 
 
 def rungs(workload):
-    """The lines of a workload: its sizes, then each rung with its device, its tunings, and its idea."""
-    yield f"{workload}: {', '.join(size(*one) for one in workloads.load(workload).SIZES.items())}"
+    """The lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
+    yield f"{workload}: {', '.join(size(*item) for item in workloads.load(workload).SIZES.items())}"
     for variant, idea in workloads.rungs(workload).items():
         device = workloads.constants(workload, variant)["DEVICE"]
         values = workloads.defaults(workload, variant)

@@ -7,7 +7,7 @@ from ladder.records.case import Case
 from ladder.records.files import require_writable
 from ladder.verbs.arguments import data_paths, parse_object, read_ceilings
 
-# It holds the machine by itself, for its samples.
+# The verb itself holds the machine while it takes samples.
 TIMES = True
 
 
@@ -24,7 +24,7 @@ def add_arguments(parser):
     parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
     parser.add_argument("--launcher", help="the command that starts ranks of MPI, for example mpiexec")
     parser.add_argument(
-        "--prelude", action="store_true", help="keep the variables of runtimes, which a cluster's prelude has set"
+        "--prelude", action="store_true", help="keep the variables of runtimes that a cluster's prelude has set"
     )
 
 

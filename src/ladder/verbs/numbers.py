@@ -3,22 +3,22 @@
 from ladder.planning import configuration
 from ladder.records.files import write_atomically
 from ladder.report import latex, numbers, study, texts
-from ladder.verbs.arguments import add_study, no_less_than, parse_object
+from ladder.verbs.arguments import add_study, at_least, parse_object
 
 
 def add_arguments(parser):
     add_study(parser)
     parser.add_argument("--protocol", default="{}", help="JSON of the keys that differ from the defaults")
-    parser.add_argument("--margin", type=no_less_than(1), required=True, help="by how much a sample may beat a ceiling")
+    parser.add_argument("--margin", type=at_least(1), required=True, help="factor by which a sample may beat a ceiling")
     parser.add_argument("--template", action="append", default=[], help="a text of the paper; may be repeated")
     parser.add_argument("--texts", help="folder for the texts of the paper and of all chapters")
 
 
 def run(options):
-    found = study.load(options.folders, options.machine, options.description, options.roofs)
+    results = study.load(options.folders, options.machine, options.description, options.roofs)
     protocol = configuration.protocol(parse_object(options.protocol, "--protocol"))
-    values = numbers.numbers(found, protocol, options.margin)
+    values = numbers.numbers(results, protocol, options.margin)
     latex.write(options.out, numbers.text(values))
     if options.texts:
-        for name, text in texts.rendered(found, values, options.template).items():
+        for name, text in texts.rendered(results, values, options.template).items():
             write_atomically(f"{options.texts}/{name}", text)

@@ -17,7 +17,7 @@ def run(options):
     origins, sources = chapters.origins(), Path(options.source).parent
     for path in Path(options.texts).rglob("*.tex") if options.texts else ():
         name, text = str(path.relative_to(options.texts)), path.read_text(encoding="utf-8")
-        if texts.get(name) != text and not is_same(sources / name, text):  # LaTeX counts the lines of what was rendered
+        if texts.get(name) != text and not is_same(sources / name, text):  # LaTeX counts lines of the rendered text
             origins[name] = path
         texts[name] = text
     typesetting.build(options.source, options.inputs, folder, options.out, texts, origins)

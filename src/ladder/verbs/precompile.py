@@ -1,4 +1,4 @@
-"""Have Numba compile what a case needs, whatever its counts."""
+"""Have Numba compile the functions of a case ahead of time, for all sizes and threads of its kind."""
 
 import sys
 
@@ -15,15 +15,15 @@ def add_arguments(parser):
     parser.add_argument("workload")
     parser.add_argument("variant")
     parser.add_argument("case")
-    parser.add_argument("--out", required=True, help="file for a copy of the note that it is done (JSON)")
+    parser.add_argument("--out", required=True, help="file for a copy of the compilation's note (JSON)")
 
 
 def run(options):
     case = Case.parse(options.workload, options.variant, options.case)
     workloads.require_sound(case)
     if not compilation.is_needed(case):
-        raise LadderError(f"{case.workload}/{case.variant} has nothing that Numba compiles.")
+        raise LadderError(f"{case.workload}/{case.variant} has no function that Numba compiles.")
     note = precompile(case, configuration.protocol({}))
     if "failed" in note:
-        print(f"ladder precompile: nothing is compiled ahead. {note['failed']}", file=sys.stderr)
+        print(f"ladder precompile: nothing was compiled ahead of time. {note['failed']}", file=sys.stderr)
     write_json(options.out, note)

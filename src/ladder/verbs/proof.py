@@ -1,4 +1,4 @@
-"""Proofread a typeset document: say what its log and its pages show to be wrong with the layout."""
+"""Proofread a typeset document: report faults of its layout, from its log and its pages."""
 
 from ladder.errors import LadderError
 from ladder.report import proof
@@ -7,10 +7,10 @@ from ladder.verbs.arguments import at_least_one
 
 def add_arguments(parser):
     parser.add_argument("folder", help="where it was typeset, such as results/paper")
-    parser.add_argument("--pages", type=at_least_one, help="how many pages it may have")
+    parser.add_argument("--pages", type=at_least_one, help="the maximum number of pages")
 
 
 def run(options):
-    if found := proof.faults(options.folder, options.pages):
-        raise LadderError(" ".join(found))
+    if faults := proof.faults(options.folder, options.pages):
+        raise LadderError(" ".join(faults))
     print(f"{options.folder}: no fault was found.")

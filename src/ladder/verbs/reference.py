@@ -1,10 +1,10 @@
-"""Compute a reference that cases of several sizes or variants are checked against."""
+"""Compute a reference, against which cases of several sizes or variants are checked."""
 
 from ladder.catalogue import datasets, workloads
 from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import environment
-from ladder.harness.demands import write_reference
+from ladder.harness.preconditions import write_reference
 from ladder.records.case import Case
 
 
@@ -17,16 +17,16 @@ def add_arguments(parser):
 
 def run(options):
     workload = workloads.load(options.workload)
-    given = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
-    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, given, 1))
+    named = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
+    sizes = workload.reference_sizes(workloads.small_sizes(options.workload, named, 1))
     if sizes is None:
-        raise LadderError(f"{options.workload} needs no reference beforehand: its results are checked inside the job.")
+        raise LadderError(f"{options.workload} needs no reference: its results are checked inside the job.")
     for name in sizes:
-        if name not in given and isinstance(workload.SIZES[name], type):
+        if name not in named and isinstance(workload.SIZES[name], type):
             raise LadderError(f"{options.workload} needs a value for its size {name!r}.")
     if workload.data_set(sizes) and not options.data:
-        raise LadderError(f"The reference of {options.workload} is computed from data: name them with --data.")
+        raise LadderError(f"The reference of {options.workload} is computed from data: name its folder with --data.")
     data = datasets.load(workload, options.data) if options.data else None
     environment.enter(environment.of_verb(len(host.AFFINITY)))
-    found = workload.reference.compute(sizes, data)
-    write_reference(options.out, options.workload, sizes, found)
+    arrays = workload.reference.compute(sizes, data)
+    write_reference(options.out, options.workload, sizes, arrays)

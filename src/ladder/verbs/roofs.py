@@ -1,4 +1,4 @@
-"""Write the ceilings of every machine (JSON): the most of its ceiling experiments or, if published, of everything."""
+"""Write the ceilings of every machine (JSON): the maxima of its ceiling experiments or, if published, of all cases."""
 
 from ladder.report import PUBLISHED, stored, study
 from ladder.verbs.arguments import write_json
@@ -11,13 +11,13 @@ def add_arguments(parser):
 
 
 def run(options):
-    found = study.load(options.folders, None)
-    own = {name: found.of(name).ceilings for name in found.machines() if not name.endswith(PUBLISHED)}
-    write_json(options.out, own | dict(map(of_published, options.published)))
+    results = study.load(options.folders, None)
+    local = {name: results.of(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
+    write_json(options.out, local | dict(map(of_published, options.published)))
 
 
 def of_published(folder):
-    """A published machine's name in the tables, and its ceilings over all that it measured."""
+    """A published machine's name in the tables, and its ceilings over all its cases."""
     samples = stored.published(folder, "samples")
     name = samples["machine"].iloc[0]
     return name + PUBLISHED, study.Study({"all": {"samples": samples}}, name).ceilings

@@ -19,7 +19,7 @@ def run(options):
     data = data_paths(options.data, *cases)
     environment.enter(environment.of_verb(1))
 
-    import pandas as pd  # once this process has started again
+    import pandas as pd  # after this process has restarted
 
     rows = [
         {
@@ -27,9 +27,9 @@ def run(options):
             "variant": case.variant,
             "case": case.slug,
             "dtype": case.sizes["dtype"],
-            **vars(one),
+            **vars(row),
         }
         for case in cases
-        for one in sensitivity.sensitivities(case, data)
+        for row in sensitivity.sensitivities(case, data)
     ]
     write_atomically(options.out, pd.DataFrame(rows).to_csv(index=False))

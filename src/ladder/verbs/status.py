@@ -1,19 +1,19 @@
-"""Print which cases of the last run are done, running, failed or left out, and why."""
+"""Print which cases of the last run are done, running, failed or skipped, and why."""
 
-from ladder.planning import places, plan, status
+from ladder.planning import plan, status, targets
 from ladder.verbs.arguments import read_configuration
 
 
 def add_arguments(parser):
     parser.add_argument(
-        "--configfile", action="append", default=[], help="of this configuration on this machine; as for `list`"
+        "--configfile", action="append", default=[], help="report on this configuration instead; as for `list`"
     )
 
 
 def run(options):
     if options.configfile:
         config = read_configuration(options.configfile)
-        print(status.report(status.cases_of(plan.plan(config, places.here(config)))))
+        print(status.report(status.cases_of(plan.plan(config, targets.here(config)))))
     else:
         run = status.read()
         print(status.report(run["cases"], run))

@@ -14,8 +14,8 @@ def add_arguments(parser):
 
 
 def run(options):
-    found = study.load(options.folders, options.machine, options.description, options.roofs)
-    for name, text in tables.tables(found, options.kernel, options.sensitivity).items():
+    results = study.load(options.folders, options.machine, options.description, options.roofs)
+    for name, text in tables.tables(results, options.kernel, options.sensitivity).items():
         latex.write(f"{options.out}/{name}.tex", text)
-    write_atomically(options.verdicts, verdicts.rows(found).to_csv(index=False))
-    write_atomically(options.html, validation_table.page(found))
+    write_atomically(options.verdicts, verdicts.rows(results).to_csv(index=False))
+    write_atomically(options.html, validation_table.page(results))

@@ -1,4 +1,4 @@
-"""On PYTHONPATH, it shifts the time of day of every Python by FAULT_CLOCK seconds, as a clock that is set anew does."""
+"""On PYTHONPATH, it shifts the time of day of every Python by FAULT_CLOCK seconds, as a clock that is reset does."""
 
 import os
 import time

@@ -190,7 +190,7 @@ def claim(chapter, key):
 
 def claimed_ratio(chapter, key):
     """The ratio that a claim is about, as measured."""
-    return ratios.prose(required(claim(chapter, key).answer.found))
+    return ratios.prose(required(claim(chapter, key).answer.ratio))
 
 
 def verdict(chapter, key):

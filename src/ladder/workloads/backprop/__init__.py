@@ -4,15 +4,15 @@ With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, a
 
     dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
 
-delta being the derivative of -E by what goes into a unit. Row 0 of W and dW belongs to the bias, whose activation is 1.
-`rate` is that of a sum over patterns: about 1 / images. Patterns are visited through `ranpat`, in another order in
-every epoch; those that it doesn't name are held out.
+where delta is the derivative of -E with respect to a unit's input. Row 0 of W and dW belongs to the bias, whose
+activation is 1. `rate` applies to a sum over patterns: it is about 1 / images. Patterns are visited through `ranpat`,
+in a different order in every epoch; patterns that it doesn't list are held out.
 
-Weights begin uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with the
-float64 reference after every epoch. The timed samples repeat the first epoch from the first weights.
+Initial weights are uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with
+the float64 reference after every epoch. The timed samples repeat the first epoch from the initial weights.
 
 Row-major shapes: images (pool, 784) scaled to [0, 1] and targets (pool, 10), of zeros and ones, ranpat int64 (images,),
-per layer l = 1, 2, ... w<l> and dw<l> (fan_in + 1, fan_out), which a run changes in place; the output is `error` (1,).
+per layer l = 1, 2, ... w<l> and dw<l> (fan_in + 1, fan_out), which a run updates in place; the output is `error` (1,).
 """
 
 import itertools
@@ -25,19 +25,19 @@ from ladder.harness.validation import compare, growing_sum_factor
 from ladder.workloads.backprop import reference
 
 RUNGS = {
-    "before": "a loop over patterns inside of every other loop, as the program was before it was tuned",
-    "loop_order": "loop over patterns outside, contiguous inner loops",
-    "temporaries": "the same, loops' invariants in variables of their own",
+    "before": "the untuned program: the loop over patterns is innermost",
+    "loop_order": "loop over patterns outermost, contiguous inner loops",
+    "temporaries": "loop invariants in variables",
     "fusion": "one loop over patterns up to the deltas",
     "associativity": "fewer operations: factors out of sums, derivatives from values",
-    "openmp": "patterns shared among OpenMP threads, sums over patterns by atomics or otherwise",
-    "tuned": "blocks of patterns that stay in the second cache, products on tiles of registers, the rest fused",
-    "blas": "products of matrices by the BLAS of SciPy",
-    "cuda_flat": "on the card, a thread a unit and pattern, the ragged data of all layers in one flat array",
-    "cuda_kernels": "the eleven kernels of the earlier study, by the memory that each of them uses",
-    "cuda": "products by a CUDA variant of gemm, everything else fused, an epoch as a graph",
-    "cuda_fused": "three kernels, units and deltas in shared memory",
-    "numpy_loop": "peer: written by hand in NumPy",
+    "openmp": "patterns shared among OpenMP threads, several ways to sum over patterns",
+    "tuned": "blocks of patterns that fit in the L2 cache, register tiles, fused operations",
+    "blas": "matrix products by SciPy's BLAS",
+    "cuda_flat": "on the GPU, a thread per unit and pattern, all layers in one flat array",
+    "cuda_kernels": "the eleven kernels of the earlier study, with their memory spaces as tunings",
+    "cuda": "products by a CUDA variant of gemm, all else fused, an epoch as a CUDA graph",
+    "cuda_fused": "three kernels, activations and deltas in shared memory",
+    "numpy_loop": "peer: hand-written NumPy",
     "pytorch": "peer: PyTorch on the CPU",
     "pytorch_cuda": "peer: PyTorch on a GPU, eager, as a graph, compiled",
 }
@@ -64,7 +64,7 @@ STATEFUL = True
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     return (
         data_sizes.refuse_network("backprop", sizes, "784-56-28-10")
         or data_sizes.refuse_images("backprop", sizes)
@@ -73,7 +73,7 @@ def refuse(sizes):
 
 
 def refuse_momentum(sizes):
-    """Why the momentum makes no sense, or None."""
+    """Why the momentum is invalid, or None."""
     if sizes["momentum"] >= 1:
         return f"momentum={sizes['momentum']} of backprop must be below 1, or steps would add up without end."
     return None
@@ -85,7 +85,7 @@ def data_set(sizes):
 
 
 def reference_sizes(sizes):
-    """The sizes that the reference depends on: all but the dtype."""
+    """The sizes that the reference depends on: all except the dtype."""
     return {name: value for name, value in sizes.items() if name != "dtype"}
 
 
@@ -108,9 +108,9 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write an epoch's order in place; before the first epoch also the patterns and the first weights.
+    """Write an epoch's order in place; before the first epoch also the patterns and the initial weights.
 
-    The names of the arrays written: a later epoch goes on with the weights and steps that it finds.
+    Returns the names of the arrays written: a later epoch continues from the current weights and steps.
     """
     inputs["ranpat"][...] = reference.ranpat(sizes, round)
     if round:
@@ -123,12 +123,12 @@ def fill(inputs, sizes, round, data):
 
 
 def state(sizes):
-    """The names of the inputs that an epoch leaves for the next one: weights and steps."""
+    """The names of the inputs that an epoch passes on to the next one: weights and steps."""
     return [f"{name}{layer}" for name in ("w", "dw") for layer in range(1, len(reference.widths(sizes)))]
 
 
 def cost(sizes):
-    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes that it must move."""
+    """FLOPs of an epoch's products (all layers except the first have a third one), and the bytes that it must move."""
     widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
     pairs = list(itertools.pairwise(widths))
     products = sum((fan_in + 1) * fan_out * 2 for fan_in, fan_out in pairs)
@@ -142,14 +142,14 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare an epoch's error, the weights and the steps after it with the reference; the point of the curve."""
+    """Compare an epoch's error, and the weights and steps after it, with the reference; the checks and the point."""
     checks, weights = [], []
     for layer in range(1, len(reference.widths(sizes))):
         for name in (f"w{layer}", f"dw{layer}"):
             allowed = reference.bound(exact[f"{name}_drift"][round], precision)
             checks.append(compare(name, inputs[name], exact[name][round], allowed))
         weights.append(inputs[f"w{layer}"].astype(np.float64))
-    # The error is one number, whose noise may have been small by chance: then the bound of its sum counts.
+    # The error is one number, whose noise may have been small by chance: the bound of its sum is a minimum.
     terms = growing_sum_factor(sizes["images"] * reference.widths(sizes)[-1], precision)
     allowed = max(reference.bound(exact["error_drift"][round], precision), terms * exact["error"][round])
     checks.append(compare("error", outputs["error"][0], exact["error"][round], allowed))

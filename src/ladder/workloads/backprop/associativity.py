@@ -1,7 +1,7 @@
 """The loops of `fusion` with fewer operations, by the associativity of products and sums.
 
-The error is halved once, and the rate goes into the output's deltas, with which it reaches every change. Bound as
-`temporaries` is.
+The error is halved once, and the output's deltas are multiplied by the rate, which they pass on to every change. The
+bottleneck is that of `temporaries`.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-/* Every macro block with the loop over patterns inside: each of its steps leaps by a row. */
+/* Every macro block with the loop over patterns innermost, so that each access strides by a row. */
 #include "network.h"
 
 void products(const Network *net, long layer)
@@ -36,7 +36,7 @@ void output_error(const Network *net)
         }
 }
 
-/* Of a layer below the output. */
+/* The deltas of a layer below the output. */
 void deltas(const Network *net, long layer)
 {
     const long width = net->widths[layer], above = net->widths[layer + 1];

@@ -1,7 +1,7 @@
-"""The program before it was tuned: in every macro block the loop over patterns is the innermost.
+"""The untuned program: in every macro block the loop over patterns is innermost.
 
-Each of its steps leaps by a row, and a result is read and written again for every product. Bound by the latency of the
-caches that rows of one column come from, and where these are too small, of memory.
+Each access strides by a row, and a result is read and written again for every product. Bound by the latency of the
+caches that hold the rows of a column, or, if they are too small, of memory.
 """
 
 from typing import Literal

@@ -1,7 +1,7 @@
-"""Back-propagation with its products as those of matrices, by the BLAS of SciPy, on blocks of patterns.
+"""Back-propagation with matrix products by SciPy's BLAS, on blocks of patterns.
 
-A block's rows are gathered in the order of `ranpat`, and its activations and deltas stay in the caches until they have
-been used. The rate goes into the output's deltas, and the changes of the weights are the addends of their own products.
+A block's rows are gathered in the order of `ranpat`, and its activations and deltas stay in the caches until they are
+used. The output's deltas include the rate, and the changes of the weights are the addends of their own products.
 Bound by the products' FLOPs, and by one pass over the images.
 """
 
@@ -22,12 +22,12 @@ def setup(problem, *, threads: int, block: int = 512):
 
 
 def layers(problem):
-    """The numbers of the layers that have weights."""
+    """The indices of the layers that have weights."""
     return range(1, len(reference.widths(problem.sizes)))
 
 
 def begin(problem):
-    """What an epoch begins with: the error 0, and the last steps as the first part of the next."""
+    """The first step of an epoch: reset the error, and multiply the last steps by the momentum."""
     momentum = problem.error.dtype.type(problem.sizes["momentum"])
 
     def scale():
@@ -63,13 +63,13 @@ def blocks(problem, most):
 
 
 def block(problem, multiply, chosen, targets, out, delta):
-    """The steps of one block: its rows, forward, error, and back to the changes."""
+    """The steps of one block: gather its rows, forward pass, error, backward pass, changes."""
     last = len(out) - 1
     weights, changes = (
         [None, *(getattr(problem, f"{name}{layer}") for layer in layers(problem))] for name in ("w", "dw")
     )
     rate = problem.error.dtype.type(problem.sizes["rate"])
-    # Where in the pool they are is known, so nothing need be checked, and no copy be made for the case of an error.
+    # All indices are valid, so the mode "clip" avoids checks and a temporary copy.
     take = partial(np.take, axis=0, mode="clip")
     yield "gather", partial(take, problem.images, chosen, out=out[0])
     yield "gather", partial(take, problem.targets, chosen, out=targets)
@@ -99,7 +99,7 @@ def squash(z):
 
 
 def output_error(error, targets, out, delta, rate):
-    """The error of a block is added, and its output's deltas are written, times the rate."""
+    """Add a block's error, and write its output's deltas times the rate."""
     np.subtract(targets, out, out=delta)
     error[0] += error.dtype.type(0.5) * np.vdot(delta, delta)
     delta *= rate
@@ -116,6 +116,6 @@ def slope(delta, out, scratch):
 
 
 def change(multiply, below, delta, changes):
-    """The block's part of the changes."""
+    """Add the block's gradient to the changes."""
     changes[0] += delta.sum(axis=0)
     multiply(below, delta, changes[1:], changes[1:])

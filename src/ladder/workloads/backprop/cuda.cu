@@ -1,10 +1,10 @@
-// The operations of the training beside its products. Deltas carry the factor of the rate from the output on, so that
-// a change is an addition, which a product's addend does for the weights. Sums are taken in the same order every time.
+// The operations of the training other than its products. Deltas include the rate from the output on, so that a change
+// is an addition; for the weights it is the product's addend. Sums are in a fixed order.
 #include "warp.cuh"
 
 constexpr int ROWS = 256;  // of a block that works on columns
 
-// Rows ranpat of an array: a block a row.
+// to (patterns, columns) = rows ranpat (patterns) of `from`: a block per row.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const REAL *from, const long long *ranpat, REAL *to, int columns) {
   from += size_t(ranpat[blockIdx.x]) * columns;
@@ -12,25 +12,25 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int j = threadIdx.x; j < columns; j += blockDim.x) to[j] = from[j];
 }
 
-// z <- sigmoid(z + bias)
+// z <- sigmoid(z + bias), with z (count / columns, columns) and bias (columns).
 extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *bias, int count, int columns) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) z[i] = 1 / (1 + exp(-(z[i] + bias[i % columns])));
 }
 
-// The sums of what all threads of a block have of their columns, in row blockIdx.y of `parts`. Thread x has the block's
-// column x, thread y every 32nd of its rows.
+// Store a block's column sums in row blockIdx.y of parts (gridDim.y, columns). Thread (x, y) has the sum of the block's
+// column x over every 32nd row from y on.
 __device__ void store_sums(REAL sum, REAL *parts, int columns) {
   __shared__ REAL sums[WARP][WARP + 1];
   sums[threadIdx.x][threadIdx.y] = sum;
-  __syncthreads();  // a warp adds up those of a column
+  __syncthreads();  // the sums are complete; a warp adds those of a column
   sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
   const int own = blockIdx.x * WARP + threadIdx.y;
   if (threadIdx.x == 0 && own < columns) parts[size_t(blockIdx.y) * columns + own] = sum;
-  __syncthreads();  // nobody reads the sums any more
+  __syncthreads();  // all threads have read the sums
 }
 
-// The block's rows of this thread's column: f(index).
+// Call f(index) for this thread's elements: one column, the block's rows.
 template <class Function>
 __device__ void each(int rows, int columns, Function f) {
   const int j = blockIdx.x * WARP + threadIdx.x, first = blockIdx.y * ROWS;
@@ -38,7 +38,8 @@ __device__ void each(int rows, int columns, Function f) {
     for (int i = first + threadIdx.y; i < min(first + ROWS, rows); i += WARP) f(size_t(i) * columns + j);
 }
 
-// delta of the outputs, times the rate; by columns and blocks the sums of it and of the error.
+// delta (rows, columns) of the outputs, times the rate; `parts` and `errors` (blocks, columns) are column sums of it
+// and of the error.
 extern "C" __global__ void __launch_bounds__(1024)
     output(const REAL *out, const REAL *targets, REAL *delta, REAL *parts, REAL *errors, int rows, int columns, REAL rate) {
   REAL sum = 0, error = 0;
@@ -51,7 +52,8 @@ extern "C" __global__ void __launch_bounds__(1024)
   store_sums(error, errors, columns);
 }
 
-// delta <- delta times the slope at `out`; the sums of it by columns and blocks.
+// delta (rows, columns) <- delta times the derivative at out (rows, columns), and its column sums, parts (blocks,
+// columns).
 extern "C" __global__ void __launch_bounds__(1024)
     slope(REAL *delta, const REAL *out, REAL *parts, int rows, int columns) {
   REAL sum = 0;
@@ -62,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(1024)
   store_sums(sum, parts, columns);
 }
 
-// sums <- kept sums + those of all parts, a warp for each column; what isn't kept may be anything.
+// sums (columns) <- kept * sums + the column sums of parts (count, columns), a warp per column; if kept is 0, sums need
+// not be initialised.
 extern "C" __global__ void __launch_bounds__(WARP) add_up(const REAL *parts, REAL *sums, int count, int columns, REAL kept) {
   REAL sum = 0;
   for (int i = threadIdx.x; i < count; i += WARP) sum += parts[size_t(i) * columns + blockIdx.x];

@@ -1,9 +1,9 @@
 """Back-propagation on one GPU; its matrix products are those of any CUDA variant of `gemm`, all else is fused.
 
-One kernel gathers the patterns, and one each follows a product: bias and sigmoid; the output's error and deltas; the
-slope. The last two leave sums by blocks, which are added up in a fixed order. Deltas carry the rate, so that the change
-of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by the products,
-which read the gathered images twice, and by gathering them.
+One kernel gathers the patterns, and each product is followed by one kernel: bias and sigmoid; the output's error and
+deltas; the derivative. The last two store sums by block, which are added in a fixed order. Deltas include the rate, so
+that the change of the weights is the addend of its own product. With `graph` on, an epoch is one CUDA graph. Bound by
+the products, which read the gathered images twice, and by the gather.
 """
 
 from functools import partial
@@ -21,11 +21,11 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
-ROWS = 256  # of a block that works on columns, as in the source
+ROWS = 256  # rows of a block of column sums, as in the source
 
 
 def setup(problem, *, product: str, graph: Literal["off", "on"] = "on"):
-    """One epoch: its steps by phase, at once the graph of them."""
+    """One epoch: its steps by phase, or their graph."""
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps

@@ -1,15 +1,15 @@
-// Every macro block with an index function at each access. A kernel is there with both, and all take the same arguments;
-// `layer` is the one whose weights are used, hence also that of the units above them.
+// Every macro block with an index function at each access. Each kernel has two versions, one per index function. All
+// have the same arguments; `layer` is the one whose weights are used, and also that of the units above them.
 #include "flat.cuh"
 
 #define ARGUMENTS                                                                                               \
   const long long *ranpat, FLAT_ARRAYS, const int *widths, const long long *starts, int rows, int layers, int count, \
       REAL rate, REAL momentum, int layer
 
-// Goes through the layers before.
+// Walks through the layers below.
 struct Walk {
   const int *widths;
-  const long long *starts;  // not used here
+  const long long *starts;  // unused
   int rows, layers;
 
   __device__ __forceinline__ size_t unit(int layer, int row, int j) const {
@@ -24,7 +24,7 @@ struct Walk {
   }
 };
 
-// Looks up where the layer begins: first the units of all layers, then the weights.
+// Looks up the start of the layer in a table: first those of the units of all layers, then those of the weights.
 struct Offsets {
   const int *widths;
   const long long *starts;
@@ -60,7 +60,7 @@ __device__ void activations(ARGUMENTS) {
   z = sigmoid(z);
 }
 
-// The error is added to by every thread; deltas of the output's layer.
+// Deltas of the output layer; every thread adds to the error atomically.
 template <class Index>
 __device__ void output_error(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -84,7 +84,7 @@ __device__ void deltas(ARGUMENTS) {
   delta[at.unit(layer - 1, row, i)] = sum * slope(out[at.unit(layer - 1, row, i)]);
 }
 
-// A thread a weight, over all patterns.
+// A thread per weight, over all patterns.
 template <class Index>
 __device__ void weight_change(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};

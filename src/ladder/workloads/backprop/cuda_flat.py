@@ -1,9 +1,9 @@
-"""The earlier study's way on the card: the ragged data of all layers in one flat array, a kernel for a macro block.
+"""The earlier study's approach on the GPU: the ragged data of all layers in one flat array, a kernel per macro block.
 
-A thread has a unit and pattern, or a weight, whose sum it takes over all patterns, all from global memory. Of every
-access it computes the place: `walk` goes through the layers before, as the study did; `offsets` looks up where the
-layer begins. The weight change is bound by latency: few threads, each of which waits for its loads pattern by pattern;
-the products by the instructions of the index and by the caches, which every term asks for two elements.
+A thread computes a unit of a pattern, or the sum of a weight over all patterns, from global memory. It computes the
+index of every access: `walk` sums over the layers below, as the study did; `offsets` looks up the layer's start. The
+weight change is latency-bound: it has few threads, each of which waits for its loads pattern by pattern. The products
+are bound by the index arithmetic and by the caches, which load two elements per term.
 """
 
 from functools import partial
@@ -24,7 +24,7 @@ LIMITS = {"block": (1, 1024)}
 
 
 def setup(problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256):
-    """The steps of an epoch, by macro block; weights are copied to the flat arrays before, and back in the end."""
+    """The steps of an epoch, by macro block; weights are copied to the flat arrays before, and back at the end."""
     net = flat.Flat(problem)
     sizes, last = problem.sizes, net.last
     tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")

@@ -1,24 +1,28 @@
-// An epoch in three kernels. `learn` has a block take BM patterns from their images to the deltas of all layers, which
-// with all activations stay in its shared memory; it writes the deltas of the first layer, and the tile's sums for the
-// changes of all other weights. `change` multiplies images by deltas for the first layer's changes, a block some of the
-// patterns. `update` adds up what the blocks have left, always in the same order.
+// An epoch in three kernels. In `forward_backward`, a block computes the activations and deltas of all layers for BM
+// patterns, all in its shared memory; it stores the deltas of the first layer, and the tile's gradients of all other
+// weights. `accumulate_gradients` multiplies images by deltas for the first layer's gradient, each block for some of
+// the patterns. `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
 //
-// Launch: `learn` grid (tiles), block BM; `change` grid (784 / pixels of a block, parts, ceil(width / (8 TN))), block
-// its warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared memory: see cuda_fused.py.
-// TN: units of the first layer in an eighth of a product's columns. TP: in `change`, pixels of one of the 4 (TF32: 8)
-// groups of a warp's threads.
+// Shapes: images (rows, 784), targets (rows, 10), ranpat (count), delta (ceil(width / (8 TN)), tiles * BM, STRIDE),
+// sums (tiles, stride), parts (gridDim.y, 784, width).
+//
+// Launch: `forward_backward` grid (tiles), block BM; `accumulate_gradients` grid (784 / pixels of a block, parts,
+// ceil(width / (8 TN))), block its warps; `update` grid (the tables' ceil(count / 32)), block 32 x 16. Dynamic shared
+// memory: see cuda_fused.py. TN: units of the first layer in an eighth of a product's columns. TP: in
+// `accumulate_gradients`, pixels of one of the 4 (TF32: 8) groups of a warp's threads.
 #include "fused_layers.cuh"
 
 constexpr int PIXELS = 784, OUTPUTS = 10;
 constexpr int V = 16 / sizeof(REAL);
-constexpr int BK = FLOAT64 ? 16 : 32;  // pixels of one of the two stages in `learn`
+constexpr int BK = FLOAT64 ? 16 : 32;  // pixels of one of the two stages in `forward_backward`
 constexpr int X_ROW = BK + V;          // rows begin in different banks
 constexpr int STAGE = BM * X_ROW + BK * STRIDE;
 static_assert(BM % WARP == 0 && BM <= 1024, "BM must be a multiple of 32, at most 1024.");
 
 extern __shared__ Some<4> memory[];
 
-// Start to copy rows of the first layer's weights, BY at once, of which `units` are left from here on.
+// Start to copy `rows` rows of the first layer's weights, by accesses of BY elements; `units` of a row remain from here
+// on.
 template <int BY>
 __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, int fan_out, int units) {
   for (int k = threadIdx.x / WARP; k < rows; k += WARPS)
@@ -27,7 +31,7 @@ __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, 
       copy<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
 }
 
-// Start the copies of a stage: pixels of the tile's images from `first` on, and those rows of the weights.
+// Start the copies of a stage: the pixels of the tile's images from `first` on, and the same rows of the weights.
 __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
                                      int units, int first) {
   constexpr int COPIES = BK / V;  // of a row
@@ -44,7 +48,7 @@ __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int 
     load_weights<V>(stage, w, pixels, fan_out, units);
 }
 
-// The sums of the first layer for UNITS units.
+// The weighted sums of the first layer for UNITS units.
 template <class Product>
 __device__ __forceinline__ void multiply(Product &product, REAL *stages, const REAL *images, const int *rows,
                                          const REAL *w, int fan_out, int units) {
@@ -52,23 +56,24 @@ __device__ __forceinline__ void multiply(Product &product, REAL *stages, const R
   commit_copies();
   for (int first = 0, s = 0; first < PIXELS; first += BK, s ^= 1) {
     wait_for_groups<0>();
-    __syncthreads();  // the stage is whole, and nobody reads the one before, whose place is filled next
+    __syncthreads();  // the stage is complete, and the previous one has been read: its buffer is filled next
     if (first + BK < PIXELS) load(stages + (s ^ 1) * STAGE, images, rows, w, fan_out, units, first + BK);
     commit_copies();
     const REAL *x = stages + s * STAGE, *of_units = x + BM * X_ROW;
     for (int k = 0; k < min(BK, PIXELS - first); k += STEPS) product.add(x + k, of_units + k * STRIDE);
   }
   wait_for_copies();
-  __syncthreads();  // nobody reads the stages any more
+  __syncthreads();  // all threads have read the stages
 }
 
-// A delta takes the place of its activation. `values_at` and `matrices_at` say where in shared memory values and
-// weights begin, in elements behind the BM row numbers; `sums` has for every tile those of the first biases, of the
-// other layers, and the error.
+// A delta overwrites its activation. `values_at` and `matrices_at` are the offsets in shared memory of values and
+// weights, in elements after the BM row numbers; a row of `sums` has a tile's gradients of the first biases and of the
+// other layers, and its error.
 template <class Product>
-__device__ __forceinline__ void learn_by(Product product, const REAL *images, const REAL *targets,
-                                         const long long *ranpat, const Layer *layers, int last, int count, REAL *delta,
-                                         REAL *sums, int stride, int values_at, int matrices_at) {
+__device__ __forceinline__ void forward_backward_by(Product product, const REAL *images, const REAL *targets,
+                                                    const long long *ranpat, const Layer *layers, int last, int count,
+                                                    REAL *delta, REAL *sums, int stride, int values_at,
+                                                    int matrices_at) {
   int *rows = reinterpret_cast<int *>(memory);
   REAL *stages = reinterpret_cast<REAL *>(rows + BM), *values = stages + values_at;
   REAL *const biases = stages + matrices_at;
@@ -82,7 +87,7 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     load_matrix(matrix, layers[l].w, 1 + below, columns);
     matrix += (1 + padded(below)) * padded(columns);
   }
-  __syncthreads();  // the row numbers are there
+  __syncthreads();  // the row numbers are complete
   for (int first = 0; first < width; first += UNITS) {
     product = fresh;
     multiply(product, stages, images, rows, layers[1].w + width + first, width, width - first);
@@ -92,7 +97,7 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
       if (u < padded(width)) values[u * VALUE_ROW + p] = u < width ? value : 0;
     });
   }
-  REAL target[OUTPUTS];  // asked for before the layers that they are needed behind
+  REAL target[OUTPUTS];  // loaded early, before the layers whose outputs they are compared with
 #pragma unroll
   for (int j = 0; j < OUTPUTS; ++j) target[j] = targets[size_t(rows[threadIdx.x]) * OUTPUTS + j];
 
@@ -101,7 +106,7 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
   for (int l = 2; l <= last; ++l) {
     const int below = padded(layers[l - 1].width), columns = layers[l].width, row = padded(columns);
     REAL *out = above + below * VALUE_ROW;
-    __syncthreads();  // the activations below are there
+    __syncthreads();  // the activations below are complete
     weighted<false>(above, below, matrix + row, row, row, [&](int u, int p, Some<4> &sums) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -113,12 +118,12 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     matrix += (1 + below) * row;
     above = out;
   }
-  __syncthreads();  // the outputs are there
+  __syncthreads();  // the outputs are complete
   REAL error = 0;
 #pragma unroll
   for (int j = 0; j < OUTPUTS; ++j) {
     REAL &value = above[j * VALUE_ROW + threadIdx.x];
-    const REAL off = pattern < count ? target[j] - value : 0;  // patterns beyond the last have no delta
+    const REAL off = pattern < count ? target[j] - value : 0;  // patterns after the last have no delta
     error += off * off / 2;
     value = off * value * (1 - value);
   }
@@ -130,10 +135,10 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     REAL *values_below = above - padded(below) * VALUE_ROW;
     behind -= (1 + below) * columns;
     matrix -= (1 + padded(below)) * row;
-    __syncthreads();  // the deltas of all patterns are there
+    __syncthreads();  // the deltas of all patterns are complete
     changes(values_below, below, above, columns, behind + columns);
     bias_changes(above, columns, behind);
-    __syncthreads();  // the activations below have been used
+    __syncthreads();  // the activations below have been read
     weighted<true>(above, row, matrix + row, row, padded(below), [&](int u, int p, Some<4> &sums) {
       Some<4> &value = *reinterpret_cast<Some<4> *>(values_below + u * VALUE_ROW + p);
 #pragma unroll
@@ -142,7 +147,7 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
     });
     above = values_below;
   }
-  __syncthreads();  // the first layer's deltas are there
+  __syncthreads();  // the first layer's deltas are complete
   bias_changes(values, width, sums);
   for (int first = 0; first < width; first += UNITS) {
     REAL *to = delta + (size_t(first / UNITS) * gridDim.x + blockIdx.x) * BM * STRIDE;
@@ -160,12 +165,13 @@ __device__ __forceinline__ void learn_by(Product product, const REAL *images, co
   *end = error;
 }
 
-// This block's part of the first layer's changes: of every gridDim.y-th BP patterns, the last ones first, which the
-// L2 cache still has. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS of so many the BP patterns of
-// each of the RING stages. `patterns` is their number with the last tile's padding.
+// This block's part of the first layer's gradient: over every gridDim.y-th group of BP patterns, the last ones first,
+// which are still in the L2 cache. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS teams of as many
+// warps the BP patterns of each of the RING stages. `patterns` is the number of patterns with the last tile's padding.
 template <int ACROSS, int TEAMS, int OF_WARP, int BP, int RING, class Product>
-__device__ __forceinline__ void change_by(Product product, const REAL *images, const long long *ranpat,
-                                          const REAL *delta, int count, int patterns, int width, REAL *parts) {
+__device__ __forceinline__ void accumulate_gradients_by(Product product, const REAL *images, const long long *ranpat,
+                                                        const REAL *delta, int count, int patterns, int width,
+                                                        REAL *parts) {
   constexpr int THREADS = ACROSS * TEAMS * WARP, BLOCK_PIXELS = ACROSS * OF_WARP, PIXEL_ROW = BLOCK_PIXELS + 8;
   constexpr int STAGE = BP * (PIXEL_ROW + STRIDE);
   static_assert(PIXELS % BLOCK_PIXELS == 0, "TP must be 14, 7, 2 or 1: a block's threads must divide the 784 pixels.");
@@ -197,7 +203,7 @@ __device__ __forceinline__ void change_by(Product product, const REAL *images, c
   for (int s = 0; s < RING - 1; ++s) load(s);
   for (int s = 0; s < own; ++s) {
     wait_for_groups<RING - 2>();
-    __syncthreads();  // the stage is whole, and nobody reads the one before, whose place is filled next
+    __syncthreads();  // the stage is complete, and the previous one has been read: its buffer is filled next
     load(s + RING - 1);
     const REAL *x = stages + s % RING * STAGE, *of_units = x + BP * PIXEL_ROW;
     for (int p = team * STEPS; p < BP; p += TEAMS * STEPS) product.add(x + p * PIXEL_ROW, of_units + p * STRIDE);
@@ -206,7 +212,7 @@ __device__ __forceinline__ void change_by(Product product, const REAL *images, c
   if constexpr (TEAMS > 1) {
     constexpr int AREA = BLOCK_PIXELS * UNITS;
     static_assert((TEAMS - 1) * AREA <= RING * STAGE, "The sums of the other teams must fit in place of the stages.");
-    __syncthreads();  // nobody reads the stages any more
+    __syncthreads();  // all threads have read the stages
     if (team) product.each([&](int pixel, int u, REAL sum) { stages[(team - 1) * AREA + pixel * UNITS + u] = sum; });
     __syncthreads();  // the first team adds the sums of the others to its own
     if (team) return;
@@ -218,44 +224,46 @@ __device__ __forceinline__ void change_by(Product product, const REAL *images, c
   });
 }
 
-#define LEARN_ARGUMENTS                                                                                       \
+#define FORWARD_BACKWARD_ARGUMENTS                                                                            \
   const REAL *images, const REAL *targets, const long long *ranpat, const Layer *layers, int last, int count, \
       REAL *delta, REAL *sums, int stride, int values_at, int matrices_at
-#define CHANGE_ARGUMENTS                                                                                           \
+#define ACCUMULATE_GRADIENTS_ARGUMENTS                                                                             \
   const REAL *images, const long long *ranpat, const REAL *delta, int count, int patterns, int width, REAL *parts
 
-// Sixteen warps are as many as live with 128 registers each.
-constexpr int LEARN_BLOCKS = FLOAT64 || BM > 512 ? 1 : 512 / BM;
+// The registers of a multiprocessor suffice for sixteen warps with 128 registers per thread.
+constexpr int FORWARD_BACKWARD_BLOCKS = FLOAT64 || BM > 512 ? 1 : 512 / BM;
 
-extern "C" __global__ void __launch_bounds__(BM, LEARN_BLOCKS) learn(LEARN_ARGUMENTS) {
-  learn_by(ScalarForward<8, X_ROW>(), images, targets, ranpat, layers, last, count, delta, sums, stride, values_at,
-           matrices_at);
+extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
+    forward_backward(FORWARD_BACKWARD_ARGUMENTS) {
+  forward_backward_by(ScalarForward<8, X_ROW>(), images, targets, ranpat, layers, last, count, delta, sums, stride,
+                      values_at, matrices_at);
 }
 
-extern "C" __global__ void __launch_bounds__(4 * WARP, 3) change(CHANGE_ARGUMENTS) {
+extern "C" __global__ void __launch_bounds__(4 * WARP, 3) accumulate_gradients(ACCUMULATE_GRADIENTS_ARGUMENTS) {
   constexpr int ACROSS = 2, TEAMS = 2, OF_WARP = 4 * TP;
-  change_by<ACROSS, TEAMS, OF_WARP, FLOAT64 ? 16 : 32, 3>(
+  accumulate_gradients_by<ACROSS, TEAMS, OF_WARP, FLOAT64 ? 16 : 32, 3>(
       ScalarChange<ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta, count, patterns,
       width, parts);
 }
 
 #if !FLOAT64
-extern "C" __global__ void __launch_bounds__(BM, LEARN_BLOCKS) learn_tf32(LEARN_ARGUMENTS) {
-  learn_by(Tensor<2, X_ROW, 1>(threadIdx.x / WARP * 32), images, targets, ranpat, layers, last, count, delta, sums,
-           stride, values_at, matrices_at);
+extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
+    forward_backward_tf32(FORWARD_BACKWARD_ARGUMENTS) {
+  forward_backward_by(Tensor<2, X_ROW, 1>(threadIdx.x / WARP * 32), images, targets, ranpat, layers, last, count, delta,
+                      sums, stride, values_at, matrices_at);
 }
 
-extern "C" __global__ void __launch_bounds__(7 * WARP, 1) change_tf32(CHANGE_ARGUMENTS) {
+extern "C" __global__ void __launch_bounds__(7 * WARP, 1) accumulate_gradients_tf32(ACCUMULATE_GRADIENTS_ARGUMENTS) {
   constexpr int ACROSS = 7, TEAMS = 1, OF_WARP = 8 * TP;
   static_assert(OF_WARP % 16 == 0, "TP must be 14 or 2 in TF32, where a warp has 16 pixels at a time.");
-  change_by<ACROSS, TEAMS, OF_WARP, 16, 3>(
+  accumulate_gradients_by<ACROSS, TEAMS, OF_WARP, 16, 3>(
       Tensor<OF_WARP / 16, 1, ACROSS * OF_WARP + 8>(threadIdx.x / WARP % ACROSS * OF_WARP), images, ranpat, delta,
       count, patterns, width, parts);
 }
 #endif
 
-// What a table has: `parts` vectors of `count` elements, `stride` apart, for which the blocks from `block` on work.
-// Their sum is a change of weights, or, where dw is null, the result itself.
+// A reduction by the blocks from `block` on: `parts` vectors of `count` elements, `stride` apart. Their sum is a
+// gradient of weights, or, if dw is null, the result itself.
 struct Table {
   REAL *w, *dw;
   const REAL *from;
@@ -277,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(WARP *ROWS)
 #pragma unroll 4
     for (int part = threadIdx.y; part < table.parts; part += ROWS) sum += table.from[part * table.stride + at];
   sums[threadIdx.y * WARP + threadIdx.x] = sum;
-  __syncthreads();  // the first warp adds up what all have of its elements
+  __syncthreads();  // the sums are complete; the first warp adds those of its elements
   if (!writes) return;
 #pragma unroll
   for (int other = 1; other < ROWS; ++other) sum += sums[other * WARP + threadIdx.x];

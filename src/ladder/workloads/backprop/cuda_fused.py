@@ -1,11 +1,11 @@
 """Back-propagation on one GPU in three kernels, in which activations and deltas never leave shared memory.
 
-The first takes tiles of `bm` patterns from their images to the deltas of all layers; the second multiplies images by
-deltas for the changes of the first layer; the third adds up what the blocks have left and updates the weights. So the
-images are read twice and nothing else of their size is written. Tiles are as large as all multiprocessors need to have
-the 60000 patterns at once. With `math` = tf32 the two products with the images are those of tensor cores. In float32
-bound by the FMAs of these two; in TF32 by the two readings of the images, the second of which begins with what the L2
-cache still has, and by the layers above the first, during which nothing is read.
+The first computes tiles of `bm` patterns from their images to the deltas of all layers; the second multiplies images by
+deltas for the gradient of the first layer; the third adds the blocks' partial gradients and updates the weights. So the
+images are read twice, and nothing of their size is written. Tiles are just large enough for the multiprocessors to
+process the 60000 patterns at once. With `math` = tf32 the two products with the images use tensor cores. In float32
+bound by the FMAs of these two; in TF32 by the two reads of the images, the second of which begins with those still in
+the L2 cache, and by the layers above the first, during which no images are read.
 """
 
 import itertools
@@ -38,15 +38,15 @@ TILES = {
         {"bm": 160, "tn": 7, "tp": 14},
     ),
 }
-# As in the source: pixels of a stage of `learn` and its stages, and the rows of threads of `update`.
+# As in the source: the pixels of a stage of `forward_backward`, its stages, and the rows of threads of `update`.
 PIXELS, BK, STAGES, ROWS = 784, {4: 32, 8: 16}, 2, 16
 WARP, EIGHT = 32, 8
-# Likewise of `change`, by type and arithmetic: its name, the warps that share a block's pixels, pixels of a warp for
-# each of `tp`, teams of such warps, patterns of a stage, stages, and blocks of a multiprocessor.
-CHANGE = {
-    (4, ""): ("change", 2, 4, 2, 32, 3, 3),
-    (8, ""): ("change", 2, 4, 2, 16, 3, 3),
-    (4, "_tf32"): ("change_tf32", 7, 8, 1, 16, 3, 1),
+# Likewise for `accumulate_gradients`, by element size and `math`: its name, the warps that share a block's pixels, the
+# pixels of a warp per `tp`, teams of such warps, patterns of a stage, stages, and blocks per multiprocessor.
+GRADIENTS = {
+    (4, ""): ("accumulate_gradients", 2, 4, 2, 32, 3, 3),
+    (8, ""): ("accumulate_gradients", 2, 4, 2, 16, 3, 3),
+    (4, "_tf32"): ("accumulate_gradients_tf32", 7, 8, 1, 16, 3, 1),
 }
 
 
@@ -59,7 +59,7 @@ def setup(
     math: Literal["default", "tf32"] = "default",
     graph: Literal["off", "on"] = "on",
 ):
-    """An epoch as (phase, kernel), with this tiling, or, where none is named, with that of TILES for the layers."""
+    """An epoch as (phase, kernel), with this tiling, or by default with that of TILES for the layers."""
     (tiling,) = binaries.tiling_or((suited(problem.sizes),), bm=bm, tn=tn, tp=tp)
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
     if graph == "off":
@@ -68,28 +68,28 @@ def setup(
 
 
 def suited(sizes):
-    """The tiling with the fewest products for the first layer's units, and of these the narrowest."""
+    """The tiling with the fewest products for the first layer's units; of several, the narrowest."""
     width = reference.widths(sizes)[1]
     return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (EIGHT * tiling["tn"])), tiling["tn"]))
 
 
 def stride(tn):
-    """How far rows of units lie apart; `STRIDE` of the source."""
+    """The distance between rows of units; `STRIDE` of the source."""
     return EIGHT * (tn | 1)
 
 
 def padded(width):
-    """As whole fours."""
+    """A width rounded up to a multiple of four."""
     return -(-width // 4) * 4
 
 
 def shared_memory(widths, size, bm, tn):
-    """Where values and weights begin behind a tile's row numbers, in elements, and all bytes of shared memory."""
+    """The offsets of values and weights after a tile's row numbers, in elements, and the bytes of shared memory."""
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
     values = sum(map(padded, widths[1:])) * (bm + 4)
-    values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product comes while values are there
+    values_at = 0 if widths[1] <= EIGHT * tn else stages  # a second product needs the stages while values are live
     matrices = sum((1 + padded(below)) * padded(above) for below, above in itertools.pairwise(widths[1:]))
-    matrices += max(padded(widths[1]), bm // WARP)  # biases of the first layer, at last the errors of warps
+    matrices += max(padded(widths[1]), bm // WARP)  # biases of the first layer, finally the errors of warps
     matrices_at = max(stages, values_at + values)
     return values_at, matrices_at, bm * 4 + (matrices_at + matrices) * size
 
@@ -103,7 +103,7 @@ def epoch(problem, tiling, math):
     row, groups = stride(tiling["tn"]), -(-widths[1] // (EIGHT * tiling["tn"]))
     tiles = -(-sizes["images"] // tiling["bm"])
     patterns = tiles * tiling["bm"]
-    # Of a tile: the changes of the first biases, of the layers above, and the error.
+    # Per tile: the gradients of the first biases and of the layers above, and the error.
     counts = [widths[1], *((widths[layer - 1] + 1) * widths[layer] for layer in layers[1:]), 1]
     delta = problem.device.empty((groups, patterns, row), dtype)
     sums = problem.device.empty((tiles, sum(counts)), dtype)
@@ -113,9 +113,9 @@ def epoch(problem, tiling, math):
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
     arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
     arguments += (np.int32(sum(counts)), np.int32(values_at), np.int32(matrices_at))
-    yield "patterns", launch(kernel(f"learn{math}"), (tiles,), (tiling["bm"],), arguments, shared)
+    yield "patterns", launch(kernel(f"forward_backward{math}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    name, across, of_warp, teams, chunk, ring, resident = CHANGE[size, math]
+    name, across, of_warp, teams, chunk, ring, resident = GRADIENTS[size, math]
     pixels = across * of_warp * tiling["tp"]
     parallel = PIXELS // pixels * groups
     blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
@@ -143,7 +143,7 @@ def epoch(problem, tiling, math):
 
 
 def launch(kernel, grid, block, arguments, shared):
-    """A launch with so many bytes of dynamic shared memory. Raises LadderError where a block has fewer."""
+    """A launch with `shared` bytes of dynamic shared memory. Raises LadderError if a block can't have as many."""
     most = cuda.load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     if shared > most:
         raise LadderError(
@@ -155,10 +155,10 @@ def launch(kernel, grid, block, arguments, shared):
 
 
 def table(rows):
-    """Rows of whole numbers and addresses on the card, int64."""
+    """Rows of whole numbers and addresses as an int64 array on the GPU."""
     return cuda.load_cupy().array(rows, np.int64)
 
 
 def address(array):
-    """Where an array begins on the card."""
+    """The device address of an array."""
     return array.data.ptr

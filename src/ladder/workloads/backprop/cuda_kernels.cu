@@ -1,9 +1,10 @@
-// The eleven kernels, each in the forms that it has. All take the same arguments; `layer` is the one whose weights are
-// used, hence also that of the units above them.
+// The eleven kernels, each in its versions. All have the same arguments; `layer` is the one whose weights are used, and
+// also that of the units above them.
 #include "layer.cuh"
 #include "warp.cuh"
 
-// The weights of a layer where they are, or all of them copied to shared memory, where rows begin in different banks.
+// The weights of a layer, (fan_in + 1, fan_out), in global memory, or copied to shared memory with rows in different
+// banks.
 struct Weights {
   const REAL *first;
   int stride;
@@ -17,11 +18,11 @@ __device__ __forceinline__ Weights in_shared_memory(const Net &net) {
   const int stride = net.fan_out | 1;
   for (int e = threadIdx.x; e < (net.fan_in + 1) * net.fan_out; e += blockDim.x)
     memory[e / net.fan_out * stride + e % net.fan_out] = net.w[e];
-  __syncthreads();  // all weights are there
+  __syncthreads();  // all weights are copied
   return {memory, stride};
 }
 
-// Products: z = W activation, a thread a unit and pattern.
+// Products: z = W activation, a thread per unit and pattern.
 template <class Net>
 __device__ __forceinline__ void weighted_sum(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
@@ -41,7 +42,7 @@ __device__ void products_whole(const Net &net) {
   weighted_sum(net, in_shared_memory(net));
 }
 
-// A block's part of a matrix, blockDim.y rows and TILE columns, an element a thread.
+// A block's part of a matrix, blockDim.y rows and TILE columns, an element per thread.
 constexpr int TILE = 16;
 struct Part {
   int rows, columns, top, left, row, column;
@@ -54,7 +55,7 @@ struct Part {
 };
 
 // The sum over `terms` of a(row, term) b(term, column), by tiles of both in shared memory. `b` is contiguous along
-// columns, `a` along terms, or else along rows.
+// columns, `a` along terms if `along_terms`, else along rows.
 template <bool along_terms, class A, class B>
 __device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) {
   const int height = blockDim.y, thread = threadIdx.y * TILE + threadIdx.x;
@@ -71,7 +72,7 @@ __device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) 
     __syncthreads();  // the tiles are complete
 #pragma unroll
     for (int p = 0; p < TILE; ++p) sum += tile_a[threadIdx.y * (TILE + 1) + p] * tile_b[p * TILE + threadIdx.x];
-    __syncthreads();  // nobody reads them any more
+    __syncthreads();  // all threads have read them
   }
   return sum;
 }
@@ -85,7 +86,7 @@ __device__ void products_tiled(const Net &net) {
   if (part.is_inside()) net.out[net.row(part.row) * net.fan_out + part.column] = net.w[part.column] + sum;
 }
 
-// Deltas of the layer below, a thread a unit and pattern.
+// Deltas of the layer below, a thread per unit and pattern.
 template <class Net>
 __device__ __forceinline__ void sent_back(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_in, i = e % net.fan_in;
@@ -113,7 +114,7 @@ __device__ void activations(const Net &net) {
   z = sigmoid(z);
 }
 
-// The error, a thread a pattern: 0 beyond the last.
+// The error of a pattern, a thread per pattern: 0 after the last.
 template <class Net>
 __device__ __forceinline__ REAL error_of_pattern(const Net &net) {
   const unsigned p = linear_index();
@@ -127,7 +128,7 @@ __device__ __forceinline__ REAL error_of_pattern(const Net &net) {
   return sum / 2;
 }
 
-// An addition that takes effect when nobody else has added meanwhile, and is tried again until then.
+// An atomic addition by compare-and-swap, repeated until no other thread has interfered.
 __device__ __forceinline__ void add_by_exchange(float *to, float value) {
   int *const bits = reinterpret_cast<int *>(to);
   for (int seen = *bits, before = ~seen; seen != before;)
@@ -139,12 +140,12 @@ __device__ __forceinline__ void add_by_exchange(double *to, double value) {
     seen = atomicCAS(bits, before = seen, __double_as_longlong(__longlong_as_double(seen) + value));
 }
 
-// The sum over a block's threads, whole warps: in its first thread.
+// The sum over a block's threads, whole warps, returned in its first thread.
 __device__ __forceinline__ REAL sum_of_block(REAL value) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   value = sum_of_warp(value);
   if (lane == 0) memory[warp] = value;
-  __syncthreads();  // the sums of all warps are there
+  __syncthreads();  // the sums of all warps are complete
   return warp ? REAL(0) : sum_of_warp(lane < blockDim.x / WARP ? memory[lane] : REAL(0));
 }
 
@@ -177,7 +178,7 @@ __device__ __forceinline__ void change(const Net &net, int i, int j, REAL sum) {
   dw = net.momentum * dw + net.rate * sum;
 }
 
-// A thread a weight, but for those of the bias, over all patterns.
+// A thread per weight, except those of the bias, over all patterns.
 template <class Net>
 __device__ void weight_change_global(const Net &net) {
   const unsigned e = linear_index(), i = e / net.fan_out, j = e % net.fan_out;
@@ -198,7 +199,7 @@ __device__ void weight_change_tiled(const Net &net) {
   if (part.is_inside()) change(net, part.row + 1, part.column, sum);
 }
 
-// A block a unit.
+// A block per unit.
 template <class Net>
 __device__ void bias_change(const Net &net) {
   REAL sum = 0;

@@ -1,26 +1,26 @@
-"""The earlier study's eleven CUDA kernels, with the memory that each of them used there as tunings.
+"""The earlier study's eleven CUDA kernels, with the memory spaces that they used there as tunings.
 
-What is known of them is which numbers had tiles (0, 1, 7, 8) or whole operands (2, 3) in shared memory; the rest of the
-numbering is ours. Each is a phase:
+We know which of them had tiles (0, 1, 7, 8) or whole operands (2, 3) in shared memory; the other numbers are ours. Each
+kernel is a phase:
 
      0  products of the first layer              6  deltas of the output
      1  products of further hidden layers        7  changes of the first layer's weights
      2  products of the output                   8  changes of further weights
-     3  deltas of hidden layers                  9  changes of the biases, a block a unit
+     3  deltas of hidden layers                  9  changes of the biases, a block per unit
      4  activations                             10  update of the weights
-     5  error, a thread a pattern
+     5  error, a thread per pattern
 
-All layers' data are in flat arrays, as in `cuda_flat`, but a kernel computes only once where its layer lies.
+All layers' data are in flat arrays, as in `cuda_flat`, but a kernel computes its layer's offset only once.
 
-`operands` are read from `global` memory, a thread a sum; `shared`: by tiles of `block` / 16 rows and 16 columns of the
-result in 0, 1, 7 and 8, all weights of a layer at once in 2 and 3. `scalars`, the counts of patterns and outputs, rate
-and momentum, are each kernel's `argument`, or in `constant` memory. `tables`, ranpat and the widths of layers, are read
-from `global` memory, by `readonly` loads, or through a `texture`. To the `error` every pattern adds by an `atomic`
-addition, or one `emulated` by compare-and-swap, as cards without it needed; or a `block` adds up first. An emulated
-addition is bound by its failures: of all threads that try at once, one succeeds.
+`operands` are read from `global` memory, with a thread per sum, or from `shared` memory: as tiles of `block` / 16 rows
+and 16 columns of the result in 0, 1, 7 and 8, and all weights of a layer at once in 2 and 3. `scalars`, the counts of
+patterns and outputs, rate and momentum, are each kernel's `argument`, or in `constant` memory. `tables`, ranpat and the
+widths of layers, are read from `global` memory, by `readonly` loads, or through a `texture`. Every pattern adds to the
+`error` by an `atomic` addition, or by one `emulated` with compare-and-swap, as GPUs without atomic additions needed; or
+each `block` reduces first. Emulated additions are bound by contention: of all threads that try at once, one succeeds.
 
-Kernels 0 and 7 take the time. 7 is bound by latency: its blocks are few, and go through all patterns one tile after the
-other; 0, in tiles, is bound by shared memory, which every FMA asks for two elements.
+Kernels 0 and 7 dominate. 7 is latency-bound: it has few blocks, which iterate over all patterns tile by tile; 0, in
+tiles, is bound by shared memory, which loads two elements per FMA.
 """
 
 from functools import partial
@@ -41,7 +41,7 @@ SOURCE = "cuda_kernels.cu"
 MACROS = ()
 LIMITS = {"block": (32, 1024)}
 WARP, TILE = 32, 16
-MOST_SHARED = 48 * 2**10  # bytes that a block gets without asking
+MOST_SHARED = 48 * 2**10  # bytes that a block can have without opting in
 
 
 def setup(
@@ -53,7 +53,7 @@ def setup(
     error: Literal["atomic", "emulated", "block"] = "block",
     block: int = 256,
 ):
-    """The steps of an epoch, by kernel; weights are copied to the flat arrays before, and back in the end."""
+    """The steps of an epoch, by kernel; weights are copied to the flat arrays before, and back at the end."""
     if block % WARP:
         raise LadderError(f"block={block} of backprop/cuda_kernels must be a multiple of {WARP}, a warp.")
     kernels = Kernels(problem, f"{scalars}_{tables}", tables == "texture", block)
@@ -93,7 +93,7 @@ def in_global_memory(kernels):
 
 
 def tiled(kernels):
-    """The launches of products by shared memory: whole weights in the output's layer and for deltas, else tiles."""
+    """The launches of products with shared memory: whole weights for the output layer and for deltas, else tiles."""
     net = kernels.net
 
     def forward(layer):
@@ -109,7 +109,7 @@ def tiled(kernels):
 
 
 class Kernels:
-    """Launches of the kernels of one form, on a problem's network in flat arrays."""
+    """Launches of one version of the kernels, on a problem's network in flat arrays."""
 
     def __init__(self, problem, form, is_texture, block):
         self.net, self.form, self.block = flat.Flat(problem), form, block
@@ -128,17 +128,17 @@ class Kernels:
             variable(name, self.net.dtype.name).copy_from_host(values.ctypes.data, values.nbytes)
 
     def launch(self, name, layer, grid, block=None, shared=None):
-        """A launch for a layer, by default of blocks with an element of shared memory for each warp."""
+        """A launch for a layer; by default, blocks have one element of shared memory per warp."""
         shared = self.net.dtype.itemsize * (shared or self.block // WARP)
         arguments = (*self.arguments, np.int32(layer))
         return partial(self.kernel(f"{name}_{self.form}"), grid, block or (self.block,), arguments, shared_mem=shared)
 
     def over(self, threads, name, layer):
-        """A launch of at least so many threads."""
+        """A launch of at least `threads` threads."""
         return self.launch(name, layer, flat.grid(threads, self.block))
 
     def with_weights(self, threads, name, layer):
-        """The same with a layer's weights in shared memory. Raises LadderError where they are too many."""
+        """The same with a layer's weights in shared memory. Raises LadderError if they don't fit."""
         fan_in, fan_out = self.net.widths[layer - 1 : layer + 1]
         count = (fan_in + 1) * (fan_out | 1)
         if (needed := count * self.net.dtype.itemsize) > MOST_SHARED:
@@ -149,14 +149,14 @@ class Kernels:
         return self.launch(name, layer, flat.grid(threads, self.block), shared=count)
 
     def by_tiles(self, rows, columns, name, layer):
-        """A launch for so many rows and columns of a result, by blocks of TILE columns."""
+        """A launch for a result (rows, columns), by blocks of TILE columns."""
         height = self.block // TILE
         blocks, shared = -(-rows // height) * -(-columns // TILE), height * (TILE + 1) + TILE * TILE
         return self.launch(name, layer, (blocks,), (TILE, height), shared)
 
 
 def texture(table):
-    """A texture object on a table of whole numbers on the card; those of 64 bits are pairs of 32."""
+    """A texture object on a table of integers on the GPU; 64-bit integers are pairs of 32 bits."""
     cupy = cuda.load_cupy()
     runtime, textures = cupy.cuda.runtime, cupy.cuda.texture
     second = 32 if table.itemsize == 8 else 0

@@ -1,4 +1,4 @@
-"""The network of the earlier study's CUDA program in flat arrays on the card, and the launches of its kernels."""
+"""The network of the earlier study's CUDA program in flat arrays on the GPU, and the launches of its kernels."""
 
 from functools import partial
 from itertools import accumulate
@@ -8,11 +8,11 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.workloads.backprop import reference
 
-MOST_THREADS = 2**31 - 1  # what indices of 32 bits can count, those of a layer's weights too
+MOST_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
 
 
 class Flat:
-    """All layers' units, the images first, their weights and their steps, each kind in one flat array (`flat.cuh`)."""
+    """All layers' units, images first, their weights and their steps, each in one flat array (`flat.cuh`)."""
 
     def __init__(self, problem):
         sizes, self.dtype = problem.sizes, problem.error.dtype
@@ -20,7 +20,7 @@ class Flat:
         self.rows, self.count, self.last = len(problem.images), sizes["images"], len(self.widths) - 1
         units = [self.rows * width for width in self.widths]
         weights = [rows * columns for rows, columns in reference.shapes(sizes)]
-        # Where each layer begins; layer 0 has no weights.
+        # The start of each layer; layer 0 has no weights.
         self.starts_of_units = [0, *accumulate(units)][:-1]
         self.starts_of_weights = [0, 0, *accumulate(weights)][:-1]
         empty = partial(problem.device.empty, dtype=self.dtype)
@@ -29,7 +29,7 @@ class Flat:
         self.arrays = problem.targets, self.out, self.delta, self.w, self.dw, problem.error
 
     def table(self, values, dtype):
-        """Numbers that the kernels look up, as an array on the card."""
+        """A lookup table of the kernels, as an array on the GPU."""
         array = self.problem.device.empty((len(values),), dtype)
         self.problem.device.upload({"table": np.array(values, dtype)}, {"table": array})
         return array
@@ -42,23 +42,23 @@ class Flat:
                 yield array, flat[start : start + array.size].reshape(array.shape)
 
     def fill(self):
-        """The steps that write a problem's images, weights and steps into the flat arrays, as (phase, function)."""
+        """The steps that copy a problem's images, weights and steps to the flat arrays, as (phase, function)."""
         images = self.problem.images
         yield "flatten", partial(copy, self.out[: images.size].reshape(images.shape), images)
         for array, part in self.pairs():
             yield "flatten", partial(copy, part, array)
 
     def give_back(self):
-        """The steps that write the flat arrays' weights and steps into the problem's, as (phase, function)."""
+        """The steps that copy weights and steps from the flat arrays back to the problem, as (phase, function)."""
         for array, part in self.pairs():
             yield "give back", partial(copy, array, part)
 
     def by_pattern(self, layer):
-        """How many threads make one for every unit of a layer and visited pattern."""
+        """The number of threads with one per unit of a layer and visited pattern."""
         return self.count * self.widths[layer]
 
     def by_weight(self, layer):
-        """How many threads make one for every weight of a layer, those of the bias included."""
+        """The number of threads with one per weight of a layer, including the bias."""
         return (self.widths[layer - 1] + 1) * self.widths[layer]
 
 
@@ -68,7 +68,7 @@ def copy(target, source):
 
 
 def grid(threads, block):
-    """The grid of at least so many threads. Raises LadderError where they are too many."""
+    """The grid of at least `threads` threads. Raises LadderError if they are too many."""
     if threads > MOST_THREADS:
         raise LadderError(
             f"A kernel of backprop would need {threads} threads, of which it can count {MOST_THREADS}: "

@@ -1,9 +1,9 @@
-/* One pattern from the first product to the deltas, while its rows stay in the first cache; then the changes layer by
-   layer, whose rows would drive these out. With FACTORED, factors leave the sums: the error is halved once, and the
-   rate goes into the output's deltas, with which it reaches every change. */
+/* One pattern from the first product to the deltas, while its rows stay in the L1 cache; then the changes layer by
+   layer, whose rows would evict these. With FACTORED, factors are moved out of the sums: the error is halved once, and
+   the output's deltas are multiplied by the rate, which they pass on to every change. */
 #include "rows.h"
 
-/* Forward and back; the pattern's error, with FACTORED twice that. */
+/* The forward and backward pass of pattern `at`; its error, with FACTORED twice that. */
 static inline REAL pattern(const Network *net, long at)
 {
     const long last = net->layers, outputs = net->widths[last];

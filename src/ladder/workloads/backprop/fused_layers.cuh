@@ -1,5 +1,5 @@
-// The layers above the first, whose values a block has in shared memory: of every unit a row of BM patterns, VALUE_ROW
-// apart. Widths are padded to whole fours: such units have zeros for values and weights.
+// The layers above the first, whose values are in a block's shared memory: a row of BM patterns per unit, VALUE_ROW
+// apart. Widths are padded to multiples of four, with zeros for values and weights.
 #pragma once
 #include "fused_products.cuh"
 
@@ -15,18 +15,18 @@ __device__ __forceinline__ int padded(int width) { return (width + 3) / 4 * 4; }
 
 __device__ __forceinline__ double sigmoid(double z) { return 1 / (1 + exp(-z)); }
 
-// With errors of some units in the last place.
+// With errors of a few units in the last place.
 __device__ __forceinline__ float sigmoid(float z) { return __fdividef(1, 1 + __expf(-z)); }
 
-// Start to copy a layer's weights, padded.
+// Start to copy a layer's weights (rows, columns), padded.
 __device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, int columns) {
   for (int i = threadIdx.x / WARP; i <= padded(rows - 1); i += WARPS)
     for (int j = threadIdx.x % WARP; j < padded(columns); j += WARP)
       copy<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
 }
 
-// For all patterns and `units`, f(unit, pattern, sums) with the sums for 4 patterns over `terms` rows of values, times
-// the weights of a matrix, terms x units, or, TRANSPOSED, units x terms, whose rows are `row` apart.
+// Call f(unit, pattern, sums) for all patterns and `units`, with the sums for 4 patterns over values (terms, BM) times
+// matrix (terms, units), or, TRANSPOSED, (units, terms), whose rows are `row` apart.
 template <bool TRANSPOSED, class Function>
 __device__ __forceinline__ void weighted(const REAL *values, int terms, const REAL *matrix, int row, int units,
                                          Function f) {
@@ -53,7 +53,7 @@ __device__ __forceinline__ void weighted(const REAL *values, int terms, const RE
   }
 }
 
-// sums (rows x columns) = values delta^T over the tile's patterns; a thread has 4 x 4 of them.
+// sums (rows, columns) = values (rows, BM) delta (columns, BM)^T; a thread has 4 x 4 of them.
 __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL *delta, int columns, REAL *sums) {
   const int down = padded(rows) / 4, across = padded(columns) / 4;
   for (int e = threadIdx.x; e < down * across; e += BM) {
@@ -83,8 +83,8 @@ __device__ __forceinline__ void changes(const REAL *values, int rows, const REAL
   }
 }
 
-// The same for the biases: sums (columns) of delta over the tile's patterns. The last threads, which `changes` needs
-// least, begin.
+// The same for the biases: sums (columns) of delta (columns, BM) over the patterns. Units are assigned from the last
+// thread on, since `changes` uses the last threads least.
 __device__ __forceinline__ void bias_changes(const REAL *delta, int columns, REAL *sums) {
   for (int j = BM - 1 - threadIdx.x; j < columns; j += BM) {
     Some<4> found = {};

@@ -1,17 +1,17 @@
-// The products of a block's tiles in shared memory, their sums in registers: on ordinary units, and on tensor cores.
+// Products of tiles in shared memory with sums in registers: without and with tensor cores.
 //
-// One operand has the images; of the other, weights or deltas, row k has the units of the first layer, and rows are
-// STRIDE apart. `add` adds up 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
+// One operand are the images; row k of the other, weights or deltas, has the units of the first layer, and rows are
+// STRIDE apart. `add` accumulates 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
 #pragma once
 #include "ptx.cuh"
 #include "warp.cuh"
 
 constexpr int STEPS = 8;
 constexpr int UNITS = STEPS * TN;
-// An odd number of eights puts what a warp reads at once for tensor cores into different banks.
+// An odd multiple of eight, so that the elements that a warp reads at once for tensor cores are in different banks.
 constexpr int STRIDE = STEPS * (TN | 1);
 
-// So many elements by one access, or by several of 16 bytes.
+// W elements, loaded by one access, or by several of 16 bytes.
 template <int W>
 struct alignas(W * sizeof(REAL) < 16 ? W * sizeof(REAL) : 16) Some {
   REAL of[W];
@@ -22,8 +22,8 @@ __device__ __forceinline__ Some<W> some(const REAL *from) {
   return *reinterpret_cast<const Some<W> *>(from);
 }
 
-// What one of LANES threads has of N * LANES neighbours: fours of all threads side by side, then a pair, then a single
-// one of each.
+// The N of N * LANES neighbours that belong to one of LANES threads: groups of four per thread, then a pair, then a
+// single element of each.
 template <int N, int LANES>
 struct Part {
   static constexpr int FOURS = N / 4 * 4, PAIRS = N / 2 * 2;
@@ -48,8 +48,8 @@ struct Part {
   }
 };
 
-// Patterns by units, summed over pixels: of 8 threads each has its part of the units for TM patterns, every
-// (BM / TM)-th. Rows of x are X_ROW apart.
+// Patterns by units, summed over pixels: each of 8 threads has its part of the units for TM patterns, every (BM /
+// TM)-th. Rows of x are X_ROW apart.
 template <int TM, int X_ROW>
 struct ScalarForward {
   using Units = Part<TN, STEPS>;
@@ -82,7 +82,7 @@ struct ScalarForward {
   }
 };
 
-// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and of its 4 x 8 threads each its
+// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and each of its 4 x 8 threads its
 // parts of the pixels and of the units. Rows of x are X_ROW apart.
 template <int X_ROW>
 struct ScalarChange {
@@ -115,8 +115,8 @@ struct ScalarChange {
   }
 };
 
-// On tensor cores, operands rounded to TF32. A warp has MT x 16 rows of x from `row` on, and all units, TN x 8.
-// Rows of x are ALONG_ROWS apart, steps of k ALONG_K.
+// On tensor cores, with operands rounded to TF32. A warp has 16 MT rows of x from `row` on, and all 8 TN units. Rows of
+// x are ALONG_ROWS apart, steps of k ALONG_K.
 template <int MT, int ALONG_ROWS, int ALONG_K>
 struct Tensor {
   int row, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;

@@ -1,3 +1,3 @@
-/* The loops of temporaries.c, those over patterns fused. */
+/* The loops of temporaries.c, with those over patterns fused. */
 #define FACTORED 0
 #include "fused.h"

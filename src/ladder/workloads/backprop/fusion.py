@@ -1,7 +1,7 @@
-"""The loops of `temporaries`, those over patterns fused from the first product to the deltas.
+"""The loops of `temporaries`, with those over patterns fused from the first product to the deltas.
 
-A pattern's activations and deltas stay in the first cache until they are used; the weight change keeps a loop of its
-own, as its rows would drive them out. Bound as `temporaries` is.
+A pattern's activations and deltas stay in the L1 cache until they are used; the weight change has its own loop, since
+its rows would evict them. The bottleneck is that of `temporaries`.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What the rungs in C share: the network as their functions take it, and an epoch as calls by macro block."""
+"""What the rungs in C share: the network as their argument, and an epoch as calls by macro block."""
 
 import ctypes
 from functools import partial
@@ -27,7 +27,7 @@ def network(dtype, **values):
 
 
 class Program:
-    """A variant's library and the network that its functions work on; keeps the arrays alive."""
+    """A variant's library and the network that its functions process; keeps the arrays alive."""
 
     def __init__(self, problem, variant, threads=1, **tuning):
         sizes, dtype = problem.sizes, problem.sizes["dtype"]
@@ -59,7 +59,7 @@ class Program:
         )
 
     def step(self, phase, name, *layer):
-        """A call of the library's function of this name, for a layer where it takes one, as (phase, function)."""
+        """A call of the library's function of this name, with a layer if it takes one, as (phase, function)."""
         arguments = ctypes.byref(self.network), *map(ctypes.c_long, layer)
         return phase, partial(self.call, getattr(self.library, name), arguments)
 
@@ -79,7 +79,7 @@ def addresses(arrays):
 
 
 def by_block(problem, variant, flags):
-    """The steps of an epoch, a loop over all patterns for each macro block and layer, as (phase, function)."""
+    """The steps of an epoch, with a loop over all patterns per macro block and layer, as (phase, function)."""
     program = Program(problem, variant, flags=flags)
     steps = []
     for layer in range(1, program.last + 1):

@@ -1,4 +1,4 @@
-// A layer as the eleven kernels see it, by where scalars lie and where tables do: a type each.
+// A layer in the eleven kernels; template parameters select the memory of scalars and that of tables.
 #pragma once
 #include "flat.cuh"
 
@@ -14,7 +14,7 @@ struct Scalars {
 #define ARGUMENTS \
   Table ranpat, Table widths, FLAT_ARRAYS, int rows, int count, int outputs, REAL rate, REAL momentum, int layer
 
-// Where scalars are: among a kernel's arguments, or in variables of constant memory.
+// The source of scalars: a kernel's arguments, or variables in constant memory.
 __constant__ int counts[3];
 __constant__ REAL factors[2];
 struct argument {
@@ -26,7 +26,7 @@ struct constant {
   }
 };
 
-// How tables are read. An index of ranpat has 64 bits, of which its lower half is all that a row needs.
+// The access to tables. An element of ranpat has 64 bits, of which the lower 32 suffice for a row.
 struct global {
   static __device__ __forceinline__ int row(Table ranpat, int p) {
     return static_cast<const long long *>(ranpat.memory)[p];

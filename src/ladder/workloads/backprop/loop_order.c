@@ -1,4 +1,4 @@
-/* Every macro block with the loop over patterns outside, or where there is none the rows: innermost loops are
+/* Every macro block with the loop over patterns, or else that over rows, outermost: accesses of the innermost loops are
    contiguous. Indices are written out as in before.c. */
 #include "network.h"
 

@@ -1,7 +1,7 @@
-"""The macro blocks with the loop over patterns outside, so that innermost loops are contiguous.
+"""The macro blocks with the loop over patterns outermost, so that innermost loops are contiguous.
 
-Bound by what the compiler can't keep in registers, since any pointer might reach what any other writes: it reads and
-writes results and indices again for every product.
+Bound by loads and stores: since pointers may alias, the compiler can't keep results and indices in registers, and reads
+and writes them again for every product.
 """
 
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Peer: the same training as one would write it by hand in NumPy, products by its BLAS, temporaries as they come."""
+"""Peer: a hand-written NumPy version of the training, with products by NumPy's BLAS and no reuse of temporaries."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-/* The loops of associativity.c on threads, shared by the schedule that OMP_SCHEDULE names. Two sums go over patterns, of
-   the error and of the changes: each is there in several forms. */
+/* The loops of associativity.c on threads, scheduled by OMP_SCHEDULE. The two sums over patterns, of the error and of
+   the changes, have several versions. */
 #define FACTORED 1
 #include "fused.h"
 #include <omp.h>
@@ -25,7 +25,7 @@ void patterns_atomic(const Network *net)
     *net->error = (REAL)0.5 * error;
 }
 
-/* Every product is added at once. */
+/* Every product is added atomically. */
 void weight_change_atomic(const Network *net, long layer)
 {
     const long above = net->widths[layer], below = net->widths[layer - 1];
@@ -46,7 +46,7 @@ void weight_change_atomic(const Network *net, long layer)
     }
 }
 
-/* Every thread adds up its patterns in an array of its own; then the threads add these up, each a part. */
+/* Every thread accumulates its patterns in a private array; then each thread adds its part of these arrays. */
 void weight_change_accumulators(const Network *net, long layer)
 {
     const long above = net->widths[layer], below = net->widths[layer - 1], count = weights(net, layer);
@@ -71,7 +71,7 @@ void weight_change_accumulators(const Network *net, long layer)
     }
 }
 
-/* Every thread has some of the rows and goes through all patterns. */
+/* Every thread owns some of the rows, and iterates over all patterns. */
 void weight_change_owner(const Network *net, long layer)
 {
     const long above = net->widths[layer], below = net->widths[layer - 1];

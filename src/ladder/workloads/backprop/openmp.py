@@ -1,10 +1,10 @@
-"""The loops of `associativity` on OpenMP threads, and the ways to add up over patterns what all threads add to.
+"""The loops of `associativity` on OpenMP threads, with several ways to sum over patterns.
 
-The error of the epoch is a `reduction` or one `atomic` addition a pattern. The changes of the weights (`update`) are
-added product by product by `atomic` operations, in `accumulators` of each thread that are added up in the end, or by
-threads that own rows and go through all patterns (`owner`). `schedule` shares the patterns; `simd` asks for vectors.
-Atomic changes are bound by the cache lines that threads take from each other; accumulators by the second cache, as
-`temporaries` is, on every thread.
+The error of the epoch is a `reduction` or one `atomic` addition per pattern. The changes of the weights (`update`) are
+summed by an `atomic` addition per product, in a thread's `accumulators`, which are added at the end, or by threads that
+own rows and iterate over all patterns (`owner`). `schedule` is that of the patterns; `simd` requests vectorisation.
+Atomic changes are bound by contention for cache lines; accumulators, like `temporaries`, by the L2 cache of every
+thread.
 """
 
 from typing import Literal
@@ -29,6 +29,6 @@ def setup(
     simd: int = 1,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The steps of an epoch, by macro block, on the threads and by the schedule that the harness has set."""
+    """The steps of an epoch, by macro block, on the threads and with the schedule that the harness has set."""
     program = in_c.Program(problem, "openmp", threads=threads, flags=flags, simd=simd)
     return [program.step("patterns", f"patterns_{error}"), *program.changes(f"weight_change_{update}")]

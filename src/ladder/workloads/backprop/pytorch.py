@@ -1,7 +1,7 @@
 """Peer: the same training in PyTorch on the CPU, `block` patterns at a time.
 
-`gradients` are found by `autograd`, as most users write it, or `by_hand`: the formulas of the layers, on tensors that
-are made once. PyTorch's optimizers keep other steps than dW, whose two lines are written out.
+`gradients` are computed by `autograd`, as most users do, or `by_hand`: by the formulas of the layers, on preallocated
+tensors. The update is written out, since PyTorch's optimizers define the momentum differently.
 """
 
 import itertools
@@ -65,7 +65,7 @@ def autograd(problem, weights, steps, block):
 
 
 def by_hand(problem, weights, steps, block):
-    """The same by the formulas of the layers, without memory that is new for every block."""
+    """The same by the formulas of the layers, without allocations per block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     most, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
     widths = [len(bias) for bias, _ in weights]

@@ -1,7 +1,7 @@
 """Peer: the training in PyTorch on a GPU, by the same formulas: eager, as one CUDA graph, compiled, or both.
 
-`compiled` is `torch.compile`, which fuses what lies between the products; `math` = tf32 lets these work on operands
-rounded to 11 bits.
+`compiled` is `torch.compile`, which fuses the operations between the products; `math` = tf32 allows these to round
+operands to 11 bits.
 """
 
 from typing import Literal
@@ -42,7 +42,7 @@ def setup(
 
 @torch.no_grad()
 def epoch(images, targets, ranpat, error, weights, steps, rate, momentum):
-    """An epoch; weights, steps and the error are changed in place."""
+    """An epoch; weights, steps and the error are updated in place."""
     out = [images[ranpat]]
     for each in weights:
         out.append(torch.sigmoid(torch.addmm(each[0], out[-1], each[1:])))

@@ -1,7 +1,7 @@
-"""The reference of back-propagation in plain float64 NumPy, and how far rounding may carry a trajectory.
+"""The reference of back-propagation in plain float64 NumPy, and a bound for the effect of rounding on a trajectory.
 
-As in the training of `mlp`, the epochs run twice, as they are and with noise of float32's size wherever a variant
-rounds; MARGIN times the distance of the two trajectories, scaled to the variant's precision, is the bound.
+As in the training of `mlp`, the epochs run twice, without and with noise of the size of float32's rounding wherever a
+variant rounds; the bound is MARGIN times the distance of the two trajectories, scaled to the variant's precision.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 from ladder.harness.validation import unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
-# Right variants stay within half the bound.
+# Correct variants stay within half the bound.
 MARGIN = 4.0
 
 
@@ -26,22 +26,22 @@ def shapes(sizes):
 
 
 def held_out(images):
-    """How many patterns of the pool no epoch visits."""
+    """The number of patterns of the pool that no epoch visits."""
     return images // 8 + 1
 
 
 def generator(sizes, *stream):
-    """A generator of random numbers of its own for every purpose."""
+    """An independent random generator for each purpose."""
     return np.random.default_rng([sizes["seed"], *stream])
 
 
 def places(sizes):
-    """Where the patterns stand in the pool: first those that epochs visit, then those held out."""
+    """The positions of the patterns in the pool: first those that epochs visit, then those held out."""
     return generator(sizes, 0).permutation(sizes["images"] + held_out(sizes["images"]))
 
 
 def patterns(sizes, data):
-    """The pool: images (pool, 784) in [0, 1] and targets (pool, 10), float64; from the test images those held out."""
+    """The pool: images (pool, 784) in [0, 1] and targets (pool, 10), float64; held-out patterns are test images."""
     pool = sizes["images"] + held_out(sizes["images"])
     images, targets = np.empty((pool, 784)), np.empty((pool, 10))
     write_patterns(sizes, data, images, targets)
@@ -49,7 +49,7 @@ def patterns(sizes, data):
 
 
 def write_patterns(sizes, data, images, targets):
-    """Write the pool into arrays of its shapes, of either type, pattern by pattern."""
+    """Write the pool into arrays of its shapes, of either dtype, pattern by pattern."""
     count, spare = sizes["images"], held_out(sizes["images"])
     pixels = itertools.chain(data.train_images[:count], data.test_images[:spare])
     labels = np.concatenate([data.train_labels[:count], data.test_labels[:spare]])
@@ -65,12 +65,12 @@ def scaled(images):
 
 
 def ranpat(sizes, epoch):
-    """The places of the patterns in the order in which an epoch visits them, int64."""
+    """The positions of the patterns in the order in which an epoch visits them, int64."""
     return generator(sizes, 1, epoch).permutation(places(sizes)[: sizes["images"]])
 
 
 def initial(sizes):
-    """The first weights by layer, float64 values that float32 holds exactly."""
+    """The initial weights by layer, float64 values that float32 holds exactly."""
     draw = generator(sizes, 2).uniform
     return [
         draw(-sizes["scale"], sizes["scale"], shape).astype(np.float32).astype(np.float64) for shape in shapes(sizes)
@@ -91,9 +91,9 @@ def forward(weights, x, noise=None):
 
 
 def gradients(weights, x, targets, noise=None, begin=None):
-    """(E, the derivatives of -E by the weights of every layer) of some patterns.
+    """(E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
-    With noise, sums over patterns begin with what `begin` holds by layer, as in a program that adds to the last steps.
+    With noise, sums over patterns begin with `begin`, by layer, as in a program that adds to the last steps.
     """
     layers = forward(weights, x, noise)
     off = targets - layers[-1]
@@ -125,7 +125,7 @@ def step(sizes, weights, steps, gradient, noise=None):
 
 
 class Noise:
-    """Random errors of the size that rounding has in float32, from a fixed seed."""
+    """Random errors of the size of float32's rounding, from a fixed seed."""
 
     def __init__(self):
         self.generator = np.random.default_rng(0)
@@ -135,12 +135,12 @@ class Noise:
 
 
 def rounded(values, noise, roundings=1.0):
-    """Values with errors of so many roundings, where there is noise."""
+    """Values with the error of `roundings` roundings, if there is noise."""
     return values if noise is None else values + roundings * noise.draw(np.shape(values)) * values
 
 
 def product(a, b, noise):
-    """A product of matrices; with noise its sums of k terms carry errors of sqrt(k) u |a| |b|."""
+    """A product of matrices; with noise, its sums of k terms have errors of sqrt(k) u |a| |b|."""
     exact = a @ b
     if noise is None:
         return exact
@@ -149,9 +149,9 @@ def product(a, b, noise):
 
 
 def errors_in_order(activations, delta, begin):
-    """The errors of float32 sums over patterns, in order, of activations times deltas, added to what they begin with.
+    """The errors of sequential float32 sums over patterns of activations times deltas, from the initial values `begin`.
 
-    Nearly equal terms, such as those of units that hardly differ yet, round the same way one after the other.
+    Nearly equal terms, such as those of units that hardly differ yet, round in the same direction one after the other.
     """
     found = np.empty(begin.shape)
     for row, (each, first) in enumerate(zip(activations.T, begin, strict=True)):
@@ -191,7 +191,7 @@ def compute(sizes, data):
 
 
 def bound(drift, precision):
-    """The bound that belongs to a drift measured with float32's rounding."""
+    """The bound for a drift measured with float32's rounding."""
     return MARGIN * drift * (unit_roundoff(precision) + unit_roundoff(np.float64)) / NOISE
 
 

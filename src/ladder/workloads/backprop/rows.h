@@ -1,15 +1,14 @@
-/* The loops over one pattern's units, on rows that no other pointer reaches: what is the same in every step of a loop
-   is in a variable before it. */
+/* The loops over one pattern's units, on rows without aliases, with loop invariants in variables. */
 #pragma once
 #include "network.h"
 
 #if SIMD
 #define VECTORISED _Pragma("omp simd")
 #else
-#define VECTORISED /* as the compiler likes */
+#define VECTORISED /* left to the compiler */
 #endif
 
-/* z = W activation, the bias included. */
+/* z (fan_out) = W (fan_in + 1, fan_out)^T activation (fan_in), with the bias in row 0 of W. */
 static inline void weighted_sums(REAL *restrict z, const REAL *restrict below, const REAL *restrict w, long fan_in,
                                  long fan_out)
 {
@@ -31,7 +30,7 @@ static inline void squashed(REAL *restrict z, long width)
         z[j] = sigmoid(z[j]);
 }
 
-/* delta of the layer below = (W delta) o (1 - o). */
+/* delta of the layer below (fan_in) = (W delta (fan_out)) o (1 - o), without row 0 of W. */
 static inline void sent_back(REAL *restrict below, const REAL *restrict out, const REAL *restrict delta,
                              const REAL *restrict w, long fan_in, long fan_out)
 {
@@ -44,7 +43,7 @@ static inline void sent_back(REAL *restrict below, const REAL *restrict out, con
     }
 }
 
-/* Rows first to end of dW += activation delta^T; row 0 is that of the bias. */
+/* Rows first to end - 1 of dW (fan_in + 1, fan_out) += activation delta^T; row 0 is that of the bias. */
 static inline void added_rows(REAL *restrict rows, const REAL *restrict below, const REAL *restrict delta, long first,
                               long end, long fan_out)
 {
@@ -57,7 +56,7 @@ static inline void added_rows(REAL *restrict rows, const REAL *restrict below, c
     }
 }
 
-/* dW += factor activation delta^T. */
+/* dW (fan_in + 1, fan_out) += factor activation (fan_in) delta (fan_out)^T. */
 static inline void added_changes(REAL *restrict dw, const REAL *restrict below, const REAL *restrict delta, REAL factor,
                                  long fan_in, long fan_out)
 {

@@ -1,4 +1,4 @@
-/* The loops of loop_order.c, on rows and with temporaries. */
+/* The loops of loop_order.c, with row pointers and temporaries. */
 #include "rows.h"
 
 void products(const Network *net, long layer)

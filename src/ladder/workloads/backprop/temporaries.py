@@ -1,7 +1,7 @@
-"""The loops of `loop_order` on rows that no other pointer reaches, with temporaries in place of repeated indexing.
+"""The loops of `loop_order` on rows without aliases, with temporaries instead of repeated indexing.
 
-Now innermost loops can be vectorised. Bound by the second cache, from which every pattern takes the weights of the
-first layer, and to which it writes their changes.
+Innermost loops can now be vectorised. Bound by the L2 cache, from which every pattern reads the weights of the first
+layer, and to which it writes their changes.
 """
 
 from typing import Literal

@@ -1,46 +1,47 @@
-/* Blocks of patterns from the first product to the changes of the weights, on vectors and tiles of registers. A block's
-   activations and deltas, the weights and a thread's own changes stay in the second cache; patterns are read where
-   they lie, once from memory. */
+/* Blocks of patterns from the first product to the changes of the weights, with vectors and register tiles. A block's
+   activations and deltas, the weights and a thread's changes stay in the L2 cache; patterns are read in place, once
+   from memory. */
 #include "network.h"
 #include "tile.h"
 #include "logistic.h"
 #include <omp.h>
 #include <string.h>
 
-/* Numbers of a line of the caches. */
+/* Elements of a cache line. */
 #define LINE (64 / (long)sizeof(REAL))
-/* The fewest blocks of a part, but the last: fewer would not pay for its sums. */
+/* The minimum number of blocks of a part, except the last: fewer would not amortise its sums. */
 #define FEWEST 4L
 
 /* A layer with weights, on rows of whole vectors. */
 typedef struct {
     long fan_in, fan_out, stride;  /* of a row of fan_out numbers */
-    REAL *w, *back;                /* of all threads: the weights, and without the bias transposed, fan_out rows */
-    REAL *out, *delta;             /* a thread's, of a block */
-    REAL *changes;                 /* a part's sums over its patterns, as w */
+    REAL *w, *back;                /* shared: the weights (fan_in + 1, stride), and their transpose without the bias */
+    REAL *out, *delta;             /* private to a thread: (block, stride) */
+    REAL *changes;                 /* a part's sums over its patterns, of the shape of w */
 } Layer;
 
-static inline long most(long a, long b)
+static inline long max(long a, long b)
 {
     return a > b ? a : b;
 }
 
-/* Where a part begins and ends, in blocks. */
+/* The range of a part, in blocks. */
 typedef struct {
     long begin, end;
 } Part;
 
-/* Shares blocks of patterns out to parts, which threads take one after the other; returns how many. For each thread
-   there is a part of half of what is left, again and again, so that a thread that is slowed down takes fewer. Parts
-   depend on nothing else, and have sums of their own: the same bits follow whichever thread takes them. */
-static long share_out(const Network *net, long block, Part *parts)
+/* Partition the blocks of patterns into parts, which threads take dynamically; returns the number of parts. As in
+   guided scheduling, each round gives every thread a part of half of the remaining blocks, so that a slow thread takes
+   fewer parts. The partition is deterministic, and every part has sums of its own: results don't depend on which thread
+   takes which part. */
+static long partition(const Network *net, long block, Part *parts)
 {
     const long blocks = (net->count + block - 1) / block, halves = net->threads > 1 ? 2 : 1;
     long count = 0;
     for (long begin = 0, size = 0; begin < blocks; count++) {
         if (count % net->threads == 0)
-            size = most(FEWEST, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
-        const long end = least(blocks, begin + size);
+            size = max(FEWEST, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
+        const long end = min(blocks, begin + size);
         if (parts)
             parts[count] = (Part){begin, end};
         begin = end;
@@ -74,13 +75,14 @@ static long part_size(const Network *net)
     return size;
 }
 
-/* How many numbers `sums` must hold. */
+/* The number of elements that `sums` must hold. */
 long workspace(const Network *net, long block)
 {
-    return shared_size(net) + net->threads * own_size(net, block) + share_out(net, block, NULL) * part_size(net);
+    return shared_size(net) + net->threads * own_size(net, block) + partition(net, block, NULL) * part_size(net);
 }
 
-static REAL *taken(REAL **free, long count)
+/* Take `count` elements from an arena that begins at `*free`. */
+static REAL *arena_take(REAL **free, long count)
 {
     REAL *const first = *free;
     *free += count;
@@ -96,23 +98,23 @@ static void lay_out(Layer *layers, const Network *net, long block, long thread)
             .fan_in = below,
             .fan_out = above,
             .stride = stride,
-            .w = taken(&shared, (below + 1) * stride),
-            .back = taken(&shared, above * padded(below)),
-            .out = taken(&own, block * stride),
-            .delta = taken(&own, block * stride),
+            .w = arena_take(&shared, (below + 1) * stride),
+            .back = arena_take(&shared, above * padded(below)),
+            .out = arena_take(&own, block * stride),
+            .delta = arena_take(&own, block * stride),
         };
     }
 }
 
-/* The layers' `changes` are those of a part. */
+/* Point the layers' `changes` to those of a part. */
 static void lay_out_part(Layer *layers, const Network *net, long block, long part)
 {
     REAL *sums = net->sums + shared_size(net) + net->threads * own_size(net, block) + part * part_size(net);
     for (long layer = 1; layer <= net->layers; layer++)
-        layers[layer].changes = taken(&sums, (layers[layer].fan_in + 1) * layers[layer].stride);
+        layers[layer].changes = arena_take(&sums, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
 
-/* Copy the weights to padded rows, the padding 0. */
+/* Copy the weights to rows padded with zeros. */
 static void pack(const Network *net, const Layer *layers)
 {
     for (long layer = 1; layer <= net->layers; layer++) {
@@ -127,7 +129,7 @@ static void pack(const Network *net, const Layer *layers)
     }
 }
 
-/* The output's deltas, padded with 0; twice the block's error. */
+/* The output's deltas (count, stride), padded with zeros; returns twice the block's error. */
 static REAL output(const Network *net, const Layer *at, const long *chosen, long count)
 {
     REAL error = 0;
@@ -143,7 +145,7 @@ static REAL output(const Network *net, const Layer *at, const long *chosen, long
     return error;
 }
 
-/* The addresses of a block's rows below a layer: patterns where they lie, or activations. */
+/* The addresses of a block's rows below a layer: patterns in place, or activations. */
 static void find_rows(const REAL **rows, const Network *net, const Layer *layers, long layer, const long *chosen,
                       long count)
 {
@@ -160,7 +162,7 @@ static void forward(const Layer *at, const REAL *const *below, long count)
     logistic(at->out, count * at->stride);
 }
 
-/* Deltas of the layer below, `to`. */
+/* The deltas of the layer below, `to`. */
 static void backward(const Layer *at, const Layer *to, const REAL **rows, long count)
 {
     for (long p = 0; p < count; p++)
@@ -172,8 +174,10 @@ static void backward(const Layer *at, const Layer *to, const REAL **rows, long c
         to->delta[i] *= to->out[i] * (1 - to->out[i]);
 }
 
-/* Meanwhile `ahead` rows that come next are fetched to the second cache, a line of each at a time. */
-static void change(const Layer *at, const REAL *const *below, long count, const REAL *const *next, long ahead)
+/* Add the gradient of `count` patterns to a layer's changes. Meanwhile the next `ahead` rows are prefetched to the L2
+   cache, a line of each at a time. */
+static void accumulate_gradients(const Layer *at, const REAL *const *below, long count, const REAL *const *next,
+                                 long ahead)
 {
     for (long p = 0; p < count; p++)
         for (long j = 0; j < at->stride; j++)
@@ -181,15 +185,16 @@ static void change(const Layer *at, const REAL *const *below, long count, const 
     for (long i = 0; i < at->fan_in; i += LINE) {
         for (long p = 0; p < ahead; p++)
             __builtin_prefetch(next[p] + i, 0, 2);
-        multiply_add_transposed(at->changes + (i + 1) * at->stride, below, i, at->delta, least(LINE, at->fan_in - i),
+        multiply_add_transposed(at->changes + (i + 1) * at->stride, below, i, at->delta, min(LINE, at->fan_in - i),
                                 at->stride, count);
     }
 }
 
-/* The changes and twice the error of one block; `ahead` rows are to come next. */
-static REAL learn(const Network *net, const Layer *layers, const long *chosen, long count, long ahead)
+/* The forward and backward pass of one block: adds to the changes, and returns twice the error. The next block has
+   `ahead` rows. */
+static REAL forward_backward(const Network *net, const Layer *layers, const long *chosen, long count, long ahead)
 {
-    const REAL *rows[count], *next[most(ahead, 1)];
+    const REAL *rows[count], *next[max(ahead, 1)];
     for (long layer = 1; layer <= net->layers; layer++) {
         find_rows(rows, net, layers, layer - 1, chosen, count);
         forward(layers + layer, rows, count);
@@ -200,19 +205,19 @@ static REAL learn(const Network *net, const Layer *layers, const long *chosen, l
     find_rows(next, net, layers, 0, chosen + count, ahead);
     for (long layer = net->layers; layer > 0; layer--) {
         find_rows(rows, net, layers, layer - 1, chosen, count);
-        change(layers + layer, rows, count, next, layer == 1 ? ahead : 0);
+        accumulate_gradients(layers + layer, rows, count, next, layer == 1 ? ahead : 0);
     }
     return error;
 }
 
-/* Sums over all patterns: the error, and the changes by part. The parts' errors are added up in their order, so that
-   the last bit is the same in every run. */
+/* Sums over all patterns: the error, and the changes by part. The parts' errors are added in order, so that the result
+   is bitwise reproducible. */
 void patterns(const Network *net, long block)
 {
-    const long count = share_out(net, block, NULL);
+    const long count = partition(net, block, NULL);
     Part parts[count];
     REAL errors[count];
-    share_out(net, block, parts);
+    partition(net, block, parts);
 #pragma omp parallel num_threads(net->threads)
     {
         Layer layers[net->layers + 1];
@@ -221,13 +226,14 @@ void patterns(const Network *net, long block)
         pack(net, layers);
 #pragma omp for schedule(dynamic)
         for (long part = 0; part < count; part++) {
-            const long end = least(net->count, parts[part].end * block);
+            const long end = min(net->count, parts[part].end * block);
             lay_out_part(layers, net, block, part);
             memset(layers[1].changes, 0, part_size(net) * sizeof(REAL));
             errors[part] = 0;
             for (long first = parts[part].begin * block; first < end; first += block) {
-                const long here = least(block, end - first);
-                errors[part] += learn(net, layers, net->ranpat + first, here, least(block, end - first - here));
+                const long here = min(block, end - first);
+                const long ahead = min(block, end - first - here);
+                errors[part] += forward_backward(net, layers, net->ranpat + first, here, ahead);
             }
         }
     }
@@ -236,10 +242,10 @@ void patterns(const Network *net, long block)
         *net->error += (REAL)0.5 * errors[part];
 }
 
-/* The parts' changes are added up, and become those of the weights. */
+/* Add the parts' changes, and update the weights. */
 void update(const Network *net, long block)
 {
-    const long count = share_out(net, block, NULL), apart = part_size(net);
+    const long count = partition(net, block, NULL), apart = part_size(net);
 #pragma omp parallel num_threads(net->threads)
     {
         Layer layers[net->layers + 1];

@@ -1,12 +1,11 @@
-"""The best on the host in C: blocks of patterns, tiles of registers, all steps of a block one after the other.
+"""The best version in C on the host: blocks of patterns, register tiles, all steps of a block one after the other.
 
-A block's activations, its deltas, the weights and their changes stay in the second cache, so that memory is read once
-for every image. Products are tiles of 4 patterns by up to 7 vectors, whose sums stay in registers; patterns are read
-where they lie, by `ranpat`. Threads take parts of the patterns, large ones first, so that one that is slowed down
-takes fewer; every part has sums of its own, which are added up in their order at the end.
-Threads are bound to cores that lie far from each other: two that share one core would share its multiply-adds.
-`vector` is the length of a vector in bytes: that of the machine's registers, or shorter where layers are ragged. Bound
-by the multiply-adds of the products.
+A block's activations, its deltas, the weights and their changes stay in the L2 cache, so that every image is read from
+memory once. Products are tiles of 4 patterns by up to 7 vectors with sums in registers; patterns are read in place, by
+`ranpat`. Threads take parts of the patterns dynamically, large ones first, so that a slow thread takes fewer; every
+part has sums of its own, which are added in order at the end. Threads are bound to different cores: two threads on one
+core would share its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers,
+or shorter if the layers' widths aren't multiples of it. Bound by the multiply-adds of the products.
 """
 
 import ctypes
@@ -31,9 +30,9 @@ def setup(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The steps of an epoch: the blocks, and what follows their sums."""
+    """The steps of an epoch: the blocks, then the update."""
     program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)
-    # In place of the arrays for all patterns, which no step here touches, so that they take no memory.
+    # Used instead of the arrays for all patterns, which no step here touches, so that they take no memory.
     program.library.workspace.restype = ctypes.c_long
     size = program.library.workspace(ctypes.byref(program.network), ctypes.c_long(block))
     program.sums = problem.device.empty((size,), problem.sizes["dtype"])

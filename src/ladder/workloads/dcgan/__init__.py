@@ -1,34 +1,34 @@
-"""The generator of a DCGAN: pictures from noise by a projection and four transposed convolutions, batches at a time.
+"""The generator of a DCGAN: pictures from noise by a projection and four transposed convolutions, in batches.
 
     latent (100) -> projection (4, 4, channels) -> (8, 8, channels / 2) -> (16, 16, channels / 4)
     -> (32, 32, channels / 8) -> (64, 64, 3)
 
-The projection is a product, each arrow behind it a transposed convolution as in `tconv`. A batch norm with given
-statistics and a ReLU follow every layer but the last, tanh follows that (Radford, Metz and Chintala, Unsupervised
+The projection is a matrix product, each further arrow a transposed convolution as in `tconv`. Every layer is followed
+by batch normalisation with given statistics and a ReLU, the last one by tanh (Radford, Metz and Chintala, Unsupervised
 Representation Learning with Deep Convolutional Generative Adversarial Networks, 2016).
 
-Shapes: latents float32 (images, 100), network float32 (`layout.count`,) as `layout` orders it, pictures (images, 64,
-64, 3), float32 in [-1, 1] or, for a screen, uint8: (v + 1) / 2 times 255, cut. A pool of latents has its pictures
-in the reference; each round draws images from it in another order, so that every image is checked.
+Shapes: latents float32 (images, 100), network float32 (`layout.count`,) in the order of `layout`, pictures (images, 64,
+64, 3), float32 in [-1, 1] or 8-bit pixels, uint8: (v + 1) / 2 times 255, truncated. The reference has the pictures of a
+pool of latents; each round takes latents from it in a different order, so that every image is checked.
 """
 
 from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.errors import LadderError
 from ladder.harness.validation import compare
 from ladder.workloads.dcgan import formats, layout, network, reference
 
 RUNGS = {
-    "host": "on the CPU, its layers by any host variants of `tconv`, batch norms folded into the weights",
-    "cuda": "on one card, its layers by any CUDA variants of `tconv`",
-    "home": "pictures in the caller's array on the host, copies hidden behind the next batch, on one or more cards",
-    "mpi_home": "the same on ranks of MPI with a card each, over several nodes too",
+    "host": "on the CPU, layers by any host variants of `tconv`, batch norms folded into the weights",
+    "cuda": "on one GPU, layers by any CUDA variants of `tconv`",
+    "home": "with device-to-host copies, hidden behind the next batch, on one or more GPUs",
+    "mpi_home": "the same on MPI ranks with a GPU each, also on several nodes",
     "pytorch": "peer: PyTorch on the CPU, batch norms folded, channels last",
-    "pytorch_cuda": "peer: PyTorch on the card by cuDNN, tuned",
-    "pytorch_home": "peer: the same, with the pictures' way to the host",
+    "pytorch_cuda": "peer: PyTorch on a GPU by cuDNN, tuned",
+    "pytorch_home": "peer: PyTorch on a GPU, with device-to-host copies",
 }
 SIZES = {
     "images": int,
@@ -45,7 +45,7 @@ CHUNK = 64
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     if sizes["channels"] % 8:
         return f"channels={sizes['channels']} of dcgan must be a multiple of 8: three layers halve them."
     if sizes["weights"] == "trained" and sizes["channels"] != layout.FULL:
@@ -59,7 +59,7 @@ def data_set(sizes):
 
 
 def load_data(path):
-    """A network (count,) of 512 channels, float32, from a file of the earlier study's format. Raises LadderError."""
+    """A network (count,) of 512 channels, float32, from a file in the earlier study's format. Raises LadderError."""
     found, channels = formats.read_network(path)
     if channels != layout.FULL:
         raise LadderError(f"{path} is a network of {channels} channels, where the trained one has {layout.FULL}.")
@@ -72,7 +72,7 @@ def reference_sizes(sizes):
 
 
 def rounds(sizes):
-    """Two: the second draws others of the pool, so that a variant that answers from memory is caught."""
+    """Two: the second takes other latents of the pool, so that a variant that returns cached results is detected."""
     return 2
 
 
@@ -84,7 +84,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write a round's latents in place, and the network in the first. The names of those written."""
+    """Write a round's latents in place, in the first round also the network; the names of those written."""
     chosen = network.order(sizes["images"], sizes["seed"], round)
     inputs["latents"][...] = network.latents(sizes["seed"])[chosen]
     if round:
@@ -94,7 +94,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs without products by zero (an FMA is two) and the fewest bytes moved: each array once."""
+    """FLOPs without products by zero (an FMA is two) and the minimum of bytes moved: each array once."""
     channels = sizes["channels"]
     products = layout.LATENT * layout.FIRST**2 * channels
     products += sum((layout.TAPS * h - 3) ** 2 * c * k for h, c, k in layout.layers(channels))
@@ -110,11 +110,11 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
     """Compare every number of every picture with the pool's."""
     chosen, allowed = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
     expected = exact["pictures"]
-    if sizes["pictures"] == "uint8":  # a cut takes 0 to 1 away
+    if sizes["pictures"] == "uint8":  # truncation subtracts 0 to 1
         expected, allowed = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * allowed + 0.5
 
     def compared(start):
         some = slice(start, start + CHUNK)
         return compare("pictures", outputs["pictures"][some], expected[chosen[some]], allowed)
 
-    return large.by_threads(compared, range(0, len(chosen), CHUNK)), None
+    return chunked.by_threads(compared, range(0, len(chosen), CHUNK)), None

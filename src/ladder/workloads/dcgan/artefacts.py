@@ -1,7 +1,7 @@
 """The network of a generator that draws digits, in the earlier study's format, and a sheet of its pictures.
 
-Training it takes a GPU some minutes and isn't reproducible to the last bit. It is therefore no measurement, and its
-network is published, rounded to 11 significant bits, which halves the file.
+Training it takes a GPU some minutes and isn't bitwise reproducible. It is therefore no measurement, and its network is
+published, rounded to 11 significant bits, which halves the file.
 """
 
 from importlib.util import find_spec
@@ -21,13 +21,13 @@ def make(name, path, data):
         return
     digits = dataset.load(data).train_images
     require_card()
-    from ladder.workloads.dcgan import learning  # here, because PyTorch need not be there
+    from ladder.workloads.dcgan import learning  # here, because PyTorch is optional
 
     learning.train(digits).astype("<f4").tofile(path)
 
 
 def require_card():
-    """Raises LadderError without PyTorch or a GPU that it finds."""
+    """Raise LadderError without PyTorch, or without a GPU that it can use."""
     if not find_spec("torch"):
         raise LadderError("The generator is trained by PyTorch, which isn't here: install ladder[peers].")
     import torch

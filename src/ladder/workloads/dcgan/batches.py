@@ -1,8 +1,8 @@
 """A generator's steps, batch by batch, on either device; its transposed convolutions are those of variants of `tconv`.
 
-What follows a layer is done in one of three ways, the tuning `epilogue`: `separate` has a pass for the batch norm and
-the activation; with `folded` the batch norm was multiplied into weights and biases when the network was loaded; with
-`fused` a layer applies the activation too, where it can.
+The tuning `epilogue` is the treatment of batch norm and activation: `separate` has a pass for both; with `folded` the
+batch norm is multiplied into weights and biases when the network is loaded; with `fused` a layer also applies the
+activation, if it can.
 """
 
 from functools import partial
@@ -12,27 +12,27 @@ from ladder.catalogue import workloads
 from ladder.workloads.dcgan import folding, layout
 
 LAYERS = (1, 2, 3, 4)
-# Layers that a group of batches shares: the first has so few pixels that the images of a small batch leave most of a
-# device idle.
+# The number of layers that a group of batches shares: the first layer has so few pixels that a small batch leaves most
+# of a device idle.
 SHARED = 1
-# Tapered batches are whole ones, halves, quarters or eighths, these in whole tiles of images.
+# Tapered batches are full batches, halves, quarters or eighths, which are whole tiles of images.
 PARTS = (2, 4, 8)
 TILE = 16
-# The part of the kernels' time that their copies leave the link idle, in TF32 on an H100 or H200.
+# The part of the kernels' time in which their copies leave the link idle, in TF32 on an H100 or H200.
 SPARE = 0.2
 
 
 class Generator:
-    """The layers and buffers of a batch of at most `batch` images; `prepare` are the steps of a network's loading.
+    """The layers and buffers of a batch of at most `batch` images; `prepare` are the steps that load a network.
 
-    The first `split` of the transposed convolutions are done by the variant `first`, the others by `last`. `given` has
-    `network`, `sizes` and `device`. What works for it on that device, `works`, has
+    The first `split` transposed convolutions are those of the variant `first`, the others of `last`. `given` has
+    `network`, `sizes` and `device`. `works`, the operations on that device, has
 
     - `project(latents, weights, bias, out, activation)`;
     - `finish(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
-    - `values(variant, shape)`, an array of what a variant's layer reads;
-    - `layer(variant, problem, following, fused)`, where `following` is the variant behind it or None and `fused` has
-      what the layer does besides, an activation and maybe a `result` of bytes, or nothing: the Layer.
+    - `values(variant, shape)`, an array that a variant's layer can read;
+    - `layer(variant, problem, following, fused)`, which returns the Layer; `following` is the variant after it or None,
+      and `fused` has the operations fused into the layer, if any: an activation and possibly a `result` of bytes.
     """
 
     def __init__(self, given, works, *, first, last, split, batch, epilogue):
@@ -63,15 +63,15 @@ class Generator:
             self.layers.append((index, layer, bool(fused)))
             self.prepare += layer.prepare
             is_written.append(layer.writes in ("operands", "uint8"))
-        # Where a layer doesn't write what is read next: float32 before it is rounded or its rows are filled up to whole
-        # vectors, or before the picture's bytes.
+        # A buffer for layers that don't write what is read next: float32 before it is rounded, padded to whole vectors,
+        # or converted to the picture's bytes.
         self.raw = [
             None if is_done or its == due else make(*due)
             for is_done, its, due in zip(is_written, read, written, strict=True)
         ]
 
     def fused(self, variant, index, pictures):
-        """What a variant's layer does besides: the activation, and bytes where `pictures` are; nothing if it can't."""
+        """The operations that a variant's layer fuses: the activation, and bytes if `pictures` are; or none."""
         if self.epilogue != "fused" or activation(index) not in getattr(variant, "ACTIVATIONS", ()):
             return {}
         is_in_bytes = index == LAYERS[-1] and pictures == "uint8" and getattr(variant, "BYTES", False)
@@ -80,8 +80,8 @@ class Generator:
     def steps(self, latents, pictures):
         """The steps of a group's batches, a list of (phase, function) for each.
 
-        `latents` are those of the group, at most as many as a batch may have images; `pictures` has an array for each
-        batch. The first one begins with what is done for the whole group.
+        `latents` are those of the group, at most as many as the maximum batch; `pictures` has an array per batch. The
+        first batch begins with the layers that the group shares.
         """
         begin = [*self.projection(latents), *self.of_layers(self.layers[:SHARED], slice(0, len(latents)), None)]
         found, start = [], 0
@@ -92,7 +92,7 @@ class Generator:
         return found
 
     def projection(self, latents):
-        """The steps from latents to what the first layer reads."""
+        """The steps from latents to the input of the first layer."""
         weights, bias = (self.parts[name] for name in folding.names(0))
         values = self.values[0][: len(latents)]
         if self.epilogue == "fused":
@@ -103,7 +103,7 @@ class Generator:
         yield "epilogues", partial(self.works.finish, raw, self.norms[0], "relu", values)
 
     def of_layers(self, layers, rows, pictures):
-        """The steps of some layers for these of a group's images."""
+        """The steps of some layers for `rows` of a group's images."""
         values = [*(array[rows] for array in self.values), pictures]
         for index, layer, is_done in layers:
             raw = values[index] if self.raw[index] is None else self.raw[index][rows]
@@ -114,16 +114,16 @@ class Generator:
 
 
 def even(images, batch):
-    """Groups of a slice of all images each, a batch."""
+    """Groups of one batch each, slices of all images."""
     return [[slice(start, min(start + batch, images))] for start in range(0, images, batch)]
 
 
 def tapered(images, batch):
-    """Groups of slices of all images of at most `batch` each, which end small, since nothing hides the last copy.
+    """Groups of batches of at most `batch` images each, which become smaller, since nothing hides the last copy.
 
-    The kernels behind a batch hide its copy and those behind it, but for the last one, if it has at most as many images
-    as the last batch and a part of what is left, which is SPARE. The size that is nearest to this is taken. Batches
-    that follow each other are a group, of at most `batch` images too.
+    The copy of a batch is hidden by the kernels of the following batches if it has at most as many images as the last
+    batch plus a part, SPARE, of the remaining ones. The closest size to this is taken. Consecutive batches form a
+    group, also of at most `batch` images.
     """
     sizes = [min(max(batch // part // TILE, 1) * TILE, batch) for part in PARTS]
     least, start, groups = sizes[-1], 0, []
@@ -151,11 +151,11 @@ def images_of(group):
 
 
 def length(images):
-    """How many images a slice has."""
+    """The number of images of a slice."""
     return images.stop - images.start
 
 
-# What cuts all images into groups of batches, by the tuning `batches`.
+# The functions that split all images into groups of batches, by the tuning `batches`.
 CUTS = {"even": even, "tapered": tapered}
 
 
@@ -165,5 +165,5 @@ def widths(channels):
 
 
 def activation(index):
-    """The activation behind a layer: 0 is the projection."""
+    """The activation after a layer: 0 is the projection."""
     return "tanh" if index == LAYERS[-1] else "relu"

@@ -1,5 +1,5 @@
-// What a generator does on the card beside its transposed convolutions: the projection where layers read operands, and
-// what follows a layer, element by element.
+// The kernels of a generator on the GPU other than its transposed convolutions: the projection for layers that read
+// operands, and the elementwise epilogue of a layer.
 #include "activation.cuh"
 #include "ptx.cuh"
 #include "tensor_operands.cuh"
@@ -9,16 +9,16 @@ constexpr int BLOCK = 256;
 
 #include "projection.cuh"
 
-// to (rows, width) = activation(factor from (rows, c) + summand), and zeros behind the last channel; V channels at a
-// time, which divides c and width. Factors and summands, null where there are none, are those of a channel, or
-// of the channels of as many rows as make `period` numbers.
+// to (rows, width) = activation(factor * from (rows, c) + summand), and zeros after the last channel, V channels at a
+// time; V divides c and width. Factors and summands (period), null for none, repeat every `period` elements, a multiple
+// of c.
 template <class As, int V>
 __device__ __forceinline__ void finish(const float *from, typename As::Type *to, const float *__restrict__ factor,
                                        const float *__restrict__ summand, unsigned rows, int c, int width, int period,
                                        int activation) {
   using In = Neighbours<float, V>;
   using Out = Neighbours<typename As::Type, V>;
-  // A thread's next vector is found without a division.
+  // The index of a thread's next vector is computed without a division.
   const unsigned across = width / V, places = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
   const unsigned down_step = gridDim.x * BLOCK / across, across_step = gridDim.x * BLOCK % across;
   unsigned row = first / across, column = first % across;

@@ -1,4 +1,4 @@
-"""The generator on a card: what works for a Generator there, and the network in its memory."""
+"""The generator on a GPU: the operations of a Generator there, and the network in its memory."""
 
 from types import SimpleNamespace
 
@@ -10,17 +10,17 @@ from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.batches import Generator
 from ladder.workloads.tconv import operands
 
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 NO_ARRAY = np.uintp(0)
 BLOCK, BLOCKS_PER_MULTIPROCESSOR = 256, 8  # BLOCK as in the source
 ROWS, COLUMNS, THREADS, AT_ONCE = 32, 128, 128, 3  # of the projection, as in projection.cuh
 
 
 class Works:
-    """What works for a Generator on the card that is current; `math` is that of layers which read operands.
+    """The operations of a Generator on the current GPU; `math` is that of layers which read operands.
 
-    `product` is the variant of `gemm` of the projection, and of the layers whose variants take a product. Where layers
-    read operands the projection is done on tensor cores too, in TF32, which is no less exact than half precision.
+    `product` is the variant of `gemm` of the projection, and of the layers whose variants use a product. If layers read
+    operands, the projection uses tensor cores too, in TF32, which is at least as accurate as half precision.
     """
 
     def __init__(self, channels, batch, math, product):
@@ -49,7 +49,7 @@ class Works:
         self.launch(values, factor, summand, activation, out)
 
     def launch(self, values, factor, summand, activation, out):
-        """`out` may have more channels than `values`, whose last axis factors and summands belong to."""
+        """`out` may have more channels than `values`; factors and summands belong to the last axis of `values`."""
         kernel = cuda.kernel("dcgan", "cuda", f"to_{self.kind(out)}", "float32")
         width = out.shape[-1]
         c = values.size // (out.size // width)
@@ -58,7 +58,7 @@ class Works:
         kernel(grid, (BLOCK,), (values, out, factor, summand, *map(np.int32, counts)))
 
     def kind(self, out):
-        """What an array holds, as the source names it."""
+        """The type of an array's elements, as the source names it."""
         return {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
 
     def values(self, variant, shape):
@@ -71,7 +71,7 @@ class Works:
             return variant.layer(problem, **fused)
         how = {"result": "operands"} if fused and following is not None and reads_operands(following) else {}
         if getattr(variant, "OVERLAPS", False):
-            how["overlaps"] = True  # the projection comes between its preparation and any layer
+            how["overlaps"] = True  # the projection runs between its preparation and any layer
         return variant.layer(problem, math=self.math, **fused, **how)
 
 
@@ -81,7 +81,7 @@ def reads_operands(variant):
 
 
 def generator(network, sizes, *, first, last, split, batch, epilogue, math, product):
-    """The Generator of a network in the card's memory."""
+    """The Generator of a network in the GPU's memory."""
     given = SimpleNamespace(network=network, sizes=sizes, device=cuda, pictures=sizes["pictures"])
     works = Works(sizes["channels"], batch, math, product)
     return Generator(given, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)

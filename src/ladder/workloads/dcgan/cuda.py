@@ -1,10 +1,10 @@
-"""The generator on one card, latents and pictures in its memory; its layers are those of any CUDA variants of `tconv`.
+"""The generator on one GPU, latents and pictures in its memory; its layers are those of any CUDA variants of `tconv`.
 
-The projection is a product of `gemm`, and so are layers by a variant that takes one; what follows it, and what a layer
-doesn't do itself, is a pass of its own. Layers that read the operands of tensor cores get them from the pass or the
-layer before, or from a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph;
-with `batches` = tapered they are those of a way home, to tell what is left of its copies.
-Bound by the multiply-adds of the transposed convolutions where batches are large, by launches where small.
+The projection is a product by `gemm`, as are layers by a variant that uses one; an epilogue that a layer doesn't fuse
+is a separate pass. Layers that read the operands of tensor cores get them from the preceding pass or layer, or from a
+projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph; with `batches` = tapered
+they are those of `home`, to determine the cost of its copies. Compute-bound by the transposed convolutions for large
+batches, bound by launches for small ones.
 """
 
 from functools import partial
@@ -38,14 +38,14 @@ def setup(
     product: str = "cublas",
     graph: Literal["off", "on"] = "off",
 ):
-    """The timed steps of all batches, by layer, before them what a network's loading does once, and their trace."""
+    """The timed steps of all batches, by layer, the loading of the network before them, and their trace."""
     images = problem.sizes["images"]
     batch = min(batch, images)
     how = {"first": first, "last": last, "split": split, "batch": batch, "epilogue": epilogue}
     generator = card.generator(problem.network, problem.sizes, math=math, product=product, **how)
     steps = all_steps(generator, problem.latents, problem.pictures, CUTS[batches](images, batch))
     if graph == "off":
-        is_short = len(steps) <= traces.MOST
+        is_short = len(steps) <= traces.MAX_ROWS
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if is_short else None)
     in_order(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)

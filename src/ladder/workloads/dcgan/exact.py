@@ -1,4 +1,4 @@
-"""The generator in float64, written from its definition, and the same with errors where variants round."""
+"""The generator in float64, written from its definition, optionally with errors where variants round."""
 
 import numpy as np
 
@@ -7,23 +7,23 @@ from ladder.workloads.dcgan import layout
 
 
 class Exact:
-    """No errors but those of float64."""
+    """Only the errors of float64."""
 
     def operand(self, values):
-        """A factor of products, as it is stored and read."""
+        """A factor of products, rounded as it is stored."""
         return values
 
     def total(self, sums, a, b):
-        """Sums of products of factors whose norms along the sum are `a` and `b`."""
+        """Sums of products of factors with norms `a` and `b` along the sum."""
         return sums
 
     def stored(self, values, scale=None):
-        """Values that come from operations on numbers of some scale, their own without one."""
+        """Values computed from numbers of some scale, by default their own."""
         return values
 
 
 class Noisy(Exact):
-    """Random errors of the size that rounding has in a precision, whose sums are float32's."""
+    """Random errors of the size of a precision's rounding, with float32 sums."""
 
     def __init__(self, precision, seed):
         self.of_operands = unit_roundoff(precision if precision in OPERAND_BITS else np.float32)
@@ -53,7 +53,7 @@ def project(parts, latents, arithmetic):
 
 
 def normalise(parts, index, values, arithmetic):
-    """A batch norm and ReLU; the batch norm may have been folded into the weights before."""
+    """A batch norm and ReLU; the batch norm may have been folded into the weights."""
     beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     scale = gamma / np.sqrt(variance + layout.EPSILON)
     operands = (np.abs(values) + np.abs(mean)) * np.abs(scale) + np.abs(beta)
@@ -63,7 +63,7 @@ def normalise(parts, index, values, arithmetic):
 def transpose(parts, index, image, arithmetic):
     """The transposed convolution (images, 2 h, 2 h, k) of an image (images, h, h, c), with its bias.
 
-    Each pixel times the whole filter, added where rows and columns hit the result: pixel p and row r at 2 p + r - 1.
+    Each pixel times the whole filter, added to the elements that it affects: pixel p and row r at 2 p + r - 1.
     """
     image, weights = arithmetic.operand(image), arithmetic.operand(parts[f"tconv{index}_w"])
     images, h, _, c = image.shape
@@ -77,7 +77,7 @@ def transpose(parts, index, image, arithmetic):
 def add_up(products):
     """The results (images, 2 h, 2 h, k) of the products of all pixels and taps (images, h, h, 5, 5, k)."""
     images, h, _, taps, _, k = products.shape
-    # A margin takes what falls outside: row and column 1 are the first of the result.
+    # A margin holds the elements outside: row and column 1 are the first of the result.
     found = np.zeros((images, 2 * h + 3, 2 * h + 3, k))
     for r, s in np.ndindex(taps, taps):
         found[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += products[:, :, :, r, s]

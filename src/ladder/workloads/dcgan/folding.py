@@ -1,4 +1,4 @@
-"""Batch norms with given statistics: a factor and a summand for each channel, which can be folded into the weights."""
+"""Batch norms with given statistics: a factor and a summand per channel, which can be folded into the weights."""
 
 from ladder.workloads.dcgan import layout
 
@@ -10,14 +10,14 @@ def names(index):
 
 
 def norm(parts, index):
-    """(factor, summand) of each channel, by which the batch norm behind a layer acts; on either device."""
+    """(factor, summand) of each channel for the batch norm after a layer, on either device."""
     beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     scale = gamma / (variance + layout.EPSILON) ** 0.5
     return scale, beta - mean * scale
 
 
 def fold(parts, folded):
-    """Write all weights and biases to arrays of the same names, multiplied by the batch norms behind them."""
+    """Write all weights and biases to arrays of the same names, with the following batch norms folded in."""
     for index in range(5):
         weights, bias = names(index)
         if index == 4:  # no batch norm

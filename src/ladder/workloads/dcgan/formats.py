@@ -1,9 +1,9 @@
-"""The files of the earlier study, which its users have: networks, latents, and pictures as text or in a grid.
+"""The file formats of the earlier study: networks, latents, and pictures as text or in a grid.
 
-A network is raw little-endian float32 in the order of `layout`; its size tells its channels. Latents are a text: the
-number of images, then 100 numbers an image. Pictures are a text as well, the number of images and then a line of 64 x
-64 x 3 numbers for each (`%.4f `), or a BMP or PNG: a square grid, row by row from the top left, without gaps, empty
-cells black, a value v as (v + 1) / 2 * 255, cut.
+A network is raw little-endian float32 in the order of `layout`; its size determines its channels. Latents are a text:
+the number of images, then 100 numbers per image. Pictures are a text as well, the number of images and then a line of
+64 x 64 x 3 numbers per image (`%.4f `), or a BMP or PNG: a square grid, row by row from the top left, without gaps,
+empty cells black, a value v as (v + 1) / 2 * 255, truncated.
 """
 
 import codecs
@@ -23,12 +23,12 @@ LONGEST = 18  # digits of a number of images
 PICTURES = (".bmp", ".png")
 SUFFIXES = (".txt", *PICTURES)
 BY_IMAGE = ("latents",)
-# By device, the variant that draws and its tuning; the host's needs no Numba, so that it starts sooner.
+# By device, the variant and its tuning; that of the host needs no Numba, so that it starts sooner.
 VARIANTS = {"offload": ("home", {"streams": 2, "batch": 512}), "host": ("host", {})}
 
 
 def read(network, latents):
-    """The sizes of a case and its inputs by name, from two files. Raises LadderError where one of them is unsound."""
+    """The sizes of a case and its inputs by name, from two files. Raises LadderError if one of them is invalid."""
     weights, channels = read_network(network)
     found = read_latents(latents)
     sizes = {"images": len(found), "channels": channels}
@@ -91,12 +91,12 @@ def text_of(path):
 
 
 def first_of(words):
-    """What a file begins with, for a sentence."""
+    """The beginning of a file, for a message."""
     return repr(words[0][:20]) if words else "nothing"
 
 
 def number(word):
-    """The number of a word, not a number if it is none."""
+    """The number of a word; NaN if it is none."""
     try:
         return math.nan if "_" in word else float(word)
     except ValueError:
@@ -104,7 +104,7 @@ def number(word):
 
 
 def complaint(word):
-    """What is wrong with a word that isn't a finite number of float32."""
+    """Why a word isn't a finite float32 number."""
     value = number(re.sub("[dD]", "e", word.replace(",", ".", 1)))
     if not math.isnan(number(word)):
         return "it must be finite" if math.isinf(float(word)) and not re.search("[0-9]", word) else "it is too large"
@@ -126,7 +126,7 @@ def contents(path):
 
 
 def require_output(path, images):
-    """Refuse an ending of another kind, and more images than a grid holds."""
+    """Refuse an unknown suffix, and more images than a grid holds."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise LadderError(f"{path} must end in {', '.join(SUFFIXES)}: the ending says how pictures are written.")
@@ -135,7 +135,7 @@ def require_output(path, images):
 
 
 def write(file, suffix, images, chunks):
-    """Write pictures to an open binary file; `chunks` gives them in their order, arrays (some, 64, 64, 3), float32."""
+    """Write pictures to an open binary file; `chunks` yields them in order as arrays (n, 64, 64, 3), float32."""
     if suffix.lower() in PICTURES:
         from PIL import Image
 
@@ -150,7 +150,7 @@ def write(file, suffix, images, chunks):
 
 
 def grid(images, chunks):
-    """All pictures in one, uint8 (rows, columns, 3)."""
+    """All pictures in one array, uint8 (rows, columns, 3)."""
     side = math.isqrt(images - 1) + 1
     drawn = np.zeros((side, layout.SIDE, side, layout.SIDE, layout.COLOURS), np.uint8)
     start = 0

@@ -1,4 +1,4 @@
-"""A sheet of the pictures that a network draws from the workload's latents, all of the pool, none chosen."""
+"""A sheet of the pictures that a network draws from the workload's latents: the whole pool, without selection."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ROWS, COLUMNS = 4, network.POOL // 4
 def sheet(weights, channels=layout.FULL, seed=1):
     """The pictures of the pool in ROWS x COLUMNS, uint8 (ROWS * 64, COLUMNS * 64, 3), of a network (count,).
 
-    The first latents are the upper row. Pictures are computed in float64 by the reference's code.
+    The first latents form the top row. Pictures are computed in float64 by the reference's code.
     """
     parts = layout.parts(weights.astype(np.float64), channels)
     pictures = exact.generate(parts, network.latents(seed).astype(np.float64), exact.Exact())
@@ -21,6 +21,6 @@ def sheet(weights, channels=layout.FULL, seed=1):
 
 def write(path, weights, channels=layout.FULL):
     """Write the sheet of a network (count,) as PNG."""
-    from ladder.report.figures.theme import imsave  # here, because a training need not have it
+    from ladder.report.figures.theme import imsave  # here, because a training doesn't need it
 
     imsave(path, sheet(weights, channels), format="png")

@@ -1,16 +1,17 @@
-"""The generator on one or more cards, from latents to pictures in the caller's arrays in the host's memory.
+"""The generator on one or more GPUs, from latents to pictures in the caller's arrays in host memory.
 
-A batch's pictures go home while the next one is computed (`copies` = hidden), or before it (`after`). Where they go is
-`memory`: into the caller's array, which is page-locked when the network is loaded, as a caller might allocate it
-(pinned), so that the card writes to it by itself; into a page-locked buffer, from where the host copies (staged), where
-the caller's array can't be locked; or into that as it is, for which the driver has a buffer (pageable). Batches take
-turns in as many `streams`, where one's blocks fill what another leaves idle; with `batches` = tapered the last are ever
-smaller, so that little is left to copy in the end, and small ones share the projection and the first layer. With
-`graph` a card's whole call is one CUDA graph. The images are shared among `gpus` cards, and a thread works for each,
-the caller's for the first. Bound by the multiply-adds of the layers or by the link, whichever takes longer.
+The device-to-host copy of a batch overlaps with the next batch (`copies` = hidden), or precedes it (`after`). Its
+target is `memory`: the caller's array, which is page-locked when the network is loaded, as a caller might allocate it
+(pinned), so that the GPU writes to it directly; a page-locked buffer, from which the host copies (staged), for callers
+whose array can't be locked; or the caller's pageable array, for which the driver has a buffer (pageable). Batches
+alternate between `streams`, so that blocks of one fill multiprocessors that another leaves idle; with `batches` =
+tapered the last batches become smaller, so that the last copy is short, and small ones share the projection and the
+first layer. With `graph` a GPU's whole call is one CUDA graph. The images are shared among `gpus` GPUs, with a host
+thread for each, the caller's for the first. Bound by the multiply-adds of the layers or by the link, whichever takes
+longer.
 
-Page-locking takes longer than drawing. It happens once, untimed, since a caller would keep the array. Schedules that
-were tried and rejected: `docs/experiments/dcgan.md`.
+Page-locking takes longer than drawing. It happens once, untimed, since a caller would reuse the array. Rejected
+schedules: `docs/experiments/dcgan.md`.
 """
 
 import functools
@@ -34,7 +35,7 @@ REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}
-# Slots of a card, and of a stream at least: so many batches are drawn or leave at once.
+# The numbers of slots of a GPU, and at least of a stream: the batches that are drawn or copied at once.
 SLOTS, OF_STREAM = 8, 2
 
 
@@ -55,9 +56,9 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all cards, before it the network's loading on each, and a trace where its rows aren't many.
+    """The timed run of all GPUs, the loading of the network on each before it, and a trace unless it has many rows.
 
-    Raises LadderError for a graph of which the host's own copies would be a part.
+    Raises LadderError for a graph that would contain copies by the host.
     """
     if graph == "on" and memory != "pinned":
         raise LadderError(f"graph=on needs memory=pinned, but has memory={memory}.")
@@ -88,23 +89,23 @@ def setup(
 
     def run():
         others = [pool.submit(one.run) for one in cards[1:]]
-        cards[0].run()  # here, since waking a thread takes longer than many a batch
+        cards[0].run()  # here, since waking a thread may take longer than a batch
         for other in others:
             other.result()
 
     lanes = 3 if memory == "staged" else 2
-    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MOST
+    is_short = lanes * sum(len(one.batches) for one in cards) <= traces.MAX_ROWS
     return Steps([(None, run)], [("load", load)], trace=trace if is_short else None)
 
 
 def shares_of(images, gpus):
-    """Slices of all images, a share of each card, none empty; their lengths differ by at most one."""
+    """Slices of all images, one per GPU, none empty; their lengths differ by at most one."""
     ends = [images * (number + 1) // gpus for number in range(gpus)]
     return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False) if end > start]
 
 
 class Slot(NamedTuple):
-    """What batches are drawn to and, if they are staged, copied to on the host; `drawn` and `gone` are events."""
+    """The buffers that batches are drawn to and, if staged, copied to on the host; `drawn` and `gone` are events."""
 
     pictures: Any
     staging: Any
@@ -113,7 +114,7 @@ class Slot(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A slice of the images, its group's number, `draw()` for one stream, and the stream in which they leave a slot."""
+    """A slice of the images, its group's number, `draw()` for one stream, and the stream that copies its slot."""
 
     images: slice
     group: int
@@ -124,10 +125,10 @@ class Batch(NamedTuple):
 
 
 class Card:
-    """One card's generators, buffers and streams, for a share of the images; see `setup`."""
+    """One GPU's generators, buffers and streams, for a share of the images; see `setup`."""
 
     def __init__(self, number, problem, share, groups, memory, copies, streams, how):
-        """`groups` are lists of slices of the share, of a batch each; streams take turns with groups."""
+        """`groups` are lists of batches, slices of the share; groups are assigned to streams in turn."""
         cupy, sizes = cuda.load_cupy(), problem.sizes
         self.device, self.memory, self.is_hidden = cupy.cuda.Device(number), memory, copies == "hidden"
         self.home = SimpleNamespace(latents=problem.latents[share], pictures=problem.pictures[share])
@@ -167,7 +168,7 @@ class Card:
                 yield Batch(images, number, in_order(steps), slot, stream, link)
 
     def load(self, network, graph):
-        """Bring the network to the card, do what its layers ask for once, and capture the call where `graph` is on."""
+        """Copy the network to the GPU, run the preparation of its layers, and capture the call if `graph` is on."""
         with self.device:
             self.network.set(network)
             for generator in self.generators:
@@ -177,16 +178,16 @@ class Card:
                 self.call = cuda.captured(self.enqueue, self.streams[0])
 
     def run(self):
-        """Draw all pictures and have them in the host's array in the end."""
+        """Draw all pictures and wait until they are in the host's array."""
         with self.device, self.streams[0]:
             self.call()
             self.streams[0].synchronize()
 
     def enqueue(self):
-        """Put all work into the streams, of which the first begins before and ends after all others."""
+        """Enqueue all work in the streams; the first one begins before and ends after all others."""
         streams = len(self.streams)
         self.begin(max(batch.images.stop for batch in self.batches if batch.group < streams))
-        under_way = []  # batches whose pictures the host must see to
+        under_way = []  # batches whose pictures the host must copy
         for number, batch in enumerate(self.batches):
             if streams <= batch.group < 2 * streams:
                 batch.stream.wait_event(self.arrived)
@@ -204,7 +205,7 @@ class Card:
             self.streams[0].wait_event(slot.gone)
 
     def begin(self, first):
-        """Have the latents copied: those of the first images, with which all streams begin, then the rest."""
+        """Enqueue the copies of the latents: those of the first images, with which all streams begin, then the rest."""
         cuda.copy_in(self.latents[:first], self.home.latents[:first], self.streams[0])
         self.begun.record(self.streams[0])
         for stream in (*self.streams[1:], self.link):
@@ -214,7 +215,7 @@ class Card:
             self.arrived.record(self.link)
 
     def send(self, batch):
-        """Have the card send a batch once it is drawn, unless the host must wait for that."""
+        """Enqueue the copy of a batch after it is drawn, unless the host must wait for that."""
         if self.memory == "pageable":
             return
         staging, pictures = batch.slot.staging, self.home.pictures[batch.images]
@@ -223,7 +224,7 @@ class Card:
         batch.slot.gone.record(batch.link)
 
     def arrive(self, batch):
-        """Do the host's part: copy what has arrived in staging, or have the driver copy."""
+        """Do the host's part: copy a staged batch, or let the driver copy."""
         if self.memory == "staged":
             batch.slot.gone.synchronize()
             self.fetch(batch)
@@ -233,25 +234,25 @@ class Card:
             batch.slot.gone.record(batch.link)
 
     def draw(self, batch):
-        """Have the card draw a batch."""
+        """Enqueue the drawing of a batch."""
         with batch.stream:
             batch.draw()
 
     def copy(self, batch, target):
-        """Have the card copy a batch for the host's array."""
+        """Enqueue the copy of a batch to the host."""
         cuda.copy_out(batch.slot.pictures[: len(target)], target, batch.link)
 
     def fetch(self, batch):
-        """Copy what has arrived in staging."""
+        """Copy a batch from the staging buffer."""
         pictures = self.home.pictures[batch.images]
         pictures[...] = batch.slot.staging[: len(pictures)]
 
 
 class Traced(Card):
-    """A card that records when it draws and copies each batch, with all else that the given one has.
+    """A `Card` that records when each batch is drawn and copied, otherwise the same as the given one.
 
-    Batches are named by their numbers. Times count from `began`; of several cards each names its lanes, and so does
-    each of several streams.
+    Batches are named by their numbers. Times are relative to `began`; lanes are named by GPU if there are several, and
+    by stream if there are several.
     """
 
     def __init__(self, card, began, is_one_of_several):
@@ -261,7 +262,7 @@ class Traced(Card):
         self.numbers = {batch.images.start: str(number) for number, batch in enumerate(self.batches, 1)}
 
     def rows(self):
-        """The rows of a run, not by a graph."""
+        """The rows of a run without a graph."""
         with self.device, self.streams[0]:
             self.enqueue()
             self.streams[0].synchronize()

@@ -1,8 +1,9 @@
-/* What a generator does on the host beside its transposed convolutions: the projection, and what follows a layer. */
+/* A generator's operations on the host other than its transposed convolutions: the projection, and a layer's epilogue.
+   */
 #include "activation.h"
 #include <string.h>
 
-/* Rows of a product that a thread takes at once. */
+/* Rows of a product that a thread computes at once. */
 #define BLOCK 12
 
 /* out (images, count) = relu?(latents (images, terms) weights (terms, count) + bias); rows are whole vectors. */
@@ -11,7 +12,7 @@ void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *o
 {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (long first = 0; first < images; first += BLOCK) {
-        const long rows = least(BLOCK, images - first);
+        const long rows = min(BLOCK, images - first);
         const REAL *given[BLOCK];
         for (long row = 0; row < rows; row++) {
             given[row] = latents + (first + row) * terms;
@@ -22,8 +23,8 @@ void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *o
     }
 }
 
-/* A batch norm of values (images, pixels, channels) in place, as a factor and a summand of each channel, and what
-   activates them; no factors, no batch norm. Images are whole vectors. */
+/* Batch normalisation of values (images, pixels, channels) in place, by a factor and a summand (channels), and their
+   activation; without factors, no normalisation. Images are whole vectors. */
 void finish(REAL *values, const REAL *scale, const REAL *shift, long images, long pixels, long channels,
             long activation, long threads)
 {

@@ -1,7 +1,7 @@
 """The generator on the CPU, batch by batch; its transposed convolutions are those of any host variants of `tconv`.
 
-A batch's values stay in buffers: a batch that fits the caches spares their traffic, a larger one reads the filters,
-20 MB at full size, less often. Bound by the multiply-adds of the transposed convolutions.
+A batch's values are in buffers: those of a small batch fit in the caches, while a larger batch reads the filters, 20 MB
+at full size, less often. Bound by the multiply-adds of the transposed convolutions.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ MACROS = ("vector",)
 USES = {"first": "tconv", "last": "tconv"}
 LIMITS = {"split": (0, 4), "vector": (16, 64), "pictures": ("float32",)}
 ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores", "OPENBLAS_NUM_THREADS": "1"}
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.h counts them
+ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.h
 
 
 def setup(
@@ -36,7 +36,7 @@ def setup(
     epilogue: Literal["fused", "folded", "separate"] = "fused",
     vector: int = 32,
 ):
-    """The timed steps of all batches, by layer, and before them what a network's loading does once."""
+    """The timed steps of all batches, by layer, and the loading of the network before them."""
     library = libraries.load("dcgan", "host", problem.sizes["dtype"], vector=vector)
     images = problem.sizes["images"]
     batch = min(batch, images)
@@ -49,7 +49,7 @@ def setup(
 
 
 class Works:
-    """What works for a Generator on the host."""
+    """The operations of a Generator on the host."""
 
     def __init__(self, library, threads):
         self.library, self.threads = library, threads
@@ -71,6 +71,6 @@ class Works:
 
 
 def call(function, arrays, counts):
-    """Call a function of the library with arrays, None among them, and whole numbers."""
+    """Call a function of the library with arrays or None, and whole numbers."""
     addresses = (None if array is None else array.ctypes.data for array in arrays)
     function(*map(ctypes.c_void_p, addresses), *map(ctypes.c_long, counts))

@@ -9,21 +9,21 @@ TYPES = {"default": torch.float32, "tf32": torch.float32, "float16": torch.float
 
 
 class Generator:
-    """Pictures from latents; `load` is due whenever the network is written.
+    """Pictures from latents; call `load` whenever the network has changed.
 
-    With a padding of 1 an output of one row and column more begins where ours does: these are cut off. An output of
-    ours upside down and back to front is what a padding of 2 with one row and column more behind gives: where `turned`,
-    the projection and all filters are turned round, and in the end the pictures.
+    With a padding of 1, PyTorch's output begins where ours does, and has an additional last row and column, which are
+    cut off. A padding of 2 with an additional row and column at the end gives our output rotated by 180 degrees: with
+    `turned`, the projection and all filters are rotated, and finally the pictures.
     """
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):
-        """`network` is a tensor (count,) on the device that works."""
+        """`network` is a tensor (count,) on the device of the computation."""
         self.given, self.folded = (layout.parts(one, channels) for one in (network, torch.empty_like(network)))
         self.channels, self.dtype, self.turned = channels, dtype, turned
 
     @torch.inference_mode()
     def load(self):
-        """Fold the batch norms, and put filters in PyTorch's order of axes and the memory in channels last."""
+        """Fold the batch norms, and convert filters to PyTorch's order of axes and the memory format channels last."""
         folding.fold(self.given, self.folded)
         shape = (-1, layout.FIRST, layout.FIRST, self.channels)
         projection, bias = (self.folded[name].reshape(shape) for name in folding.names(0))
@@ -40,7 +40,7 @@ class Generator:
         self.biases = [self.folded[folding.names(index)[1]].to(self.dtype) for index in (1, 2, 3, 4)]
 
     def __call__(self, latents):
-        """Pictures (images, 3, 64, 64) in [-1, 1], their memory channels last."""
+        """Pictures (images, 3, 64, 64) in [-1, 1], in the memory format channels last."""
         values = linear(latents.to(self.dtype), self.projection, self.bias)
         values = values.view(-1, layout.FIRST, layout.FIRST, self.channels).permute(0, 3, 1, 2)
         for weights, bias in zip(self.filters, self.biases, strict=True):
@@ -49,7 +49,7 @@ class Generator:
         return values.flip(2, 3) if self.turned else values
 
     def layer(self, values, weights, bias):
-        """A transposed convolution; turned round where the whole generator is."""
+        """A transposed convolution; rotated if the whole generator is."""
         if self.turned:
             return conv_transpose2d(values, weights, bias, stride=2, padding=2, output_padding=1)
         rows = 2 * values.shape[-1]
@@ -57,12 +57,12 @@ class Generator:
 
 
 def drawing(generator, compiled):
-    """The function that draws, compiled where that is "on", which fuses what lies between the layers."""
+    """The function that draws; if `compiled` is "on", compiled, which fuses the operations between the layers."""
     return torch.compile(generator.__call__, dynamic=False) if compiled == "on" else generator
 
 
 def on_card(network, channels, math, turned):
-    """A Generator on the current card, its arithmetic set and cuDNN's algorithms to be measured."""
+    """A Generator on the current GPU, with its precision set and cuDNN's autotuning enabled."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     return Generator(network, channels, TYPES[math], turned == "on")

@@ -21,7 +21,7 @@ def widths(channels):
 
 
 def layers(channels):
-    """Of every transposed convolution the rows of its images, and the channels there and behind: [(h, c, k), ...]."""
+    """The rows and channels of the input and the output channels of every transposed convolution, [(h, c, k), ...]."""
     found = widths(channels)
     return [(FIRST << index, *found[index : index + 2]) for index in range(len(found) - 1)]
 
@@ -43,12 +43,12 @@ def norm(index, channels):
 
 
 def count(channels):
-    """How many numbers a network has."""
+    """The number of elements of a network."""
     return sum(map(math.prod, shapes(channels).values()))
 
 
 def parts(network, channels):
-    """Views of a network's arrays by name; they may be written to."""
+    """Writable views of a network's arrays by name."""
     found, start = {}, 0
     for name, shape in shapes(channels).items():
         found[name] = network[start : start + math.prod(shape)].reshape(shape)

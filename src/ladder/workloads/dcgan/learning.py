@@ -1,11 +1,11 @@
-"""The training of a generator on digits in PyTorch, as adversary of a discriminator (Radford, Metz and Chintala, 2016).
+"""The adversarial training of a generator of digits in PyTorch (Radford, Metz and Chintala, 2016).
 
-The discriminator mirrors the generator. Digits on plain black are easily told from what is drawn, and a discriminator
-that always can teaches nothing. So it sees pictures under noise (Sønderby et al., Amortised MAP Inference for Image
-Super-resolution, 2017), and its layers have a spectral norm of 1 in place of batch norms, with the hinge loss (Miyato
-et al., Spectral Normalization for Generative Adversarial Networks, 2018). Rates fall to 0 over the second half, and a
-moving average of the generator's weights is kept. Pictures are digits, each in a colour of its own on black. On a card
-products are in bfloat16.
+The discriminator mirrors the generator. Digits on plain black are easily distinguished from generated pictures, and a
+perfect discriminator gives no gradient. So its inputs have added noise (Sønderby et al., Amortised MAP Inference for
+Image Super-resolution, 2017), and its layers have spectral normalisation instead of batch norms, with the hinge loss
+(Miyato et al., Spectral Normalization for Generative Adversarial Networks, 2018). Learning rates fall to 0 over the
+second half, and the result is a moving average of the generator's weights. Pictures are digits, each in a random colour
+on black. On a GPU products are in bfloat16.
 """
 
 import itertools
@@ -25,12 +25,12 @@ from ladder.workloads.dcgan import layout
 STEPS = 12_000
 BATCH = 128
 RATE, BETAS = 2e-4, (0.5, 0.999)
-BLACK = -1.5  # before tanh: the pictures' ground, from which the generator starts
-NOISE = 0.3, 0.1  # deviation of what is added to all that the discriminator sees, at the start and in the end
-KEPT = 0.999  # of the average, in each step
-BITS = 11  # significant ones of a published number, so that the file compresses
-SETTLED = 4096  # latents from which the statistics of the batch norms are taken
-LEAST_SPREAD = 0.5  # of that of the digits: below, the generator draws the same for all latents
+BLACK = -1.5  # before tanh: the pictures' background, with which the generator starts
+NOISE = 0.3, 0.1  # standard deviation of the noise on the discriminator's inputs, at the start and at the end
+KEPT = 0.999  # decay of the moving average per step
+BITS = 11  # significant bits of a published number, so that the file compresses
+SETTLED = 4096  # latents for the statistics of the batch norms
+LEAST_SPREAD = 0.5  # relative to that of the digits: below it, the generator draws the same for all latents
 
 
 class Generator(nn.Module):
@@ -41,7 +41,7 @@ class Generator(nn.Module):
         layers = [(c, k) for _, c, k in layout.layers(channels)]
         self.projection = nn.Linear(layout.LATENT, layout.FIRST**2 * channels)
         self.norms = nn.ModuleList(nn.BatchNorm2d(c, eps=layout.EPSILON) for c, _ in layers)
-        # Of an output of one row and column more than ours, which begins where ours does.
+        # PyTorch's output begins where ours does, and has an additional last row and column.
         self.layers = nn.ModuleList(nn.ConvTranspose2d(c, k, layout.TAPS, stride=2, padding=1) for c, k in layers)
 
     def forward(self, latents):
@@ -51,12 +51,12 @@ class Generator(nn.Module):
         return values.tanh()
 
     def project(self, latents):
-        """The projection (images, channels, 4, 4), in memory channels last."""
+        """The projection (images, channels, 4, 4), in the memory format channels last."""
         return self.projection(latents).view(len(latents), layout.FIRST, layout.FIRST, -1).permute(0, 3, 1, 2)
 
     @torch.no_grad()
     def settle(self, latents):
-        """Round all weights, then give batch norms the statistics of these latents, rounded, one after the other."""
+        """Round all weights, then set the batch norms in order to the rounded statistics of these latents."""
         self.eval()
         for weights in self.parameters():
             weights.copy_(rounded(weights))
@@ -89,7 +89,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Logits (images,): how real pictures (images, 3, 64, 64) look."""
+    """Logits (images,) that pictures (images, 3, 64, 64) are real."""
 
     def __init__(self, channels):
         super().__init__()
@@ -106,7 +106,7 @@ class Discriminator(nn.Module):
 
 
 def doubled(layer, values):
-    """A transposed convolution of rectified values, without the row and column beyond ours."""
+    """A transposed convolution of rectified values, without the additional row and column."""
     rows = 2 * values.shape[-1]
     return layer(values.relu())[:, :, :rows, :rows]
 
@@ -118,7 +118,7 @@ def rounded(values):
 
 
 def initialise(module):
-    """Weights as the authors draw them."""
+    """Initialise weights as in the paper."""
     if isinstance(module, nn.BatchNorm2d):
         nn.init.normal_(module.weight, 1.0, 0.02)
     elif hasattr(module, "weight"):
@@ -126,7 +126,7 @@ def initialise(module):
 
 
 def coloured(digits):
-    """Pictures (n, 3, 64, 64) in [-1, 1] of digits uint8 (n, 28, 28), of hues at random."""
+    """Pictures (n, 3, 64, 64) in [-1, 1] of digits uint8 (n, 28, 28), with random hues."""
     bright = interpolate(pad(digits[:, None].float() / 255, (2, 2, 2, 2)), size=layout.SIDE, mode="bilinear")
     hues = torch.rand(len(digits), 1, device=digits.device)
     thirds = torch.arange(layout.COLOURS, device=digits.device) / layout.COLOURS
@@ -137,8 +137,8 @@ def coloured(digits):
 def train(digits, channels=layout.FULL, steps=STEPS, device="cuda", seed=1):
     """A network (count,) that draws digits, float32, from images uint8 (n, 28, 28).
 
-    The same on one machine for one seed but for rounding, which on a card depends on the order of sums. Raises
-    LadderError where the generator has collapsed.
+    On one machine and for one seed it is reproducible up to rounding, which on a GPU depends on the order of sums.
+    Raises LadderError if the generator has collapsed.
     """
     torch.manual_seed(seed)
     torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, False
@@ -169,7 +169,7 @@ def train(digits, channels=layout.FULL, steps=STEPS, device="cuda", seed=1):
 
 
 def alternate(generator, discriminator, optimisers, pictures, noise):
-    """One step of the discriminator and one of the generator on pictures with noise of this deviation; their losses."""
+    """One step of the discriminator and one of the generator, with noise of this standard deviation; their losses."""
 
     def judged(pictures):
         return discriminator(pictures + noise * torch.randn_like(pictures))
@@ -195,7 +195,7 @@ def advance(optimiser, found):
 def require_varied(generator, latents, pictures):
     """Refuse a generator whose pictures of latents differ much less than pictures of digits. Raises LadderError."""
     spread = (generator(latents).std(0).mean() / pictures.std(0).mean()).item()
-    if not spread > LEAST_SPREAD:  # nor not-a-number
+    if not spread > LEAST_SPREAD:  # or NaN
         raise LadderError(
             f"The training has collapsed: pictures differ {spread:.2f} times as much as digits. Train again, with "
             "another seed in learning.py of dcgan if that doesn't help."

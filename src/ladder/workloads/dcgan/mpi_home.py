@@ -1,9 +1,9 @@
-"""The generator on ranks of MPI with a card each, from latents to pictures in the first rank's arrays on the host.
+"""The generator on MPI ranks with a GPU each, from latents to pictures in the first rank's arrays on the host.
 
-As `home`, pinned and with hidden copies, a rank in the place of a thread. Ranks beside the first one have these arrays
-in their own memory too, so that every card copies to its share by itself, and a barrier ends the call. What those of
-other nodes draw is sent by MPI, a batch while the next ones are drawn, or behind a graph. Bound as `home`, and by the
-network between the nodes where there are several.
+Like `home`, pinned and with hidden copies, with a rank instead of a thread. Ranks on the first one's node share these
+arrays, so that every GPU copies to its share directly, and a barrier ends the call. Pictures of other nodes are sent by
+MPI, while the next batches are drawn, or after a graph. The bottlenecks are those of `home`, and for several nodes the
+network between them.
 """
 
 import functools
@@ -39,7 +39,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     product: str = "cublas",
 ):
-    """The timed run of all ranks' cards, and before it the network's loading on each."""
+    """The timed run of all ranks' GPUs, and the loading of the network on each before it."""
     how = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
     cut = functools.partial(CUTS[batches], batch=batch)
     rank = Rank(problem, cut, streams, graph == "on", how)
@@ -47,16 +47,16 @@ def setup(
 
 
 class Rank:
-    """A rank's share of the images, in the first rank's arrays or, on another node, in some of its own; and its card.
+    """A rank's share of the images, in the first rank's arrays or, on another node, in its own; and its GPU.
 
-    Where there are fewer images than ranks, the last ones have none: they take part in what all do together.
+    If there are fewer images than ranks, the last ranks have none, but take part in collective operations.
     """
 
     def __init__(self, problem, cut, streams, graph, how):
-        """`cut` gives the groups of batches in which so many images are drawn."""
+        """`cut` returns the groups of batches for a number of images."""
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
         self.world, self.whole, self.cut, self.graph = world, problem, cut, graph
-        self.requests, self.card = [], None  # what MPI was given to do
+        self.requests, self.card = [], None  # MPI's pending requests
         shares = home.shares_of(sizes["images"], world.size)
         share = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
         inputs, outputs = dcgan.arrays(sizes)
@@ -74,15 +74,15 @@ class Rank:
             self.card = Card(self, given, share, cut(len(self.latents)), streams, how)
 
     def load(self):
-        """Have the first rank's network on every card."""
+        """Load the first rank's network on every GPU."""
         self.world.Bcast(self.network)
         if self.card:
             self.card.load(self.network, self.graph)
-        self.world.Barrier()  # a graph's making has drawn pictures, in memory that the first rank writes to from now on
+        self.world.Barrier()  # capturing a graph drew pictures, in memory that the first rank writes to from now on
 
     def run(self):
         """Draw all pictures: when it ends on the first rank, they are in its array."""
-        self.world.Barrier()  # from here on the latents are there, and the pictures may be written to
+        self.world.Barrier()  # now the latents are complete, and the pictures may be overwritten
         self.requests = [self.world.Isend(rows(self.whole.latents[share]), rank) for rank, share in self.away]
         if self.is_away and self.card:
             self.world.Recv(rows(self.latents), 0)
@@ -100,23 +100,23 @@ class Rank:
         self.world.Barrier()
 
     def wait(self):
-        """Wait until what MPI was given to do is done."""
+        """Wait for MPI's pending requests."""
         for request in self.requests:
             request.Wait()
         self.requests = []
 
     def send(self, pictures):
-        """Send a batch that has come home to the first rank, from another node."""
+        """Send a batch, once it is on the host, from another node to the first rank."""
         self.requests.append(self.world.Isend(rows(pictures), 0))
 
     def get_on(self):
-        """Let MPI get on with what it has to do: it does while it is called."""
+        """Let MPI make progress, which it does only while it is called."""
         for request in self.requests:
             request.Test()
 
 
 class Card(home.Card):
-    """A rank's card. Between batches, unless they are a graph, MPI sends home what was drawn on other nodes."""
+    """A rank's GPU. Between batches, unless they are a graph, MPI sends pictures from other nodes to the first rank."""
 
     def __init__(self, rank, given, share, groups, streams, how):
         super().__init__(0, given, share, groups, "pinned", "hidden", streams, how)
@@ -133,13 +133,13 @@ class Card(home.Card):
 
 
 def rows(array):
-    """What MPI sends or receives: an array's first axis by elements of the rest, of which there are less than 2**31."""
+    """An MPI buffer of an array, with elements of an MPI datatype along its first axis, fewer than 2**31."""
     return [array, len(array), row_type(array.strides[0])]
 
 
 @functools.cache
 def row_type(size):
-    """MPI's type of so many bytes."""
+    """An MPI datatype of `size` bytes."""
     from mpi4py import MPI
 
     return MPI.BYTE.Create_contiguous(size).Commit()

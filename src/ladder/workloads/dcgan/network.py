@@ -1,8 +1,8 @@
-"""A network of random weights, and the latents from which images are drawn.
+"""A network of random weights, and the latents of the images.
 
-Trivial parameters would hide faults. So the arrays of a batch norm lie far from 0, from 1 and from each other, biases
+Trivial parameters would hide faults. So the arrays of a batch norm are far from 0, from 1 and from each other, biases
 aren't zero, no filter is symmetric, about half of all channels' values pass a ReLU, and a picture's values before tanh
-are about 0.5. The statistics of batch norms are those of a few latents, as a training leaves them.
+are about 0.5. The statistics of batch norms are those of a few latents, as after a training.
 """
 
 import functools
@@ -11,8 +11,8 @@ import numpy as np
 
 from ladder.workloads.dcgan import exact, layout
 
-POOL = 64  # latents from which every round draws its images
-FEW = 8  # latents from which statistics are taken
+POOL = 64  # latents from which every round selects
+FEW = 8  # latents for the statistics
 
 
 def latents(seed):
@@ -21,18 +21,18 @@ def latents(seed):
 
 
 def order(images, seed, round):
-    """Which of the pool every image of a round is drawn from, (images,)."""
+    """The index in the pool of every image of a round, (images,)."""
     return np.random.default_rng([seed, 1, round]).integers(0, POOL, images)
 
 
 def of(sizes, data):
-    """The network (count,) of these sizes: the data where weights are trained. Not to be written to."""
+    """The network (count,) of these sizes: the data if weights are trained. Callers must not modify it."""
     return data if sizes["weights"] == "trained" else random(sizes["channels"], sizes["seed"])
 
 
 @functools.lru_cache(maxsize=2)
 def random(channels, seed):
-    """A network (count,) of random weights, float32; not to be written to."""
+    """A network (count,) of random weights, float32; callers must not modify it."""
     generator = np.random.default_rng([seed, 2])
     network = np.empty(layout.count(channels), np.float32)
     parts, last = layout.parts(network, channels), len(layout.layers(channels))
@@ -42,7 +42,7 @@ def random(channels, seed):
         draw_norm(generator, parts, index, values)
         values = exact.normalise(widened(parts, f"bn{index}_"), index, values, exact.Exact())
         name, size = f"tconv{index + 1}", 2.0 if index + 1 < last else 0.4
-        # The filter's taps hit an element 25 / 4 times on average.
+        # 25 / 4 taps contribute to an element on average.
         terms = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
         draw_weights(generator, parts[f"{name}_w"], parts[f"{name}_b"], terms, size)
         if index + 1 < last:
@@ -52,13 +52,13 @@ def random(channels, seed):
 
 
 def draw_weights(generator, weights, bias, terms, size):
-    """Weights whose sums over products of squares `terms` deviate by `size`, and biases of about half of that."""
+    """Weights whose sums of products have a standard deviation of `size`, and biases of about half of that."""
     weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / terms) ** 0.5
     bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
 
 
 def draw_norm(generator, parts, index, values):
-    """A batch norm near the statistics of the values before it."""
+    """A batch norm close to the statistics of its inputs."""
     beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     deviation = values.std(axis=(0, 1, 2))
     mean[...] = values.mean(axis=(0, 1, 2)) + 0.2 * signs(generator, mean.shape) * deviation

@@ -1,11 +1,11 @@
-// The projection of latents on tensor cores, in TF32, with what follows it: a product that is hardly deep, so that
-// writing it takes longest. A warp keeps its WARP_COLUMNS of the weights in registers, and a block takes ROWS images at
-// once, while the latents of the next ones come to shared memory. A lane's eight sums of a row are neighbours.
+// The projection of latents on tensor cores, in TF32, with bias and activation: k is so small that storing the product
+// dominates. A warp has its WARP_COLUMNS of the weights in registers, and a block computes ROWS images at once, while
+// the latents of the next ones are copied to shared memory. A lane's eight sums of a row are contiguous.
 //
 // Launch: grid (columns / COLUMNS, any), block THREADS.
 #pragma once
 #include "activation.cuh"
-#include "overlap.cuh"
+#include "programmatic_launch.cuh"
 #include "ptx.cuh"
 #include "written.cuh"
 
@@ -18,8 +18,8 @@ static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different b
 
 using Numbers = Neighbours<float, 4>;
 
-// Start to copy ROWS latents from `first` on, zeros behind the last one and behind their numbers.
-__device__ __forceinline__ void bring(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
+// Start to copy ROWS latents from `first` on, zeros after the last latent and after each latent's elements.
+__device__ __forceinline__ void load_latents(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
   for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
     const int row = e / ACROSS, at = e % ACROSS, image = first + row;
     copy<16>(&to[row][at], reinterpret_cast<const REAL *>(latents + size_t(image) * LATENT + at * 4),
@@ -30,8 +30,8 @@ __device__ __forceinline__ void bring(Numbers (&to)[ROWS][ACROSS], const float *
 
 // out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias) for whole COLUMNS.
 //
-// With g = lane / 4 and t = lane % 4, what mma() takes as (., t) and (., t + 4) of step s are the numbers 8 s + 2 t and
-// 8 s + 2 t + 1, and its column g of product j is 4 g + j, so that a lane reads and writes neighbours.
+// With g = lane / 4 and t = lane % 4, elements (., t) and (., t + 4) of mma() in step s are those at 8 s + 2 t and
+// 8 s + 2 t + 1, and column g of product j is 4 g + j, so that a lane loads and stores neighbours.
 template <class As>
 __device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
                                         typename As::Type *out, int images, int columns, int activation) {
@@ -43,7 +43,7 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
   wait_for_kernel_before();
   let_next_begin();
   int first = blockIdx.y * ROWS, turn = 0;
-  bring(own[turn], latents, first, images);
+  load_latents(own[turn], latents, first, images);
 
   float of_weights[STEPS][4][2];
 #pragma unroll
@@ -61,14 +61,14 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
 
   for (const int step = gridDim.y * ROWS; first < images; first += step, turn ^= 1) {
     if (first + step < images)
-      bring(own[turn ^ 1], latents, first + step, images);
+      load_latents(own[turn ^ 1], latents, first + step, images);
     else
-      commit_copies();  // none, so that the youngest group isn't waited for here either
+      commit_copies();  // an empty group, so that the number of pending groups stays the same
     wait_for_groups<1>();
     __syncthreads();
 #pragma unroll 1
     for (int i = 0; i < ROWS; i += 16) {
-      float sums[4][4];  // by products, as mma() has them
+      float sums[4][4];  // by product, in the layout of mma()
 #pragma unroll
       for (int j = 0; j < 4; ++j)
 #pragma unroll

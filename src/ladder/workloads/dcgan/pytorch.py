@@ -13,7 +13,7 @@ LIMITS = {"pictures": ("float32",)}
 
 
 def setup(problem, *, threads: int, batch: int = 16):
-    """The timed batches, each with a copy into the caller's array, and the network's loading."""
+    """The timed batches, each with a copy to the caller's array, and the loading of the network."""
     torch.set_num_threads(threads)
     latents, network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     generator = Generator(network, problem.sizes["channels"])

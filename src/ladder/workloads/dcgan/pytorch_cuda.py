@@ -1,8 +1,8 @@
-"""Peer: PyTorch's transposed convolutions on the card, by cuDNN's fastest algorithms, batch by batch.
+"""Peer: PyTorch's transposed convolutions on a GPU, by cuDNN's fastest algorithms, batch by batch.
 
-Batch norms are folded, images channels last. `math` is the arithmetic, `graph` makes all batches one CUDA graph,
-`compiled` is `torch.compile`, which fuses what lies between the convolutions, and `turned` spares the copies that cut
-off what ours hasn't (see `in_torch`).
+Batch norms are folded, images channels last. `math` is the precision, `graph` makes all batches one CUDA graph,
+`compiled` is `torch.compile`, which fuses the operations between the convolutions, and `turned` avoids the copies that
+cut off the additional row and column (see `in_torch`).
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
 ):
-    """The timed batches, and the network's loading."""
+    """The timed batches, and the loading of the network."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
     generator = in_torch.on_card(network, problem.sizes["channels"], math, turned)
     draw = in_torch.drawing(generator, compiled)

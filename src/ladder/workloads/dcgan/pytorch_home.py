@@ -1,6 +1,6 @@
-"""Peer: PyTorch on the card, from latents to pictures in the caller's page-locked array on the host.
+"""Peer: PyTorch on a GPU, from latents to pictures in the caller's page-locked array on the host.
 
-As `pytorch_cuda`; a batch's pictures go home in a stream of their own while the next batch is drawn.
+Like `pytorch_cuda`; a separate stream copies a batch's pictures to the host while the next batch is drawn.
 """
 
 from typing import Literal
@@ -26,7 +26,7 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     turned: Literal["off", "on"] = "off",
 ):
-    """The timed batches with their copies, and the network's loading."""
+    """The timed batches with their copies, and the loading of the network."""
     for array in (problem.latents, problem.pictures):
         cuda.lock_pages(array)
     latents, given, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
@@ -42,7 +42,7 @@ def setup(
     @torch.inference_mode()
     def run():
         there = latents.cuda(non_blocking=True)
-        kept = []  # until the end, so that no memory is given to a later batch while it is being copied
+        kept = []  # until the end, so that their memory isn't reused while it is copied
         for some, out in zip(there.split(batch), pictures.split(batch), strict=True):
             drawn = draw(some).permute(0, 2, 3, 1).float()
             kept.append(drawn)

@@ -1,20 +1,20 @@
 """Descent: solve A x = b, A symmetric and positive definite, by steepest descent or conjugate gradients from x = 0.
 
-A run solves from the start until |b - A x| <= tolerance |b|, or for a fixed number of iterations where the tolerance is
-0. One iteration multiplies by A once: that is bound by the bandwidth at which A is read, and where A stays on the chip
-by the latency of the steps that wait for each other. `system` says what A and b are, `trajectory` how far rounding may
-carry a solve.
+A run solves from the start until |b - A x| <= tolerance |b|, or, with a tolerance of 0, for a fixed number of
+iterations. An iteration multiplies by A once: it is bound by the bandwidth at which A is read or, if A stays on the
+chip, by the latency of dependent steps. `system` defines A and b, `trajectory` bounds the effect of rounding on a
+solve.
 
 | algorithm | does |
 | --- | --- |
 | steepest | steepest descent |
 | cg | conjugate gradients (Hestenes and Stiefel, 1952) |
 | jacobi | conjugate gradients on A and b divided by the diagonal of A |
-| direct | whatever gives x; it has no history, and no iterations |
+| direct | any direct method, without history and iterations |
 
 Shapes: matrix (n, n), b and x (n,), history (iterations + 1,) with r.r at the start and after every iteration and 0
-beyond the last, all of one dtype, float32 or float64; steps int64 (1,), the iterations done. A residual that is
-exactly 0 is an answer: a variant ends there, or leaves it as it is in the steps that follow.
+after the last, all of one dtype, float32 or float64; steps int64 (1,), the number of iterations done. If a residual is
+exactly 0, a variant ends there, or keeps it in the following steps.
 """
 
 from types import SimpleNamespace
@@ -27,18 +27,18 @@ from ladder.workloads.descent import system, trajectory
 
 RUNGS = {
     "openmp": "the CPU program on OpenMP threads",
-    "blas": "its products by the BLAS of SciPy, of A or of one triangle of it",
-    "cuda_version1": "a block as wide as the matrix, a kernel for each operation, the step's length by way of the host",
-    "cuda_version2": "the same by a linear index, in blocks of any size, several elements a thread",
-    "cublas": "cuBLAS, with nothing going to the host, one call at a time or as a graph",
-    "cuda_fused": "one launch an iteration: no product is written that is only summed up",
-    "cuda_persistent": "one cooperative launch a solve, A in registers or shared memory where it fits",
-    "cuda_cluster": "one cluster of blocks that write to each other's shared memory",
-    "cuda_symmetric": "each element of A is read once for two uses",
-    "numpy_loop": "peer: the loop by hand in NumPy",
+    "blas": "products by SciPy's BLAS, with A or one triangle of it",
+    "cuda_version1": "a block as wide as the matrix, a kernel per operation, the step length computed by the host",
+    "cuda_version2": "the same with a linear index, blocks of any size, several elements per thread",
+    "cublas": "cuBLAS, all scalars on the GPU, single calls or a CUDA graph",
+    "cuda_fused": "one launch per iteration, products and sums fused",
+    "cuda_persistent": "one cooperative launch per solve, A in registers or shared memory if it fits",
+    "cuda_cluster": "one cluster of blocks that exchange q through distributed shared memory",
+    "cuda_symmetric": "each element of A is read once and used twice",
+    "numpy_loop": "peer: hand-written loop in NumPy",
     "scipy_cg": "peer: SciPy's conjugate gradients",
     "scipy_cholesky": "peer: SciPy's Cholesky factorisation",
-    "cupy_loop": "peer: the loop by hand in CuPy",
+    "cupy_loop": "peer: hand-written loop in CuPy",
     "cupy_cg": "peer: CuPy's conjugate gradients",
     "cusolver": "peer: Cholesky by cuSOLVER",
 }
@@ -70,18 +70,18 @@ SENSITIVITY = [
     ),
 ]
 STATEFUL = False
-# A tolerance must be so many times what rounding leaves of a residual, kappa u.
+# A tolerance must be at least this multiple of kappa u, the residual that rounding leaves.
 REACHED = 10.0
-# Beyond this no chip holds half of A: it comes from memory in every iteration.
+# Beyond this size no chip holds half of A: it is read from memory in every iteration.
 ON_CHIP = 2**30
-# Of so many steps and elements on, x is told apart from one that was rounded but once.
+# From these numbers of steps and elements on, x differs detectably from one that was rounded only once.
 STEPS, ELEMENTS = 8, 64
 # The median of one rounding is below 0.55 u |x|, that of STEPS steps about u |x|.
 ONCE = 0.58
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     if sizes["kappa"] < 1:
         return f"kappa={sizes['kappa']:g} of descent is below 1, which no condition number is."
     if sizes["start"] == "worst" and sizes["scaling"] != "none":
@@ -126,15 +126,15 @@ def fill(inputs, sizes, round, data):
 
 
 def generate(problem, round):
-    """Write the round's matrix where it lies."""
+    """Write the round's matrix in place."""
     its = system.of(problem.sizes, round)
     system.generate(problem, its.c, its.d, its.p)
 
 
 def cost(sizes, facts):
-    """FLOPs of the products, and the bytes that no variant can avoid: half of A, once or in every iteration.
+    """FLOPs of the products, and the minimum of bytes: half of A, once or in every iteration.
 
-    A is symmetric, and where half of it fits a chip it may stay there.
+    A is symmetric, and if half of it fits on a chip it may stay there.
     """
     n = sizes["n"]
     half = n * (n + 1) // 2 * np.dtype(sizes["dtype"]).itemsize
@@ -144,7 +144,7 @@ def cost(sizes, facts):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare the history with the reference's, x with b, and where the solve ends with where it should."""
+    """Compare the history with the reference's, A x with b, and the last step with the expected one."""
     its = system.of(sizes, round)
     x, steps = outputs["x"].astype(np.float64), int(outputs["steps"][0])
     true = np.linalg.norm(its.b - its.product(x))
@@ -161,7 +161,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         return [Check("steps", float(abs(steps)), float(sizes["iterations"]))], None
     history = outputs["history"].astype(np.float64)
     found, expected = history[: steps + 1], due.history[: steps + 1]
-    # What rounding leaves of the residual is below judgement.
+    # A residual of the size of rounding errors is not checked.
     allowed = due.drift[: steps + 1] + due.gap[: steps + 1] ** 2 + unit_roundoff(precision) * expected
     checks = [
         compare("history", found, expected, allowed),
@@ -173,7 +173,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         most = sizes["tolerance"] * np.linalg.norm(its.b) + due.gap[steps]
         checks.append(Check("residual", float(true), float(most)))
     is_long = steps >= STEPS and due.history[STEPS] > unit_roundoff(precision) ** 2 * due.history[0]
-    # With kappa = 1 the matrix is diagonal, and a solve ends at what is rounded once.
+    # With kappa = 1 the matrix is diagonal, and a solve ends at an x that is rounded once.
     if precision == "float32" and sizes["n"] >= ELEMENTS and is_long and sizes["kappa"] > 1:
         checks.append(Check("precision", ONCE / max(roundings(x, sizes, round, steps, precision), 1e-9), 1.0))
     points = zip(range(steps + 1), found, expected, allowed, strict=True)
@@ -181,12 +181,12 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 
 
 def ends(sizes, history, steps, squared):
-    """Checks of where a solve ended; `squared` is b.b."""
+    """Checks of the last step of a solve; `squared` is b.b."""
     if history[steps] == 0:
         return []
     if not sizes["tolerance"]:
         return [Check("steps", float(abs(sizes["iterations"] - steps)), 0.5)]
-    # b.b is a sum of n terms for the variant, too.
+    # The variant's b.b is a sum of n terms, too.
     slack = 1 + CONFIDENCE * sizes["n"] ** 0.5 * unit_roundoff(sizes["dtype"])
     limit = sizes["tolerance"] ** 2 * squared
     found = [Check("residual where it stops", float(history[steps] / limit), slack)]
@@ -196,9 +196,9 @@ def ends(sizes, history, steps, squared):
 
 
 def roundings(x, sizes, round, steps, precision):
-    """The median of x's distance from the reference's by element, in units of u |x|.
+    """The median over the elements of x's distance from the reference's, in units of u |x|.
 
-    Where an iteration works at a higher precision than it says, and rounds x once at its end, it is one rounding's.
+    If a variant iterates at a higher precision than declared and rounds x once at the end, it is that of one rounding.
     """
     due = trajectory.x_after(sizes, round, steps)
     parts = np.divide(x - due, due, out=np.zeros_like(due), where=due != 0)

@@ -1,7 +1,6 @@
-// The algorithms by their numbers, as `launch.py` has them, and what is next to nothing. REAL and FLOAT64 are given when
-// compiling.
+// The algorithms by number, as in `launch.py`, and the smallest divisor. REAL and FLOAT64 are macros.
 #pragma once
 
 enum Algorithm { STEEPEST, CG, JACOBI };
 
-constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the least normal number
+constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the smallest normal number

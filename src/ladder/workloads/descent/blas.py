@@ -1,8 +1,7 @@
 """The solve with every product by the BLAS that SciPy was built with (OpenBLAS in its wheels).
 
-`product` = gemv reads all of A; symv one triangle of it, each element for two uses. In large systems bound by the
-bandwidth at which that is read, in small ones by calls from Python. Nothing is allocated in the loop. `recompute` is
-as in `openmp`.
+`product` = gemv reads all of A; symv one triangle of it, and uses each element twice. Large systems are memory-bound,
+small ones bound by calls from Python. Nothing is allocated in the loop. `recompute` is as in `openmp`.
 """
 
 from typing import Literal

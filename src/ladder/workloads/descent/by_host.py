@@ -1,8 +1,8 @@
-"""Steepest descent as the earlier study had it: a kernel for each operation, and the step's length from the host.
+"""Steepest descent as in the earlier study: a kernel per operation, and the step length computed by the host.
 
 An iteration multiplies by A twice, since the residual is recomputed as b - A x, and each product is written, n n
-elements, before its rows are summed up. Dot products are products of a row and a column by the same kernels. The host
-waits for r.r and r.A r, divides, and launches what has to do with the quotient.
+elements, before its rows are summed. Dot products are products of a row and a column by the same kernels. The host
+waits for r.r and r.A r, divides, and launches the kernels that need the quotient.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def solver(problem, kernels):
             history[done] = found(residual, rr)
             if done == len(history) - 1 or history[done] <= problem.sizes["tolerance"] ** 2 * history[0]:
                 break
-            # Beside a residual of next to nothing, r.A r may be nothing.
+            # If the residual is tiny, r.A r may be 0.
             alpha = history[done] / max(found(curvature, ra), np.finfo(dtype).tiny)
             kernels.on_vectors("scale", r, alpha, step)()
             move()

@@ -1,20 +1,21 @@
-// What an iteration by cuBLAS needs besides: the start, the preconditioner, and the scalars, which stay on the card, by
-// one thread. REAL is the type.
-constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the least normal number
+// What an iteration by cuBLAS needs in addition: the start, the preconditioner, and the scalars, which stay on the GPU
+// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1),
+// steps (1).
+constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the smallest normal number
 
 struct Scalars {
   REAL one;
-  REAL pq, rr, rz;        // what cuBLAS sums up: p.q, and r.r and r.z of the residual that is new
-  REAL squared, product;  // r.r and r.z of the residual before
+  REAL pq, rr, rz;        // the sums by cuBLAS: p.q, and r.r and r.z of the new residual
+  REAL squared, product;  // r.r and r.z of the previous residual
   REAL alpha, minus_alpha, beta;
 };
 
-// Whether a solve goes on from a residual whose square is rr.
+// Whether a solve continues from a residual whose square is rr.
 __device__ bool goes_on(REAL rr, const REAL *history, long long step, long long iterations, double tolerance) {
   return step < iterations && rr > tolerance * tolerance * history[0];
 }
 
-// x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and no history yet.
+// x = 0, r = b, z = r or r divided by the diagonal of the matrix, p = z, and an empty history.
 extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REAL *r, REAL *z, REAL *p, REAL *history,
                                  long long *steps, long long n, long long iterations, int is_divided) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x, stride = (long long)gridDim.x * blockDim.x;
@@ -40,7 +41,7 @@ extern "C" __global__ void first_entry(Scalars *its, const REAL *rz, REAL *histo
   its->product = *rz;
 }
 
-// How far to go; nowhere once the solve has ended.
+// The step length alpha; 0 once the solve has ended.
 extern "C" __global__ void length(Scalars *its, const REAL *history, const long long *steps, long long iterations,
                                   double tolerance) {
   const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);
@@ -48,8 +49,8 @@ extern "C" __global__ void length(Scalars *its, const REAL *history, const long 
   its->minus_alpha = -its->alpha;
 }
 
-// The next entry of the history, and the share of the last direction in the next one: none once the solve has ended, so
-// that directions stay finite.
+// The next entry of the history, and beta, the coefficient of the last direction in the next one; 0 once the solve has
+// ended, so that directions stay finite.
 extern "C" __global__ void advance(Scalars *its, const REAL *rz, REAL *history, long long *steps, long long iterations,
                                    double tolerance) {
   const bool is_due = goes_on(its->squared, history, steps[0], iterations, tolerance);

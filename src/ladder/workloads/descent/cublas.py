@@ -1,10 +1,10 @@
 """The solve by cuBLAS: a matrix-vector product (`product` = gemv, or symv of one triangle), dot, axpy and scal.
 
-Factors and sums stay on the card (CUBLAS_POINTER_MODE_DEVICE), and a kernel of one thread computes with them. So the
-host needn't wait for an iteration: it launches all of them, `iterations` in number, and those after the end of a solve
-change nothing but take their time. With `batch` = k it looks after every k whether the solve has ended. With `graph` on
-the k, or all, are one CUDA graph. In large systems bound by the bandwidth at which A is read, in small ones by the
-latency of kernels that wait for each other, seven and more an iteration.
+Factors and sums stay on the GPU (CUBLAS_POINTER_MODE_DEVICE), where a kernel of one thread computes with them. So the
+host doesn't synchronise in an iteration: it launches all `iterations`, and those after the end of a solve have no
+effect but take time. With `batch` = k it checks after every k iterations whether the solve has ended. With `graph` on,
+the k, or all, are one CUDA graph. Large systems are memory-bound, small ones bound by the latency of dependent kernels,
+at least seven per iteration.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ SCALARS = ("one", "pq", "rr", "rz", "squared", "product", "alpha", "minus_alpha"
 
 @functools.cache
 def handle():
-    """A handle of cuBLAS whose factors and sums lie in the card's memory."""
+    """A cuBLAS handle with factors and sums in the GPU's memory."""
     shared()  # makes CUDA's context current
     found = ctypes.c_void_p()
     call("cublasCreate_v2", ctypes.byref(found))
@@ -43,12 +43,12 @@ def handle():
 
 
 def name_of(function, dtype):
-    """cuBLAS's name of a function for a dtype, with counts of 64 bits."""
+    """cuBLAS's name of a function for a dtype, with 64-bit counts."""
     return f"cublas{'S' if dtype == np.float32 else 'D'}{function}_v2_64"
 
 
 def symmetric_product(matrix, v, out):
-    """As `gemv.cublas.product`, by the triangle of the matrix above the diagonal, which by columns is the lower one."""
+    """Like `gemv.cublas.product`, by the upper triangle of the matrix, the lower one in column-major order."""
     n, dtype = ctypes.c_int64(len(v)), v.dtype
     operands = pointer(matrix), n, pointer(v), ONE, factor(0, dtype), pointer(out), ONE
     one = bound(name_of("symv", dtype), shared(), LOWER, n, factor(1, dtype), *operands)
@@ -56,7 +56,7 @@ def symmetric_product(matrix, v, out):
 
 
 def calls(problem, product):
-    """What begins a solve and what an iteration is, two lists of functions; `product` as `gemv.cublas.product`."""
+    """The start of a solve and an iteration, two lists of functions; `product` is like `gemv.cublas.product`."""
     sizes, x, dtype, n = problem.sizes, problem.x, problem.x.dtype, len(problem.x)
     empty, is_divided = functools.partial(problem.device.empty, (n,), dtype), sizes["algorithm"] == "jacobi"
     r, q = empty(), empty()
@@ -111,7 +111,7 @@ def setup(problem, *, product: Literal["gemv", "symv"] = "gemv", graph: Literal[
         for part in (begin, iteration * count)
     )
     if graph == "on":
-        # The first graph's trial leaves what the second one's needs.
+        # The trial run of the first graph prepares the state for that of the second.
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
         start, go_on = cuda.captured(start, stream), cuda.captured(go_on, stream)
 

@@ -1,9 +1,16 @@
-// A whole solve by one cluster of BLOCKS blocks, for cards that have clusters: a warp sends its elements of q to the shared
+// A whole solve by one cluster of BLOCKS blocks, for GPUs with clusters: a warp stores its elements of q in the shared
 // memory of every block.
+//
+//   barrier            one phase per  arrivals per phase                                     waited for by
+//   mailboxes[0], [1]  2 steps        1: thread 0, which announces the bytes of all of q     the block's warps
+//   cluster barrier    call: 2 calls  all threads of the cluster, in ready() and in leave()  the same threads
+//
+// The mailboxes alternate: step s uses mailbox s % 2 and waits for its phase s / 2, which ends when all warps of the
+// cluster have stored their elements.
 #include "warp.cuh"
 
 #if __CUDA_ARCH__ < 900
-extern "C" __global__ void solve() {}  // cuda_cluster.py says so
+extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 #else
 #include "cluster.cuh"
 #include "in_registers.cuh"
@@ -11,8 +18,8 @@ extern "C" __global__ void solve() {}  // cuda_cluster.py says so
 constexpr int OWN = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
 
-// There are two places for q. A warp sends to the one of the step before last, which nobody reads any more: whoever has
-// sent his part of the last q had read it.
+// The exchange of q through the cluster's shared memory, double-buffered. A warp overwrites the q of the step before
+// last, which no warp reads any more: a warp stores its part of a q only after it has read the previous one.
 struct ByCluster {
   REAL (*products)[LENGTH];
   Mailbox *mailboxes;
@@ -29,7 +36,7 @@ struct ByCluster {
     if (threadIdx.x == 0) mailboxes[0].clear(), mailboxes[1].clear();
   }
 
-  __device__ __forceinline__ void ready() const { wait_for_cluster(); }  // all blocks run, and are ready for mail
+  __device__ __forceinline__ void ready() const { wait_for_cluster(); }  // all mailboxes are initialised
   __device__ __forceinline__ bool takes_part() const { return first_row<OWN>() < n; }
 
   __device__ __forceinline__ void begin(int step) const {
@@ -47,7 +54,7 @@ struct ByCluster {
     return products[step & 1];
   }
 
-  __device__ __forceinline__ void leave() const { wait_for_cluster(); }  // no block ends while others may send to it
+  __device__ __forceinline__ void leave() const { wait_for_cluster(); }  // no block exits while others may store to it
 };
 
 extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOCK, 1)

@@ -1,7 +1,7 @@
-"""A whole solve by one cluster of blocks, which write to each other's shared memory and wait for nobody else.
+"""A whole solve by one cluster of blocks, which exchange q through distributed shared memory.
 
-Each warp keeps its rows of A and all vectors in registers, so that a step waits for one exchange of q within the
-cluster and for two sums over a warp: that latency is what bounds it. One cluster is a small part of the card.
+Each warp has its rows of A and all vectors in registers, so that a step waits for one exchange of q within the cluster
+and for two reductions over a warp, whose latency is the bottleneck. One cluster is a small part of the GPU.
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.errors import LadderError
 from ladder.workloads.descent import launch
 
@@ -23,13 +23,13 @@ NON_PORTABLE = 14
 
 
 def setup(problem, *, blocks: int = 16, block: int = 256, columns: int = 16):
-    """The timed solve; `columns` elements of a vector are in a lane, and 32 times as many are the most.
+    """The timed solve; a lane has `columns` elements of a vector, so that n is at most 32 times as large.
 
-    Raises LadderError where n is more, or the card has no clusters.
+    Raises LadderError if n is larger, or the GPU has no clusters.
     """
     n, dtype = problem.sizes["n"], problem.x.dtype
     if int(load_cupy().cuda.Device().compute_capability) < 90:
-        raise LadderError("descent/cuda_cluster needs a card of compute capability 9.0 or later, which has clusters.")
+        raise LadderError("descent/cuda_cluster requires a GPU of compute capability 9.0 or later, which has clusters.")
     if n > 32 * columns:
         raise LadderError(f"n={n} of descent/cuda_cluster is beyond 32 x columns={columns}: raise columns.")
     kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)

@@ -1,4 +1,4 @@
-// A launch for each step; the kernels of a recomputed residual stand before their step's.
+// A launch for each step; the kernels that recompute a residual precede the launch of their step.
 #include "iteration.cuh"
 
 #define SOLVE                                                                                                        \

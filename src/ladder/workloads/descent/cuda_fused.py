@@ -1,10 +1,10 @@
-"""One launch an iteration on the GPU: nothing is written that is only summed up, and nothing goes to the host.
+"""One launch per iteration on the GPU: products and sums are fused, and nothing is copied to the host.
 
-Each block works out r and p for itself from the last step's q, keeps p in shared memory, and multiplies its rows of A.
-An iteration of a large system is bound by the memory's bandwidth: A is read once, and the vectors, 3 n elements for
-each block, come from the L2 cache; one of a small system by a launch and the latency of the loads behind it. With
-`graph` the launches are one CUDA graph. With `recompute` r is b - A x at every so many steps, which reads A once more.
-With a tolerance all launches are made, and those behind the last step do nothing.
+Each block computes r and p redundantly from the last step's q, keeps p in shared memory, and multiplies its rows of A.
+An iteration of a large system is memory-bound: A is read once, and the vectors, 3 n elements per block, from the L2
+cache; one of a small system is bound by the latency of a launch and of its first loads. With `graph` the launches are
+one CUDA graph. With `recompute` = k, r is recomputed as b - A x in every k-th step, which reads A once more. With a
+tolerance all launches are made, and those after the last step do nothing.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.harness.steps import Steps
 from ladder.workloads.descent import launch
 
@@ -22,7 +22,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_fused.cu"
 MACROS = ("block", "team", "rows", "unroll")
-# For rows of a few accesses and for long ones, the fastest of some that were tried on an H200.
+# For rows of a few accesses and for long ones: the fastest of several tilings on an H200.
 TILES = (
     {"block": 512, "team": 32, "rows": 1, "unroll": 4},
     {"block": 1024, "team": 256, "rows": 1, "unroll": 8},
@@ -40,7 +40,7 @@ def setup(
     recompute: int = 0,
     graph: Literal["off", "on"] = "off",
 ):
-    """The timed solve with this tiling, or, where none is named, with that of TILES that suits n."""
+    """The timed solve with this tiling, or by default with that of TILES for n."""
     dtype = problem.x.dtype
     shares = launch.shares_of(problem, TILES, block=block, team=team, rows=rows, unroll=unroll)
     arguments = (*launch.arguments(problem, shares.blocks), np.int32(shares.columns()))

@@ -4,7 +4,7 @@
 #include "in_registers.cuh"
 #endif
 
-// A comes from global memory in every step, behind a barrier of the grid.
+// A is read from global memory in every step, after a barrier of the grid.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,
           REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int period,
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 #if TEAM == 32  // otherwise n is large
 constexpr int MOST = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
 
-// Work on each element of a vector that this thread has: on its place u there, and i in the vector.
+// Call work(u, i) for each of this thread's elements of a vector: its index u in the thread, and i in the vector.
 template <typename Work>
 __device__ __forceinline__ void for_each(int n, Work work) {
 #pragma unroll
@@ -41,16 +41,16 @@ __device__ __forceinline__ void for_each(int n, Work work) {
 }
 #endif
 
-// Count a launch, once all blocks have come here. `counts` are the launches before, and the blocks that have come.
+// Count a launch once all blocks have called this. `counts` are the number of launches so far, and of blocks arrived.
 __device__ __forceinline__ void count_launch(unsigned *counts) {
   if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
   counts[1] = 0, ++counts[0];
 }
 
-// The block's rows of A stay in its shared memory, `stride` elements each, 0 beyond n; all vectors are in the registers
-// of every block's threads. Blocks send each other their elements of A v by `mail`, which has two places that take
-// turns: a block sends its part of a turn once it has all of the turn before, for which every block had read the one
-// before that.
+// The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
+// registers of every block's threads. Blocks exchange their elements of A v as flagged values in `mail` (2, n),
+// double-buffered: a block stores its part of a turn only after it has read all of the previous turn, whose writers had
+// read the one before.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                    unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance, int stride,
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   for (int row = first; row < end; ++row)
     for (int i = threadIdx.x; i < stride; i += BLOCK)
       rows[(row - first) * stride + i] = i < n ? matrix[(long long)row * n + i] : REAL(0);
-  unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // as no launch had before
+  unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // unique across launches
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 
   REAL r[MOST] = {}, p[MOST] = {}, q[MOST] = {}, of_x[MOST] = {}, inverse[MOST] = {};
@@ -90,18 +90,18 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 #pragma unroll
       for (int k = 0; k < ROWS; ++k) {
         const REAL sum = sum_of_warp(sums[k]);
-        if (lane == 0 && top + k < end - first) post(place + (first + top + k) * WORDS, sum, turn);
+        if (lane == 0 && top + k < end - first) store_flagged(place + (first + top + k) * WORDS, sum, turn);
       }
     }
     bool is_whole;
-    do {  // all are asked for at once: they wait for the same latency
+    do {  // all loads are issued at once, so that their latencies overlap
       unsigned long long words[MOST][WORDS];
-      for_each(n, [&](int u, int i) { ask(words[u], place + i * WORDS); });
+      for_each(n, [&](int u, int i) { load_flagged(words[u], place + i * WORDS); });
       is_whole = true;
-      for_each(n, [&](int u, int i) { is_whole &= has_come(words[u], turn, q[u]); });
+      for_each(n, [&](int u, int i) { is_whole &= is_ready(words[u], turn, q[u]); });
     } while (!is_whole);
   };
-  // r.r and r.z, in all threads alike.
+  // r.r and r.z, the same in all threads.
   auto squares = [&](REAL &square, REAL &product) {
     square = product = 0;
     for_each(n, [&](int u, int i) { square += r[u] * r[u], product += r[u] * r[u] * inverse[u]; });
@@ -143,12 +143,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// q by mail as above: every thread of a block waits for some of its elements.
+// The exchange of q as flagged values, as above: every thread of a block waits for some of its elements.
 struct ByMail {
   REAL (*products)[LENGTH];
   unsigned long long *mail;
   int n;
-  unsigned first_turn;  // as no launch had before
+  unsigned first_turn;  // unique across launches
   unsigned *counts;
 
   __device__ __forceinline__ void ready() const {
@@ -156,7 +156,7 @@ struct ByMail {
     __syncthreads();
   }
 
-  __device__ __forceinline__ bool takes_part() const { return true; }  // in waiting
+  __device__ __forceinline__ bool takes_part() const { return true; }  // every warp waits in receive()
   __device__ __forceinline__ void begin(int) const {}
   __device__ __forceinline__ unsigned long long *place(int step, int i) const {
     return mail + ((step & 1) * n + i) * WORDS;
@@ -167,27 +167,27 @@ struct ByMail {
     REAL sum = sums[0];
 #pragma unroll
     for (int k = 1; k < ROWS; ++k) sum = lane == k ? sums[k] : sum;
-    if (lane < ROWS && row < n) post(place(step, row), sum, first_turn + step);
+    if (lane < ROWS && row < n) store_flagged(place(step, row), sum, first_turn + step);
   }
 
   __device__ __forceinline__ const REAL *receive(int step) const {
     constexpr int SHARE = (LENGTH + BLOCK - 1) / BLOCK;
     REAL q[SHARE];
     bool is_whole;
-    do {  // all are asked for at once: they wait for the same latency
+    do {  // all loads are issued at once, so that their latencies overlap
       unsigned long long words[SHARE][WORDS];
 #pragma unroll
       for (int u = 0; u < SHARE; ++u)
-        if (const int i = u * BLOCK + threadIdx.x; i < n) ask(words[u], place(step, i));
+        if (const int i = u * BLOCK + threadIdx.x; i < n) load_flagged(words[u], place(step, i));
       is_whole = true;
 #pragma unroll
       for (int u = 0; u < SHARE; ++u)
-        if (const int i = u * BLOCK + threadIdx.x; i < n) is_whole &= has_come(words[u], first_turn + step, q[u]);
+        if (const int i = u * BLOCK + threadIdx.x; i < n) is_whole &= is_ready(words[u], first_turn + step, q[u]);
     } while (!is_whole);
 #pragma unroll
     for (int u = 0; u < SHARE; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < n) products[step & 1][i] = q[u];
-    __syncthreads();  // behind it nobody reads the step before: its place is free for the next one
+    __syncthreads();  // all threads have read the previous step's q: its buffer is free for the next one
     return products[step & 1];
   }
 

@@ -1,10 +1,11 @@
-"""One cooperative launch for a whole solve: the blocks wait for each other in every step, and stop by themselves.
+"""One cooperative launch for a whole solve: the blocks synchronise in every step, and stop by themselves.
 
-Where A fits the card, it stays there. Of a small system a warp keeps its rows of A and all vectors in registers, as in
-`cuda_cluster`; of a larger one a block keeps its rows in shared memory, and all vectors in its threads' registers. In a
-step blocks send each other their elements of A p, and each waits for these alone. That is bound by their way through
-the L2 cache and by sums over a warp or a block. Else A comes from the L2 cache or from memory in every step, behind a
-barrier of all blocks; it is then bound by bandwidth. With `recompute` r is b - A x at every so many steps.
+A stays on the GPU if it fits. For a small system, a warp has its rows of A and all vectors in registers, as in
+`cuda_cluster`; for a larger one, a block has its rows in shared memory, and all vectors in its threads' registers. In a
+step blocks exchange their elements of A p as flagged values, and each waits only for these: the bottleneck is the
+latency of the L2 cache and of reductions over a warp or a block. Otherwise A is read from the L2 cache or from memory
+in every step, after a barrier of all blocks, and the solve is memory-bound. With `recompute` = k, r is recomputed as b
+- A x in every k-th step.
 """
 
 from functools import partial
@@ -13,7 +14,7 @@ import numpy as np
 
 from ladder.build import binaries
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.errors import LadderError
 from ladder.workloads.descent import launch
 
@@ -22,8 +23,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
 MACROS = ("block", "team", "rows", "unroll", "columns")
-# In registers, for vectors of 32 times as many elements as columns; then for rows of a few accesses and for long ones.
-# The fastest of some that were tried on an H200.
+# In registers, for vectors of at most 32 times `columns` elements; then for rows of a few accesses and for long ones:
+# the fastest of several tilings on an H200.
 TILES = {
     "float32": (
         {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
@@ -39,7 +40,7 @@ TILES = {
 }
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
-# Beyond this a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
+# Beyond this size a block's threads have no registers for all vectors; `MOST` of the source times a block's threads.
 MOST = {"float32": 3072, "float64": 2048}
 
 
@@ -54,10 +55,10 @@ def setup(
     blocks: int = 0,
     recompute: int = 0,
 ):
-    """The timed solve by `blocks` blocks of this tiling, or, where none are named, by those that suit n.
+    """The timed solve by `blocks` blocks of this tiling, or by default by those for n.
 
-    With `columns` a lane keeps so many elements of every vector in registers. Raises LadderError where these don't
-    suffice for n, or the card can't run so many blocks at once.
+    With `columns`, a lane has as many elements of every vector in registers. Raises LadderError if these don't suffice
+    for n, or if the GPU can't run the blocks at once.
     """
     tiling = {"block": block, "team": team, "rows": rows, "unroll": unroll, "columns": columns}
     if not any((*tiling.values(), blocks, recompute)):
@@ -86,7 +87,7 @@ def in_registers(problem, **tiling):
 
 
 def by_shares(problem, blocks, recompute, **tiling):
-    """The timed solve with a share of A's rows in each block's shared memory; if they don't fit, read in every step."""
+    """The timed solve with a share of A's rows per block, in shared memory or, if too large, read in every step."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
     shares = launch.shares_of(problem, tiles, blocks, **tiling)
@@ -100,22 +101,22 @@ def by_shares(problem, blocks, recompute, **tiling):
 
 
 def mail(n, dtype):
-    """Two places for the elements of a vector, in words of 8 bytes."""
+    """Two buffers for the flagged elements of a vector, in words of 8 bytes."""
     return load_cupy().zeros(2 * n * dtype.itemsize // 4, np.uint64)
 
 
 def counts():
-    """What blocks count together."""
+    """The counters that blocks share."""
     return load_cupy().zeros(2, np.uint32)
 
 
 def launched(dtype, name, blocks, tiling, arguments, shared=0):
-    """The cooperative launch of a kernel. Raises LadderError where the card can't run so many blocks at once."""
+    """The cooperative launch of a kernel. Raises LadderError if the GPU can't run the blocks at once."""
     kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **tiling)
     most = cuda.blocks_at_once(kernel, tiling["block"], shared)
     if blocks > most:
         raise LadderError(
-            f"blocks={blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the card runs "
+            f"blocks={blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the GPU runs "
             f"{most} such blocks at once. Ask for fewer, or for none."
         )
     return partial(kernel, (blocks,), (tiling["block"],), arguments, shared_mem=shared)

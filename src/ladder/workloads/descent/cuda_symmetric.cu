@@ -1,13 +1,13 @@
-// A whole solve in one cooperative launch that reads the lower triangle of A alone, each element for two products: of
-// its row with p, and of its column, which is a row of the upper triangle. A is taken in tiles of TILE x TILE. A warp
-// has 32 rows of a tile; each lane sums up the products of its columns in registers, and those of its rows too, which
-// are exchanged between lanes once a tile. A tile's sums are written, and added up by whoever has the element of q.
+// A whole solve in one cooperative launch that reads only the lower triangle of A, and uses each element for two
+// products: of its row with p, and of its column, which is a row of the upper triangle. A is read in tiles of TILE x
+// TILE. A warp has 32 rows of a tile; each lane accumulates the sums of its columns and of its rows in registers; the
+// latter are reduced across lanes once per tile. A tile's sums are stored, and added by the owner of the element of q.
 #include "algorithms.cuh"
 #include "grid.cuh"
 
 constexpr int TILE = BLOCK;  // 32 rows for each warp
 constexpr int WIDE = 16 / sizeof(REAL);
-constexpr int AT_ONCE = FLOAT64 ? 4 : 8;  // rows whose loads are on their way together
+constexpr int AT_ONCE = FLOAT64 ? 4 : 8;  // rows with pending loads
 static_assert(BLOCK % (WARP * WIDE) == 0 && BLOCK <= 512, "block must be a multiple of 128, and at most 512");
 
 struct Solve {
@@ -33,7 +33,7 @@ __device__ __forceinline__ void load(const REAL *place, long long rest, REAL *va
   }
 }
 
-// Of 2 HALF values in each lane the sums over all lanes, the one at l in lane l: 31 exchanges for 32 values, not 160.
+// The sums over all lanes of 2 HALF values per lane, sum l in lane l: 31 shuffles for 32 values instead of 160.
 template <int HALF>
 __device__ __forceinline__ REAL sums_by_lane(REAL *values) {
   const bool is_upper = threadIdx.x & HALF;
@@ -56,7 +56,7 @@ __device__ __forceinline__ void multiply(const Solve &s, long long top, long lon
   const long long first = top + warp * WARP;
   const REAL of_row = first + lane < s.n ? __ldcg(s.p + first + lane) : REAL(0);
   REAL rows[WARP] = {};
-#pragma unroll 1  // registers are for the loads of one strip
+#pragma unroll 1  // the registers suffice for the loads of one strip
   for (int strip = 0; strip < TILE; strip += WARP * WIDTH) {
     const long long column = left + strip + lane * WIDTH, rest = s.n - column;
     REAL of_column[WIDTH], sums[WIDTH] = {};
@@ -85,7 +85,7 @@ __device__ __forceinline__ void multiply(const Solve &s, long long top, long lon
   }
   const REAL sum = sums_by_lane<WARP / 2>(rows);
   if (first + lane < s.n) s.partial[left / TILE * s.n + first + lane] = sum;
-  __syncthreads();  // the sums of all warps are there
+  __syncthreads();  // the sums of all warps are complete
   if (is_diagonal || left + threadIdx.x >= s.n) return;
   REAL total = 0;
 #pragma unroll
@@ -93,12 +93,12 @@ __device__ __forceinline__ void multiply(const Solve &s, long long top, long lon
   s.partial[top / TILE * s.n + left + threadIdx.x] = total;
 }
 
-// The tiles of the lower triangle in turn, this block's share.
+// This block's share of the tiles of the lower triangle, one after the other.
 __device__ __forceinline__ void multiply(const Solve &s, REAL (*columns)[BLOCK / WARP][TILE]) {
   const long long across = (s.n + TILE - 1) / TILE, tiles = across * (across + 1) / 2;
   int turn = 0;
   for (long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    long long row = (long long)((sqrt(8.0 * tile + 1) - 1) / 2);  // up to its rounding
+    long long row = (long long)((sqrt(8.0 * tile + 1) - 1) / 2);  // up to rounding
     while (row * (row + 1) / 2 > tile) --row;
     while ((row + 1) * (row + 2) / 2 <= tile) ++row;
     const long long top = row * TILE, left = (tile - row * (row + 1) / 2) * TILE;
@@ -106,11 +106,11 @@ __device__ __forceinline__ void multiply(const Solve &s, REAL (*columns)[BLOCK /
       multiply<WIDE>(s, top, left, columns[turn]);
     else
       multiply<1>(s, top, left, columns[turn]);
-    turn = !turn;  // some warps may still add up the last tile's columns
+    turn = !turn;  // some warps may still read the last tile's columns
   }
 }
 
-// The sums of two arrays of all blocks' parts, in all threads.
+// The sums of two arrays of all blocks' parts, (2, gridDim.x), in all threads.
 __device__ __forceinline__ void sum_of_parts(const REAL *parts, REAL &a, REAL &b) {
   a = b = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP) a += __ldcg(parts + i), b += __ldcg(parts + gridDim.x + i);
@@ -131,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   REAL product = 0, before = 0, limit = 0;
 
   for (int step = 0;; ++step) {
-    // r and x of the own rows, from the q of the step before.
+    // r and x of the block's rows, from the q of the previous step.
     REAL curvature = 0, unused = 0, square = 0, dot = 0;
     if (step) sum_of_parts(of_curvature, curvature, unused);
     const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);

@@ -1,8 +1,7 @@
-"""A whole solve in one cooperative launch that reads one triangle of A: each element serves for two products.
+"""A whole solve in one cooperative launch that reads one triangle of A and uses each element for two products.
 
-Bound by the memory's bandwidth, at half of the bytes of A; the sums of tiles, which are written and read once more, are
-2 n / tile elements for each row, some 1 % of it. Four barriers a step are nothing where A is large, and the most of a
-step where it is small.
+Memory-bound, with half of the bytes of A; the sums of tiles, which are written and read once more, add 2 n / tile
+elements per row, about 1 %. The four barriers per step are negligible if A is large, and dominate if it is small.
 """
 
 from functools import partial
@@ -10,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.workloads.descent import launch
 
 DEVICE = "cuda"

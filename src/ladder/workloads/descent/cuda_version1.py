@@ -1,6 +1,6 @@
 """Version 1 of the earlier study: every kernel by one block as wide as the matrix, n at most 32.
 
-Bound by latency: of some ten launches an iteration, and of the two waits of the host.
+Latency-bound, by about ten launches and two host synchronisations per iteration.
 """
 
 from ladder.workloads.descent import by_host

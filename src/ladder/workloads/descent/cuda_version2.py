@@ -1,8 +1,8 @@
-"""Version 2 of the earlier study: kernels with a linear index in blocks of `block` threads, n any.
+"""Version 2 of the earlier study: kernels with a linear index in blocks of `block` threads, for any n.
 
-In sums a thread takes `load` elements a pass. Small solves are bound by the latency of the launches and of the host's
-two waits an iteration, large ones by memory, of which an iteration reads A twice and writes and reads n n products
-twice: six times the traffic of one that reads A once.
+In reductions a thread sums `load` elements per pass. Small solves are bound by the latency of the launches and of two
+host synchronisations per iteration; large ones are memory-bound: an iteration reads A twice and writes and reads n n
+products twice, six times the traffic of reading A once.
 """
 
 from typing import Literal
@@ -19,5 +19,5 @@ LIMITS = {"algorithm": ("steepest",), "n": (1, 16384), "block": (32, 512)}
 
 
 def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "swapped", "square"] = "right"):
-    """The timed solve; `launch` as in `descent_kernel.launch.LinearIndex`."""
+    """The timed solve; `launch` is as in `descent_kernel.launch.LinearIndex`."""
     return by_host.solver(problem, launches.LinearIndex("descent", problem, block, load, launch))

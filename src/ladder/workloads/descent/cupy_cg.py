@@ -1,6 +1,6 @@
-"""Peer: CuPy's conjugate gradients, the product by cuBLAS; it waits for every residual, which bounds small systems."""
+"""Peer: CuPy's conjugate gradients, the product by cuBLAS; small systems are bound by a wait for every residual."""
 
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.workloads.descent.recorder import Recorder, tolerances
 
 DEVICE = "cuda"
@@ -28,7 +28,7 @@ def setup(problem):
         operator = LinearOperator(matrix.shape, multiply, dtype=matrix.dtype)
         preconditioner = LinearOperator(matrix.shape, recorder.precondition, dtype=matrix.dtype)
         problem.x[:], _ = cg(operator, problem.b, M=preconditioner, **stop)
-        # CuPy makes a new r in every iteration and shows the last one to nobody.
+        # CuPy allocates a new r in every iteration, and doesn't expose the last one.
         r, z, p, q = recorder.r, recorder.z, last["p"], last["q"]
         recorder.end(r - (r @ z) / (p @ q) * q)
 

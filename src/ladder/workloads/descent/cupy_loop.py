@@ -1,6 +1,6 @@
-"""Peer: the iteration written by hand in CuPy, its product by cuBLAS; in small systems bound by launches."""
+"""Peer: a hand-written iteration in CuPy, its product by cuBLAS; small systems are bound by launches."""
 
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 from ladder.workloads.descent import loop
 
 DEVICE = "cuda"

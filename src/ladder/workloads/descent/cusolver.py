@@ -1,10 +1,10 @@
 """Peer: Cholesky factorisation by cuSOLVER (potrf, potrs), of a copy of A that is made in the timed run.
 
-Bound by arithmetic. CuPy's `cholesky` would wipe a triangle, so its interface to cuSOLVER is called. That counts
-elements with 32 bits.
+Compute-bound. CuPy's `cholesky` would also zero a triangle, so its interface to cuSOLVER is called directly; that has
+32-bit element counts.
 """
 
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -28,7 +28,7 @@ def setup(problem):
 
     def solve():
         factor[...], x[...] = problem.matrix, problem.b
-        # A is symmetric: it is the same by rows as by columns.
+        # A is symmetric: its row-major and column-major forms are the same.
         factorise(handle, lower, n, place, n, workspace.data.ptr, workspace.size, found.data.ptr)
         substitute(handle, lower, n, 1, place, n, x.data.ptr, n, found.data.ptr)
         problem.history[...], problem.steps[...] = 0, 0

@@ -1,20 +1,20 @@
-// A whole solve by blocks that all run at once, with A and all vectors in registers. A warp has OWN rows of A, and every
-// warp all of r and p, COLUMNS elements a lane: all work out the same numbers, and but for q = A p nobody waits for
-// anybody. How q gets to every block is the `Exchange`'s business:
+// A whole solve by co-resident blocks, with A and all vectors in registers. A warp has OWN rows of A, and every warp
+// all of r and p, COLUMNS elements per lane: all warps compute the same vectors redundantly, and synchronise only for q
+// = A p. An `Exchange` sends q to every block:
 //
-//   ready()             what comes before the first step; all of a block's threads call it
-//   takes_part()        whether this warp has steps to do at all
-//   begin(step)         the first thing of a step
-//   send(step, sums)    this warp's elements of q, OWN of them, which all lanes have
-//   receive(step)       all of q, 0 beyond n, in shared memory: valid until the next step's
-//   leave()             the last thing of a solve
+//   ready()             called by all threads of a block before the first step
+//   takes_part()        whether this warp takes part in steps
+//   begin(step)         called at the beginning of a step
+//   send(step, sums)    send this warp's OWN elements of q, which all lanes have
+//   receive(step)       all of q, zeros beyond n, in shared memory: valid until the next step's
+//   leave()             called at the end of a solve
 #pragma once
 #include "algorithms.cuh"
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
 constexpr int WIDTH = 16 / sizeof(REAL);  // elements of one access
-constexpr int LENGTH = WARP * COLUMNS;    // of a vector, 0 beyond n
+constexpr int LENGTH = WARP * COLUMNS;    // of a vector, zeros beyond n
 static_assert(COLUMNS % WIDTH == 0, "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
 
 // The element of a vector that a lane has at k.
@@ -26,7 +26,7 @@ __device__ __forceinline__ int first_row() {
   return (blockIdx.x * WARPS + threadIdx.x / WARP) * OWN;
 }
 
-// The products of two vectors' elements in this lane, summed up in parts, whose additions don't wait for each other.
+// This lane's part of the dot product of two vectors, with independent partial sums.
 __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   constexpr int PARTS = FLOAT64 ? 1 : 4;
   REAL sums[PARTS] = {}, sum = 0;
@@ -37,8 +37,8 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Work on each element of a vector in shared memory that this lane has: on its place k there, and its value. In float64
-// they are read every time, since there are no registers to keep them in.
+// Call work(k, value) for each of this lane's elements of a vector in shared memory, by its index k in the lane. In
+// float64 the values are reloaded every time, since there are no registers to hold them.
 template <typename Work>
 __device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {
   if constexpr (FLOAT64) asm volatile("" ::: "memory");
@@ -50,7 +50,7 @@ __device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {
   }
 }
 
-// What a solve takes and gives.
+// The inputs and outputs of a solve: matrix (n, n), b and x (n), history (iterations + 1), steps (1).
 struct Outer {
   const REAL *matrix, *b;
   REAL *x, *history;
@@ -59,7 +59,7 @@ struct Outer {
   REAL tolerance;
 };
 
-// The solve by one algorithm, for which nothing has to be asked in a step.
+// The solve by one algorithm, a template parameter, so that a step has no branches on it.
 template <Algorithm algorithm, int OWN, typename Exchange>
 __device__ __forceinline__ void solve_by(const Outer &s, Exchange &exchange) {
   __shared__ alignas(16) REAL inverses[LENGTH];
@@ -96,7 +96,7 @@ __device__ __forceinline__ void solve_by(const Outer &s, Exchange &exchange) {
 #pragma unroll
       for (int k = 0; k < COLUMNS; ++k) p[k] = algorithm == CG ? r[k] + beta * p[k] : r[k];
     }
-    // What isn't known of r.r is summed up together with the elements of q: they wait for the same latency.
+    // Where r.r isn't known yet, its reduction overlaps with those of the elements of q.
     REAL sums[OWN];
 #pragma unroll
     for (int row = 0; row < OWN; ++row) sums[row] = sum_of_warp(part_of_product(a[row], p));

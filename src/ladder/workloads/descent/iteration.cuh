@@ -1,12 +1,12 @@
-// A step of steepest descent or conjugate gradients by a grid of blocks, each with a share of A's rows, that need each
-// other's results once a step.
+// A step of steepest descent or conjugate gradients by a grid of blocks, each with a share of A's rows, that exchange
+// results once per step.
 //
-// At the start of a step all blocks work out the same r and p from the q = A p of the step before: n elements against
-// the n n / gridDim.x of a block's share of A. A block writes what belongs to its rows, and a step reads what the step
-// before has written, never what others write meanwhile: r, p, q and the parts of p.q have two places that take turns.
-// Sums are always in the same order: all blocks have the same r.r to the last bit, and stop at the same step.
+// At the start of a step all blocks compute the same r and p redundantly from the q = A p of the previous step: n
+// elements, compared with the n n / gridDim.x of a block's share of A. A block writes only the elements of its rows,
+// and a step reads only what the previous step has written: r, p, q and the parts of p.q are double-buffered. Sums are
+// in a fixed order: all blocks have bitwise the same r.r, and stop at the same step.
 //
-// All of it is in one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
+// This is one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
 #pragma once
 #include "algorithms.cuh"
 #include "grid.cuh"
@@ -17,11 +17,11 @@ static_assert(ROWS >= 1 && UNROLL >= 1, "rows and unroll must be at least 1");
 
 constexpr int WIDE = 16 / sizeof(REAL);   // elements of one access
 constexpr int SLOTS = TEAM / WARP;        // sums of a row, one for each warp of its team
-constexpr int KEPT = FLOAT64 ? 2 : 4;     // elements of a vector that a thread keeps where n is small
-constexpr bool IS_FOR_SMALL = TEAM == WARP;  // else n is large: registers are for A
+constexpr int KEPT = FLOAT64 ? 2 : 4;     // elements of a vector that a thread holds in registers if n is small
+constexpr bool IS_FOR_SMALL = TEAM == WARP;  // else n is large, and the registers are for A
 constexpr int SCRATCH = 2 * WARP;
 
-// How a step begins: with the r and x of the step before; or with an r and x that are there already.
+// The start of a step: from the r and x of the previous step, or from an r and x that have been recomputed.
 enum Start { CARRIED, RECOMPUTED };
 
 struct Solve {
@@ -35,19 +35,19 @@ struct Solve {
   REAL tolerance;
 
   __device__ REAL *r(int step) const { return vectors + (step & 1) * (long long)n; }
-  // Of steepest descent p is r.
+  // In steepest descent p is r.
   __device__ REAL *p(int step) const { return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n; }
   __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * (long long)n; }
   __device__ REAL *parts(int step) const { return vectors + 6 * (long long)n + (step & 1) * gridDim.x; }
-  // The first row of a block's share, n of the block behind the last.
+  // The first row of a block's share; n for the block after the last.
   __device__ int first(int block) const { return (long long)n * block / gridDim.x; }
   __device__ REAL diagonal(int i) const { return matrix[i * (n + 1ll)]; }
 };
 
 // A block's shared memory.
 struct Shared {
-  REAL *staged;   // the part of a vector that the product is with, `columns`
-  REAL *own;      // p of the block's own rows
+  REAL *staged;   // the part of the vector that is multiplied, `columns`
+  REAL *own;      // p of the block's rows
   REAL *sums;     // SLOTS of each row
   REAL *scratch;  // SCRATCH
   int columns;
@@ -56,7 +56,7 @@ struct Shared {
       : staged(start), own(staged + columns), sums(own + rows), scratch(sums + rows * SLOTS), columns(columns) {}
 };
 
-// The length of the step before, from all blocks' parts of p.q; 0 where p.q is next to nothing.
+// The length alpha of the previous step, from all blocks' parts of p.q; 0 if p.q is tiny.
 __device__ __forceinline__ REAL length_of_step(const Solve &s, int step) {
   REAL sum = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP) sum += __ldcg(s.parts(step - 1) + i);
@@ -69,22 +69,22 @@ __device__ __forceinline__ REAL weight(const Solve &s, int step, int i) {
   return step ? __ldcg(s.weights + i) : s.diagonal(i);
 }
 
-// An element of the new r; alpha is the step's length.
+// Element i of the new r; alpha is the length of the step.
 __device__ __forceinline__ REAL residual(const Solve &s, int step, Start start, REAL alpha, int i) {
   if (step == 0) return s.b[i];
   if (start == RECOMPUTED) return __ldcg(s.r(step) + i);
   return __ldcg(s.r(step - 1) + i) - alpha * __ldcg(s.q(step - 1) + i);
 }
 
-// Work out r, x and r.r, and whether the solve goes on; then `staged`, if it holds all of p, and p of the own rows.
-// Gives the factor of the old p in the new one.
+// Compute r, x and r.r, and return whether the solve continues; then compute p of the block's rows, and all of `staged`
+// if it holds all of p. Sets the step length alpha and beta, the coefficient of the old p in the new one.
 template <bool IS_SMALL>
 __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, const Shared &shared, REAL &alpha,
                                       REAL &beta) {
   const int first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
   const bool uses_old = step && start == CARRIED;
   REAL r[KEPT], p[KEPT], q[KEPT], square = 0, product = 0;
-  if constexpr (IS_SMALL) {  // all loads at once: they wait for the same latency
+  if constexpr (IS_SMALL) {  // all loads are issued at once, so that their latencies overlap
 #pragma unroll
     for (int u = 0; u < KEPT; ++u) {
       const int i = u * BLOCK + threadIdx.x;
@@ -145,7 +145,7 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   return true;
 }
 
-// Stage columns of the new p, from `column` on, 0 beyond n.
+// Stage the new p from `column` on, zeros beyond n.
 __device__ __forceinline__ void stage_p(const Solve &s, int step, Start start, const Shared &shared, REAL alpha,
                                         REAL beta, int column) {
   const int first = s.first(blockIdx.x), end = s.first(blockIdx.x + 1);
@@ -169,7 +169,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements of A are read once a step: where it is large they need no place in the caches.
+// Elements of A are read once per step: they bypass the caches.
 template <int WIDTH>
 __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
   if constexpr (WIDTH == 1) {
@@ -180,8 +180,8 @@ __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
   }
 }
 
-// Add to `sums` the products of the block's rows, which begin at `rows` and are `stride` apart, with the `count` staged
-// elements. With a WIDTH above 1 rows begin at multiples of 16 bytes and count is a multiple of it.
+// Add to the sums the products of the block's `number` rows, which begin at `rows` and are `stride` apart, with `count`
+// staged elements. With a WIDTH above 1, rows are aligned to 16 bytes and count is a multiple of WIDTH.
 template <int WIDTH>
 __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows, int number, long long stride,
                                          int count) {
@@ -192,7 +192,7 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
     REAL sums[ROWS] = {};
     const REAL *row[ROWS];
 #pragma unroll
-    for (int k = 0; k < ROWS; ++k)  // beyond the last row it serves again, and its sums go nowhere
+    for (int k = 0; k < ROWS; ++k)  // past the last row, that row is used again and its sums are discarded
       row[k] = rows + (top + k < number ? top + k : number - 1) * stride;
     int v = lane;
     for (; v + (UNROLL - 1) * TEAM < accesses; v += UNROLL * TEAM) {
@@ -228,7 +228,7 @@ __device__ __forceinline__ void multiply(const Shared &shared, const REAL *rows,
   }
 }
 
-// The rows of A that a block has, `stride` elements apart.
+// A block's rows of A, `stride` elements apart.
 struct Rows {
   const REAL *start;
   long long stride;
@@ -244,7 +244,7 @@ __device__ __forceinline__ void multiply(const Solve &s, const Shared &shared, c
     multiply<1>(shared, rows.start + column, number, rows.stride, count);
 }
 
-// The sum of a row's slots, which are left at 0.
+// The sum of a row's slots, which are reset to 0.
 __device__ __forceinline__ REAL sum_of_row(const Shared &shared, int row) {
   REAL sum = 0;
 #pragma unroll
@@ -258,7 +258,7 @@ __device__ __forceinline__ void clear_sums(const Solve &s, const Shared &shared)
   __syncthreads();
 }
 
-// One step: r, x and p from the step before, then q = A p and this block's part of p.q. False where the solve ends.
+// One step: r, x and p from the previous step, then q = A p and this block's part of p.q. False if the solve ends.
 __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, const Shared &shared, const Rows &rows) {
   const bool is_small = IS_FOR_SMALL && s.n <= KEPT * BLOCK && shared.columns >= s.n;
   REAL alpha, beta;
@@ -269,7 +269,7 @@ __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, c
     if (!is_small) stage_p(s, step, start, shared, alpha, beta, column);
     __syncthreads();  // all is staged
     multiply(s, shared, rows, column);
-    __syncthreads();  // nobody needs it any more, and the sums are complete
+    __syncthreads();  // the staged part has been read, and the sums are complete
   }
   const int first = s.first(blockIdx.x), number = s.first(blockIdx.x + 1) - first;
   REAL part = 0, unused = 0;
@@ -283,14 +283,14 @@ __device__ __forceinline__ bool advance(const Solve &s, int step, Start start, c
   return true;
 }
 
-// x of the block's own rows, where r is recomputed from it.
+// Update x of the block's rows before r is recomputed from it.
 __device__ __forceinline__ void advance_x(const Solve &s, int step) {
   const REAL alpha = length_of_step(s, step);
   for (int i = s.first(blockIdx.x) + threadIdx.x; i < s.first(blockIdx.x + 1); i += BLOCK)
     s.x[i] += alpha * __ldcg(s.p(step - 1) + i);
 }
 
-// r = b - A x of the block's own rows.
+// r = b - A x for the block's rows.
 __device__ __forceinline__ void recompute(const Solve &s, int step, const Shared &shared, const Rows &rows) {
   for (int column = 0; column < s.n; column += shared.columns) {
     for (int c = threadIdx.x; c < shared.columns; c += BLOCK)

@@ -1,4 +1,4 @@
-"""What the CUDA variants share that launch kernels of their own: working memory, and the shares of blocks."""
+"""What the CUDA variants with kernels of their own share: workspace, and the distribution of rows among blocks."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from ladder.build import binaries
 from ladder.devices import cuda
-from ladder.devices.card import load_cupy
+from ladder.devices.gpus import load_cupy
 
 ALGORITHMS = ("steepest", "cg", "jacobi")
 ACCESS = 16  # bytes
-SCRATCH = 64  # elements of a block's shared memory in which it adds up
-# Beyond this several warps share a row.
+SCRATCH = 64  # elements of a block's shared memory for reductions
+# Beyond this size several warps share a row.
 LARGE = 3072
 
 
 def shares_of(problem, tiles, blocks=0, **tiling):
-    """The Shares of this tiling, or, where none is named, of the one of two `tiles` that suits n.
+    """The Shares of this tiling, or by default of the one of two `tiles` for n.
 
-    `blocks` are as many as there are rows for, at most one for each multiprocessor, if they aren't given. Raises
-    LadderError where a part of the tiling is missing.
+    By default, there are as many `blocks` as have rows, at most one per multiprocessor. Raises LadderError if a part of
+    the tiling is missing.
     """
     n = problem.sizes["n"]
     (chosen,) = binaries.tiling_or((tiles[n > LARGE],), **tiling)
@@ -27,13 +27,13 @@ def shares_of(problem, tiles, blocks=0, **tiling):
 
 
 def shared_memory():
-    """The bytes of shared memory that a block may have."""
+    """The maximum bytes of shared memory per block."""
     return load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """How n rows are shared by `blocks` blocks with a tiling, and what they need of shared memory."""
+    """The distribution of n rows among `blocks` blocks with a tiling, and the shared memory that they need."""
 
     n: int
     itemsize: int
@@ -45,21 +45,21 @@ class Shares:
 
     @property
     def most_rows(self):
-        """The rows of the block that has most of them."""
+        """The maximum number of rows of a block."""
         return -(-self.n // self.blocks)
 
     @property
     def stride(self):
-        """The elements of a row in whole accesses."""
+        """The elements of a row, rounded up to whole accesses."""
         width = ACCESS // self.itemsize
         return -(-self.n // width) * width
 
     def tiling(self):
-        """The tiling as it is named."""
+        """The tiling by its names."""
         return {"block": self.block, "team": self.team, "rows": self.rows, "unroll": self.unroll}
 
     def fixed(self):
-        """The elements of shared memory beside the part of a vector that is staged."""
+        """The elements of shared memory without the staged part of a vector."""
         return self.most_rows * (1 + self.team // 32) + SCRATCH
 
     def resident(self):
@@ -81,13 +81,13 @@ class Shares:
 
 
 def enough(n, tiling):
-    """So many blocks that every team has rows, and no more than the card's multiprocessors."""
+    """The largest number of blocks such that every team has rows, at most that of the GPU's multiprocessors."""
     teams = tiling["block"] // tiling["team"]
     return min(cuda.multiprocessors(), -(-n // (teams * tiling["rows"])))
 
 
 def arguments(problem, blocks):
-    """The arguments of `struct Solve` in `iteration.cuh`, working memory included."""
+    """The arguments of `struct Solve` in `iteration.cuh`, including the workspace."""
     sizes, empty = problem.sizes, problem.device.empty
     n, dtype = sizes["n"], problem.x.dtype
     memory = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
@@ -95,12 +95,12 @@ def arguments(problem, blocks):
 
 
 def outer(problem):
-    """The problem's own arrays as kernels take them."""
+    """The problem's arrays as arguments of kernels."""
     return problem.matrix, problem.b, problem.x, problem.history, problem.steps
 
 
 def limits(problem):
-    """How many iterations, which algorithm, and which tolerance, as kernels take them."""
+    """The number of iterations, the algorithm and the tolerance as arguments of kernels."""
     sizes = problem.sizes
     tolerance = problem.x.dtype.type(sizes["tolerance"])
     return np.int32(sizes["iterations"]), np.int32(ALGORITHMS.index(sizes["algorithm"])), tolerance

@@ -1,11 +1,11 @@
-"""The iteration written with whole arrays, for NumPy and for CuPy alike; shapes as in `ladder.workloads.descent`."""
+"""The iteration in array operations, for NumPy and for CuPy; shapes as in `ladder.workloads.descent`."""
 
 
 def solve(array, product, problem):
-    """Solve with the functions of `array`, NumPy or CuPy, and `product(v)`, which gives A v.
+    """Solve with the functions of `array`, NumPy or CuPy, and `product(v)`, which returns A v.
 
-    For a fixed number of iterations nothing is read back, so that a card need not be waited for; a residual of next to
-    nothing stays as it is.
+    For a fixed number of iterations nothing is copied to the host, so that the GPU isn't synchronised; a tiny residual
+    is not updated.
     """
     sizes, x, history = problem.sizes, problem.x, problem.history
     tiny = array.finfo(x.dtype).tiny

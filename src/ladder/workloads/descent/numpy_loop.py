@@ -1,4 +1,4 @@
-"""Peer: the iteration written by hand in NumPy, its product by NumPy's BLAS; bound by reading A."""
+"""Peer: a hand-written iteration in NumPy, its product by NumPy's BLAS; memory-bound by A."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
-"""The solve in Numba on OpenMP threads: in large systems bound by the bandwidth at which A is read.
+"""The solve in Numba on OpenMP threads; large systems are memory-bound.
 
-A thread has a contiguous share of the rows, four of them at once as in `gemv/openmp.py`, and of every vector. Between
-two parts of an iteration that wait for each other all threads meet, two or three times: small systems are bound by
-that. Each thread's part of a sum has a place of its own, and they are added in order, so that a run gives the same bits
-at every time. With `recompute` = k every k-th residual is b - A x, a second product; k = 1 is the program that reads A
-twice an iteration. What is next to nothing makes conjugate gradients that recompute it diverge: give them a tolerance.
+A thread has a contiguous share of the rows, four of them at once as in `gemv/openmp.py`, and of every vector. An
+iteration has two or three barriers, which bound small systems. Partial sums of the threads are stored separately and
+added in order, so that results are bitwise reproducible. With `recompute` = k every k-th residual is b - A x, a second
+product; k = 1 is the program that reads A twice per iteration. Conjugate gradients that recompute a tiny residual
+diverge: they need a tolerance.
 """
 
 import numba
@@ -15,7 +15,7 @@ from ladder.workloads.gemv.openmp import OPTIONS, dot, four_dots, part_of
 DEVICE = "host"
 RUNTIME = "numba"
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
-# What all threads do together between two meetings.
+# The tasks of the threads between two barriers.
 BEGIN, MULTIPLY, STEP, RECOMPUTE, TURN = range(5)
 
 
@@ -38,7 +38,7 @@ def add(factor, v, out):
 
 @numba.njit(**OPTIONS)
 def measure(r, z, weights, sums):
-    """Write z = r / weights where there are any, and r.r and r.z to `sums`. Without weights z is r."""
+    """Write z = r / weights, and r.r and r.z to `sums`. Without weights z is r."""
     sums[0] = sums[1] = dot(r, r)
     if len(weights):
         for i in range(len(r)):
@@ -48,7 +48,7 @@ def measure(r, z, weights, sums):
 
 @numba.njit(**OPTIONS)
 def share(task, factor, first, end, matrix, b, x, vectors, weights, sums):
-    """A thread's share of a task: rows `first` to `end` of A and those elements of the vectors, and its own sums."""
+    """A thread's share of a task: rows `first` to `end` - 1 of A, the same elements of the vectors, and its sums."""
     r, z, p, q = vectors
     own_x, own_r, own_z, own_p, own_q = x[first:end], r[first:end], z[first:end], p[first:end], q[first:end]
     if task == MULTIPLY:
@@ -79,7 +79,7 @@ def share(task, factor, first, end, matrix, b, x, vectors, weights, sums):
 
 @numba.njit(parallel=True, **OPTIONS)
 def together(task, factor, matrix, b, x, vectors, weights, sums):
-    """A task on all threads, as many as `sums` has rows."""
+    """Run a task on all threads, as many as `sums` has rows."""
     threads = len(sums)
     for thread in numba.prange(threads):
         first, end = part_of(len(x), thread, threads)
@@ -99,9 +99,9 @@ def total(sums, column):
 def solve(matrix, b, x, history, steps, vectors, weights, sums, is_conjugate, tolerance, recompute, tiny):
     """Solve; shapes as in `ladder.workloads.descent`.
 
-    `vectors` are r, z, p and q (n,), of which z is r without a preconditioner, and p is z but where directions are
-    conjugate. `weights`, for the diagonal of A, is empty without one. `sums` (threads, 2) is for the threads' parts.
-    `tiny`, the least normal number of the dtype, keeps a residual of next to nothing from 0 / 0.
+    `vectors` are r, z, p and q (n,); z is r without a preconditioner, and p is z unless directions are conjugate.
+    `weights`, for the diagonal of A, is empty without a preconditioner. `sums` (threads, 2) holds the threads' parts.
+    `tiny`, the smallest normal number of the dtype, avoids 0 / 0 for a tiny residual.
     """
     arrays = matrix, b, x, vectors, weights, sums
     together(BEGIN, tiny, *arrays)

@@ -1,14 +1,14 @@
-"""What the peers' conjugate gradients leave out: the history of r.r and the number of iterations.
+"""The history of r.r and the number of iterations, which the peers' conjugate gradients don't return.
 
 SciPy's and CuPy's `cg` call their preconditioner with r at the start of every iteration; only the last r is missing.
-Neither tells 0 / 0 from an answer: their atol ends a solve whose residual is next to nothing.
+Neither detects 0 / 0: atol ends a solve whose residual is tiny.
 """
 
 
 class Recorder:
-    """A preconditioner of A, of its diagonal or none, that writes down the history of a problem's solve.
+    """A preconditioner, A's diagonal or none, that records the history of a problem's solve.
 
-    `r` and `z` are those of the last iteration so far.
+    `r` and `z` are those of the latest iteration.
     """
 
     def __init__(self, problem):
@@ -24,9 +24,9 @@ class Recorder:
         return self.z
 
     def end(self, r):
-        """Write down the residual r after the last iteration, and how many there were.
+        """Record the residual r after the last iteration, and the number of iterations.
 
-        A solve of a fixed number of iterations that ended before has met `least`, and counts as solved to the end.
+        A solve of a fixed number of iterations that ended earlier has met `least`, and counts as solved to the end.
         """
         sizes = self.problem.sizes
         is_solved = not sizes["tolerance"] and self.step < sizes["iterations"]
@@ -35,8 +35,8 @@ class Recorder:
 
 
 def tolerances(problem, finfo):
-    """How a `cg` stops as the problem asks it to; `finfo` is that of the dtype.
+    """The tolerances of a `cg` for the problem's stopping criterion; `finfo` is that of the dtype.
 
-    A residual counts as nothing where its square would have no accurate digits left.
+    A residual counts as 0 if its square would have no accurate digits.
     """
     return {"rtol": problem.sizes["tolerance"], "atol": float(finfo.tiny / finfo.eps) ** 0.5}

@@ -1,10 +1,10 @@
-"""The system A x = b: a dense matrix whose spectrum is known, with products in O(n log n) that need no matrix.
+"""The system A x = b: a dense matrix with a known spectrum, and matrix-free products in O(n log n).
 
 A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013,
-section 4.8.2), whose rows and columns are exchanged by a permutation p and scaled by powers of two d. Its elements are
-exact in the case's dtype. The circulant's eigenvalues are the Fourier transform of c; they lie between 1 / kappa and 1,
-evenly by their logarithm. Without the scaling they are those of A. A variant sees the elements of A alone, which look
-random: one row says nothing of the others.
+section 4.8.2), whose rows and columns are permuted by p and scaled by powers of two d. Its elements are exact in the
+case's dtype. The circulant's eigenvalues are the Fourier transform of c; they are evenly spaced in logarithm between
+1 / kappa and 1. Without the scaling they are those of A. A variant only has the elements of A, which look random: a row
+gives no information about the others.
 """
 
 import functools
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Exponents of two in d where rows are scaled: the condition number grows by up to 4 ** (EXPONENTS - 1).
+# The number of exponents of two in d if rows are scaled: the condition number grows by up to 4 ** (EXPONENTS - 1).
 EXPONENTS = 4
-# Columns of A that are made at once on the host, few enough for a cache.
+# Columns of A that are generated at once on the host, few enough for a cache.
 PART = 2**14
 
 
 @dataclass(frozen=True)
 class System:
-    """What A and b are made from, of n elements each: c, d, b float64, exact in the case's dtype, and p int64."""
+    """The vectors that define A and b, (n,) each: c, d, b float64, exact in the case's dtype, and p int64."""
 
     c: np.ndarray
     d: np.ndarray
@@ -34,12 +34,12 @@ class System:
 
     @property
     def norm(self):
-        """The largest eigenvalue of the circulant times the largest square of d: at least the norm of A."""
+        """The largest eigenvalue of the circulant times the largest square of d: an upper bound of the norm of A."""
         return self.eigenvalues.max() * self.d.max() ** 2
 
     @property
     def row_norm(self):
-        """The largest Euclidean norm of a row of A, or a little more."""
+        """An upper bound, nearly tight, of the Euclidean norms of A's rows."""
         return self.d.max() ** 2 * np.linalg.norm(self.c)
 
     @property
@@ -48,7 +48,7 @@ class System:
         return self.d**2 * self.c[0]
 
     def product(self, x, eigenvalues=None):
-        """A x in float64; `eigenvalues` may take the place of the circulant's."""
+        """A x in float64; `eigenvalues` may replace those of the circulant."""
         spread = np.empty_like(x)
         spread[self.p] = self.d * x
         eigenvalues = self.eigenvalues if eigenvalues is None else eigenvalues
@@ -57,10 +57,10 @@ class System:
 
 @functools.lru_cache(maxsize=4)
 def make(n, kappa, start, scaling, dtype, seed, round):
-    """The System of a round; another round has another one."""
+    """The System of a round; each round has a different one."""
     generator = np.random.default_rng([seed, round])
     modes = n // 2 + 1
-    placed = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the least
+    placed = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the smallest
     eigenvalues = np.empty(modes)
     eigenvalues[placed] = kappa ** -np.linspace(0, 1, modes)
     c = np.fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
@@ -72,9 +72,9 @@ def make(n, kappa, start, scaling, dtype, seed, round):
 
 
 def extremes(n, p, placed):
-    """The sum of an eigenvector of the largest and one of the least eigenvalue, of one norm.
+    """The sum of eigenvectors, of equal norm, of the largest and of the smallest eigenvalue.
 
-    From zero, steepest descent then converges as slowly as it can (Akaike, Annals of the Institute of Statistical
+    From zero, steepest descent then has its slowest convergence (Akaike, Annals of the Institute of Statistical
     Mathematics 11, 1959): the residual falls by (kappa - 1) / (kappa + 1) in each step.
     """
     modes = {placed[0], placed[-1]}
@@ -103,7 +103,7 @@ extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, 
 
 
 def generate(problem, c, d, p):
-    """Write `problem.matrix`, (n, n), where it lies, from c, d, p on the host, for which there need be no room else."""
+    """Write `problem.matrix` (n, n) in place, from c, d, p on the host, without another array of its size."""
     if isinstance(problem.matrix, np.ndarray):
         generate_on_host(problem.matrix, c, d, p)
     else:
@@ -111,10 +111,10 @@ def generate(problem, c, d, p):
 
 
 def generate_on_host(matrix, c, d, p):
-    """Row by row, by a thread per CPU."""
-    from ladder.devices import large
+    """Generate the matrix row by row, with a thread per CPU."""
+    from ladder.devices import chunked
 
-    twice = np.concatenate([c, c])  # so that no remainder has to be taken
+    twice = np.concatenate([c, c])  # avoids modulo operations
 
     def write(rows):
         for i in range(rows.start, rows.stop):
@@ -122,12 +122,12 @@ def generate_on_host(matrix, c, d, p):
                 here = slice(start, start + PART)
                 np.multiply(twice[p[i] - p[here] + len(p)], d[i] * d[here], out=matrix[i, here], casting="same_kind")
 
-    large.by_threads(write, large.parts(len(p)))
+    chunked.by_threads(write, chunked.parts(len(p)))
 
 
 def generate_on_card(matrix, c, d, p):
-    """By a kernel that asks for no more memory than c, d and p."""
-    from ladder.devices.card import load_cupy
+    """Generate the matrix by a kernel that allocates only c, d and p."""
+    from ladder.devices.gpus import load_cupy
 
     cupy, n = load_cupy(), len(p)
     real = {"float64": "double", "float32": "float"}[matrix.dtype.name]

@@ -1,10 +1,10 @@
-"""The solve in plain float64, and how far rounding may carry it; products cost O(n log n) and no matrix is needed.
+"""The solve in plain float64, and a bound for the effect of rounding; products are matrix-free in O(n log n).
 
-A history can't be judged by a formula, since every step amplifies the errors of the steps before. So the solve runs
-again with noise at every place where a variant rounds, of the size that rounding has there, once with the residual
-carried along and once with it recomputed as b - A x, and with two seeds. The largest distance from the exact history,
-times the confidence factor of `ladder.harness.validation`, is the drift; the workload's `check` adds what the gap
-between the true residual and the reported one may be, and the rounding of the value itself.
+There is no formula for the bound of a history, since every step amplifies earlier errors. So the solve runs again with
+noise of the size of rounding errors wherever a variant rounds, with the residual updated by recurrence and recomputed
+as b - A x, and with two seeds. The largest distance from the exact history, times the confidence factor of
+`ladder.harness.validation`, is the drift; the workload's `check` adds the possible gap between the true residual and
+the reported one, and the rounding of the value itself.
 """
 
 import functools
@@ -17,20 +17,20 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ladder.harness.validation import CONFIDENCE, unit_roundoff
 from ladder.workloads.descent import system
 
-# A solve is followed to this share of its tolerance, should a variant stop late, and of rounding.
+# A solve is followed down to this share of its tolerance, in case a variant stops late, and of the rounding error.
 BEYOND = 0.1
 SEEDS = (0, 1)
-# A residual that is recomputed is noise below so many times its error.
+# A recomputed residual below this multiple of its error is noise.
 NOISE = 10.0
-# Rounding delays conjugate gradients (Greenbaum, Iterative Methods for Solving Linear Systems, 1997, chapter 4): by how
-# many steps a history may be late or early where it falls steeply. The drift of steepest descent, nearly constant over
-# so few steps, hardly grows by it.
+# Rounding delays conjugate gradients (Greenbaum, Iterative Methods for Solving Linear Systems, 1997, chapter 4): the
+# number of steps by which a history may be late or early where it falls steeply. The drift of steepest descent, nearly
+# constant over so few steps, hardly grows by it.
 LATE = 2
 
 
 @dataclass
 class Solve:
-    """A solve by iteration: r.r and |b - A x - r| from the start on, and the last x."""
+    """An iterative solve: r.r and |b - A x - r| from the start on, and the last x."""
 
     x: np.ndarray
     history: list = field(default_factory=list)
@@ -38,7 +38,7 @@ class Solve:
 
 
 class Exact:
-    """No errors but those of float64. `unit` is the unit roundoff of what is compared with it."""
+    """Only the errors of float64. `unit` is the unit roundoff of the results that are compared with it."""
 
     def __init__(self, its, unit):
         self.system, self.unit = its, unit
@@ -54,9 +54,9 @@ class Exact:
 
 
 class Noisy(Exact):
-    """Errors of the size of a unit roundoff at every place where a variant rounds.
+    """Errors of the size of a unit roundoff wherever a variant rounds.
 
-    The eigenvalues have errors that stay the same, as those of the reference's own have.
+    The eigenvalues have fixed errors, as have those of the reference.
     """
 
     def __init__(self, its, unit, seed):
@@ -68,7 +68,7 @@ class Noisy(Exact):
         return self.unit * self.generator.uniform(-1, 1, count)
 
     def product(self, v):
-        """Sums of n products whose signs are random: errors of u |row| |v|, though they be added one after the other.
+        """Sums of n products with random signs: errors of u |row| |v|, even for sequential sums.
 
         As in `random_sum_factor`: n roundings of partial sums of up to |row| |v| / sqrt(n).
         """
@@ -85,7 +85,7 @@ class Noisy(Exact):
 def solve(its, algorithm, iterations, tolerance, arithmetic, is_recomputed=False):
     """The Solve of a System from x = 0, to `iterations` or BEYOND a tolerance.
 
-    A residual that is recomputed is followed to the noise: conjugate gradients that go on by that diverge.
+    A recomputed residual is followed down to the noise: conjugate gradients that continue beyond it diverge.
     Shewchuk, An Introduction to the Conjugate Gradient Method Without the Agonizing Pain (1994), has the algorithms.
     """
     b = its.b
@@ -118,10 +118,10 @@ def solve(its, algorithm, iterations, tolerance, arithmetic, is_recomputed=False
 
 @dataclass(frozen=True)
 class Reference:
-    """What to expect after every step, float64 (iterations + 1,).
+    """The expected values after every step, float64 (iterations + 1,).
 
-    `history` is r.r, 0 beyond the end of the exact solve, `drift` how far rounding may carry it, and `gap` the distance
-    |b - A x - r| that rounding makes between the true residual and r.
+    `history` is r.r, 0 after the end of the exact solve, `drift` the bound for the effect of rounding on it, and `gap`
+    the distance |b - A x - r| that rounding causes between the true residual and r.
     """
 
     history: np.ndarray
@@ -140,7 +140,7 @@ def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype,
     for one in shaken:
         drift = np.maximum(drift, np.abs(padded(one.history, iterations) - history))
         gap = np.maximum(gap, padded(one.gap, iterations, mode="edge"))
-    # The first step rounds one dot product; by their share of the history, drifts only grow, up to all of it.
+    # The first step rounds one dot product; relative to the history, drifts only grow, up to all of it.
     share = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
     share[(drift >= history) & (history > 0)] = 1
     share = np.maximum.accumulate(np.maximum(share, unit * np.sqrt(n)))
@@ -163,12 +163,12 @@ def of(sizes, round):
 
 @functools.lru_cache(maxsize=4)
 def exact_x(n, kappa, algorithm, start, scaling, dtype, seed, round, steps):
-    """The exact x after so many steps."""
+    """The exact x after `steps` steps."""
     its = system.make(n, kappa, start, scaling, dtype, seed, round)
     return solve(its, algorithm, steps, 0.0, Exact(its, unit_roundoff(dtype))).x
 
 
 def x_after(sizes, round, steps):
-    """The exact x of a case's round after so many steps."""
+    """The exact x of a case's round after `steps` steps."""
     names = ("n", "kappa", "algorithm", "start", "scaling", "dtype", "seed")
     return exact_x(*(sizes[name] for name in names), round, steps)

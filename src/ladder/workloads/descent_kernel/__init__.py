@@ -1,4 +1,4 @@
-"""Elementary kernels of a solve by steepest descent, each on its own, as an earlier study timed them.
+"""Elementary kernels of a solve by steepest descent, timed separately as in an earlier study.
 
 | kernel | does | loads | stores |
 | --- | --- | --- | --- |
@@ -9,11 +9,11 @@
 | scale | alpha x | n | n |
 | vecdif | x - y, as in b - A x | 2 n | n |
 | vecsum | x + y, as in x + alpha p with alpha p by `scale` | 2 n | n |
-| gemv | A x at once: `product` and `reduction` with nothing written between | n n + n | n |
-| dot | x.y at once | 2 n | 1 |
+| gemv | A x: `product` and `reduction` fused, without an intermediate array | n n + n | n |
+| dot | x.y in one kernel | 2 n | 1 |
 
-That is the traffic, in elements, which no kernel can avoid; nothing but the bandwidth bounds a large one. The values
-are uniform in [-1, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
+This is the minimal traffic in elements; large kernels are memory-bound. The values are uniform in [-1, 1) from the
+seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
 Shapes: matrix (n, n), x and y (n,); out (n, n) of `init` and `product`, (1,) of `dot`, otherwise (n,); b, the other
 output of `init`, (n,); all of one dtype, float32 or float64. key, the input of `init`, is uint32 (1,).
@@ -23,13 +23,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor, unit_roundoff
 from ladder.workloads.gemv import sums
 
 RUNGS = {
-    "cuda_version1": "one block as wide as the matrix, a warp for each row",
-    "cuda_version2": "a linear index, in blocks of any size; sums of several elements a thread, in passes",
+    "cuda_version1": "one block as wide as the matrix, a warp per row",
+    "cuda_version2": "a linear index, blocks of any size; reductions in passes, several elements per thread",
     "cublas": "cuBLAS",
 }
 SIZES = {
@@ -96,7 +96,7 @@ def fill(inputs, sizes, round, data):
         if name == "key":
             array[0] = generator.integers(2**32)
         else:
-            large.fill(array, draw)
+            chunked.fill(array, draw)
     return list(inputs)
 
 
@@ -119,10 +119,10 @@ def cost(sizes):
 
 
 def drawn(first, count, key):
-    """The elements `first` and on that `init` writes, float64 (count,): A by rows, and b behind it.
+    """The elements from `first` on that `init` writes, float64 (count,): A by rows, then b.
 
     Element i is 24 bits of a hash of i ^ key (the finalizer of MurmurHash3, Appleby, 2011), scaled to [-1, 1): exact in
-    float32, and no two elements have much in common.
+    float32, with hardly any correlation between elements.
     """
     bits = np.arange(first, first + count).astype(np.uint32) ^ key
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
@@ -133,7 +133,7 @@ def drawn(first, count, key):
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):
-    """Compare every element with the same arithmetic in float64, a sum never with one of BLAS."""
+    """Compare every element with the same arithmetic in float64; sums are never those of BLAS."""
     kernel, out = sizes["kernel"], outputs["out"]
     if kernel == "init":
         return compare_drawn(inputs["key"][0], out, outputs["b"]), None
@@ -146,14 +146,14 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 
 
 def by_rows(compare_these, n):
-    """The worst of the Checks of some rows each, which cover all of a matrix."""
+    """The worst of the Checks of groups of rows that cover a matrix."""
     step = max(1, PART // n)
-    found = large.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    found = chunked.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(found, key=lambda one: one.error)
 
 
 def compare_drawn(key, a, b):
-    """The Checks of what `init` writes."""
+    """The Checks of the arrays that `init` writes."""
     n = len(b)
 
     def compare_rows(rows):
@@ -163,7 +163,7 @@ def compare_drawn(key, a, b):
 
 
 def compare_elements(kernel, out, precision, *operands):
-    """The Check of results that are rounded once, or not at all."""
+    """The Check of results that are rounded at most once."""
     if kernel == "scale":
         operands = *operands, np.array(ALPHA, out.dtype)
     expected = OPERATIONS[kernel](*(one.astype(np.float64) for one in operands))

@@ -1,8 +1,8 @@
-"""The kernels by cuBLAS, which has all but `init`.
+"""The kernels by cuBLAS, which has all except `init`.
 
-Products with a vector's elements are its product with a diagonal matrix (dgmm), sums of rows its product with a vector
-of ones, and sums and multiples of vectors its sum of matrices (geam). Bound by the bandwidth of the card's memory, or
-by the latency of a launch where n is small.
+Products with a vector's elements are cuBLAS's product with a diagonal matrix (dgmm), sums of rows its product with a
+vector of ones, and sums and multiples of vectors its sum of matrices (geam). Bound by the GPU's memory, or for small n
+by the launch latency.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ def calls(kernel, out, x, y=None):
     """The calls of a kernel on these operands, in order."""
     prefix, n = f"cublas{LETTERS[out.dtype.name]}", ctypes.c_int64(x.shape[0])
     match kernel:
-        case "product":  # a row-major matrix is its transpose to cuBLAS
+        case "product":  # for cuBLAS, a row-major matrix is its transpose
             operands = (pointer(x), n, pointer(y), ONE, pointer(out), n)
             return [bound(f"{prefix}dgmm_64", handle(), LEFT, n, n, *operands)]
         case "transpose":

@@ -1,7 +1,7 @@
-"""Version 1 of the earlier study: one block as wide as the matrix, of a warp for each row; n is at most 32.
+"""Version 1 of the earlier study: one block as wide as the matrix, with a warp per row; n is at most 32.
 
-A row's sum is that of its warp, unrolled, and never leaves the registers. Bound by latency, of a launch and of a few
-dependent accesses: a single multiprocessor works, and most of its time it waits.
+A row's sum is an unrolled reduction in registers over a warp. Bound by the latency of a launch and of a few dependent
+accesses: only one multiprocessor is used, and it mostly waits.
 """
 
 from ladder.workloads.descent_kernel import launch

@@ -9,7 +9,7 @@ extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsi
   (i < n * n ? matrix[i] : b[i - n * n]) = drawn(i, *key);
 }
 
-constexpr unsigned WIDEST = 512;  // threads of a block of whole warps, few enough for the registers of two parts
+constexpr unsigned WIDEST = 512;  // threads of a block, whole warps, few enough for the registers of two parts
 
 extern "C" __global__ void __launch_bounds__(WIDEST)
     gemv(const REAL *matrix, const REAL *x, REAL *y, unsigned columns) {

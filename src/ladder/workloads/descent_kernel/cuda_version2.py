@@ -1,9 +1,9 @@
-"""Version 2 of the earlier study: a thread for each element of a result, by a linear index; n is any.
+"""Version 2 of the earlier study: a thread per element of a result, by a linear index, for any n.
 
-Reductions go in passes, in each of which a thread sums up `load` elements, by accesses of 16 bytes where they are
-aligned: the sums between the passes are traffic that `gemv` and `dot` don't have, whose rows a block sums up at once.
+Reductions have passes, in each of which a thread sums `load` elements, by 16-byte accesses if they are aligned: the
+sums between the passes are additional traffic compared with `gemv` and `dot`, in which a block reduces a whole row.
 Bound by the bandwidth at which the matrix is read and the products are written; at the sizes of the earlier study by
-the latency of a launch, or of one for each pass; `dot`, a single block's, always by latency.
+the latency of a launch per pass; `dot`, with a single block, is always latency-bound.
 """
 
 from typing import Literal
@@ -16,14 +16,14 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_version2.cu"
 MACROS = ("load",)
-# n n + n elements have an index of 32 bits.
+# The n n + n elements have 32-bit indices.
 LIMITS = {"n": (1, 32768), "block": (32, 512)}
-# The kernels that the launches of the earlier study concern.
+# The kernels that the earlier study launched in these ways.
 AS_IT_WAS = {"swapped": ("reduction",), "square": ("transpose", "scale", "vecdif", "vecsum")}
 
 
 def setup(problem, *, block: int = 128, load: int = 4, launch: Literal["right", "swapped", "square"] = "right"):
-    """The timed launch of the case's kernel, or the launches of its passes; `launch` as in `launch.LinearIndex`."""
+    """The timed launch of the case's kernel, or the launches of its passes; `launch` is as in `launch.LinearIndex`."""
     kernel = problem.sizes["kernel"]
     if launch in AS_IT_WAS and kernel not in AS_IT_WAS[launch]:
         raise LadderError(

@@ -1,13 +1,13 @@
-"""The earlier study's table: milliseconds of each kernel on its card, in float32. The card and the year are unknown.
+"""The earlier study's table: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
 
-Its rates count the elements that a kernel writes, 4 bytes each, which is not the traffic: `written` makes ours
-comparable.
+Its rates count only the elements that a kernel writes, 4 bytes each, which is not the traffic; `written` gives that
+count for ours.
 """
 
 from ladder.workloads.descent_kernel.passes import lengths
 
-# Version 2: the block and n of each column, and how many elements a thread summed up: n was a power of that. Where
-# there is a choice (64 and 256), it is the least.
+# Version 2: the block and n of each column, and the number of elements that a thread summed: n was a power of it. If
+# several are possible (64 and 256), it is the smallest.
 COLUMNS = ((32, 16, 4), (32, 64, 4), (32, 144, 12), (128, 64, 4), (128, 256, 4), (512, 256, 4), (512, 512, 8))
 VERSION2 = {
     "init": (0.01875, 0.0217, 0.01974, 0.02067, 0.02339, 0.02294, 0.0511),

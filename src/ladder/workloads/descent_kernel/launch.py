@@ -1,7 +1,7 @@
-"""How the two versions of the earlier study launch their kernels, for a kernel on its own and for whole solves.
+"""The launches of the earlier study's two versions, for single kernels and for whole solves.
 
-Each method gives a function that launches, its arguments made beforehand, so that a call costs the host little. A
-matrix has shape (rows, columns); a row alone is one, too.
+Each method returns a function that launches, with its arguments prepared beforehand, so that a call costs the host
+little. A matrix has shape (rows, columns); it may be a single row.
 """
 
 from functools import partial
@@ -19,7 +19,7 @@ MOST = 1024  # threads of a block
 
 
 class OneBlock:
-    """Version 1: a single block, with a warp for each row of a matrix or a thread for each element of a vector."""
+    """Version 1: a single block, with a warp per row of a matrix or a thread per element of a vector."""
 
     def __init__(self, workload, problem):
         self.kernel = partial(cuda.kernel, workload, "cuda_version1", dtype=problem.sizes["dtype"])
@@ -52,10 +52,10 @@ class OneBlock:
 
 
 class LinearIndex:
-    """Version 2: a thread for each element of a result, by a linear index, in blocks of `block` threads.
+    """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
-    `launch` is `right`, or as it was in the earlier study: `swapped`, reductions with grid and block exchanged, or
-    `square`, operations on vectors of n elements over n n threads.
+    `launch` is `right`, or as in the earlier study: `swapped`, reductions with grid and block exchanged, or `square`,
+    operations on vectors of n elements with n n threads.
     """
 
     def __init__(self, workload, problem, block, load, launch):
@@ -67,7 +67,7 @@ class LinearIndex:
         self.block, self.load, self.launch = block, load, launch
 
     def over(self, threads, name, *arguments):
-        """A launch of at least so many threads."""
+        """A launch of at least `threads` threads."""
         return partial(self.kernel(name), (-(-threads // self.block),), (self.block,), arguments)
 
     def swapped_over(self, threads, name, *arguments):
@@ -90,7 +90,7 @@ class LinearIndex:
         return self.over(matrix.size, "product", matrix, x, products, rows, columns)
 
     def reduction(self, terms, sums):
-        """The sum of each row, in as many passes as that takes."""
+        """The sum of each row, in passes."""
         over = self.swapped_over if self.launch == "swapped" else self.over
         passes, (rows, columns) = [], terms.shape
         for length in lengths(columns, self.load):
@@ -101,7 +101,7 @@ class LinearIndex:
         return in_order(passes)
 
     def gemv(self, matrix, x, y):
-        """y = matrix x, a block for each row."""
+        """y = matrix x, a block per row."""
         rows, columns = matrix.shape
         return partial(self.kernel("gemv"), (rows,), (self.block,), (matrix, x, y, np.uint32(columns)))
 

@@ -1,8 +1,8 @@
 """FMA: a recurrence x <- a x + b from many starts, each step one fused multiply-add in registers; a ceiling.
 
-With a = 1 - 1/length and b = 1/length, both rounded to the dtype, x goes from its start in [0, 1) towards 1 by more
-than half of the way: every step counts, and none can be left out or folded. Nothing but the arithmetic of ordinary
-floating-point units can bound it, since a start is loaded and an end stored once in `length` steps.
+With a = 1 - 1/length and b = 1/length, both rounded to the dtype, x goes from its start in [0, 1) more than half of the
+way towards 1: every step counts, and none can be skipped or folded. It is compute-bound, without tensor cores, since a
+start is loaded and an end stored once per `length` steps.
 
 Shapes: x and out (elements,).
 """
@@ -14,9 +14,9 @@ import numpy as np
 from ladder.harness.validation import compare, unit_roundoff
 
 RUNGS = {
-    "cuda": "several recurrences in the registers of each thread of a GPU",
+    "cuda": "several recurrences in the registers of each GPU thread",
 }
-# What the experiments of ceilings take from it.
+# The results that ceilings are taken from.
 CEILING = "multiply-adds"
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 STATEFUL = False
@@ -51,7 +51,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs, two a step, and bytes loaded and stored."""
+    """FLOPs, two per step, and bytes loaded and stored."""
     flops = 2 * sizes["elements"] * sizes["length"]
     bytes = 2 * np.dtype(sizes["dtype"]).itemsize * sizes["elements"]
     return SimpleNamespace(flops=flops, bytes=bytes, precision=sizes["dtype"])
@@ -66,8 +66,8 @@ def factors(sizes):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare every end with the recurrence's closed form in float64.
 
-    A step rounds once, by at most u of its result, and later ones shrink what it has left; so the error is at most
-    length u times the largest value, which is the start or the end.
+    A step rounds once, by at most u times its result, and later steps shrink that error; so the error is at most length
+    u times the largest value, which is the start or the end.
     """
     a, b = (float(factor) for factor in factors(sizes))
     start, length = inputs["x"].astype(np.float64), sizes["length"]

@@ -1,8 +1,9 @@
-// The recurrence x <- a x + b on a GPU. REAL is the type. A thread works on CHAINS elements at once, so that no
-// multiply-add waits for the one before it; those of a block's threads lie side by side.
+// The recurrence x <- a x + b on a GPU, `length` times, from start (elements) to out (elements). REAL is the type. A
+// thread has CHAINS independent elements, so that no multiply-add waits for the previous one; neighbouring threads have
+// neighbouring elements.
 static_assert(BLOCK % 32 == 0 && BLOCK <= 1024, "block must be a multiple of 32 and at most 1024");
 static_assert(CHAINS >= 1 && CHAINS <= 64, "chains must be 1 to 64, which the registers hold");
-constexpr int UNROLLED = 512 / CHAINS;  // steps without a branch: counting them costs less than a percent
+constexpr int UNROLLED = 512 / CHAINS;  // steps without a branch: the loop overhead is below one per cent
 
 __device__ __forceinline__ void step(REAL (&x)[CHAINS], REAL a, REAL b) {
 #pragma unroll

@@ -1,4 +1,4 @@
-"""The recurrence on a GPU, a fused multiply-add of its ordinary units a step; bound by their rate and nothing else."""
+"""The recurrence on a GPU, a fused multiply-add per step without tensor cores; purely compute-bound."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SOURCE = "cuda.cu"
 
 
 def setup(problem, *, block: int = 128, chains: int = 8):
-    """The recurrence of every element, `chains` of them in a thread."""
+    """The recurrence of every element, with `chains` of them per thread."""
     sizes = problem.sizes
     kernel = cuda.kernel("fma", "cuda", "recurrence", sizes["dtype"], block=block, chains=chains)
     arguments = (problem.x, problem.out, np.int64(sizes["elements"]), np.int32(sizes["length"]), *factors(sizes))

@@ -6,12 +6,12 @@
 | tn | out = A^T B | K x M | K x N | weight gradient: activations^T times delta |
 | nt | out = A B^T + C | M x K | N x K | back-propagated delta, with an addend C of M x N |
 
-Inputs are uniform in [-1, 1) from the seed, or A is cut from the images of the data set (`source`): a row an image, a
-column a pixel scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so that
-the result is exact in every order of the sums, and is compared with no bound.
+Inputs are uniform in [-1, 1) from the seed, or A is part of the images of the data set (`source`): a row per image, a
+column per pixel, scaled to [0, 1]. In the second round random inputs are whole numbers, scaled by a power of two, so
+that the result is exact in every order of summation, and must be equal.
 
-A variant's module may offer `product(form)`, which returns `multiply(a, b, out, c=None)`; training takes its products
-from there. Arrays are C-contiguous and of one dtype, float64 or float32.
+A variant's module may have a function `product(form)`, which returns `multiply(a, b, out, c=None)`, for the products of
+trainings. Arrays are C-contiguous and of one dtype, float64 or float32.
 """
 
 from types import SimpleNamespace
@@ -30,16 +30,16 @@ from ladder.harness.validation import (
 
 RUNGS = {
     "openmp": "three nested loops, the outermost shared among OpenMP threads; one thread is the serial program",
-    "interchanged": "the loops in the order i-k-j, so that the innermost one is vectorised",
-    "tiled": "blocks for every cache, packed panels, and sums that stay in registers",
-    "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
-    "cuda_naive": "a thread per element of the result, operands straight from global memory",
+    "interchanged": "loop order i-k-j, so that the innermost loop is vectorised",
+    "tiled": "blocking for every cache, packed panels, register tiles",
+    "blas": "SciPy's BLAS, OpenBLAS in its wheels",
+    "cuda_naive": "a thread per element of the result, operands in global memory",
     "cuda_shared": "square tiles of the operands in shared memory",
-    "cuda_columns": "a column of a tile for every thread, one operand in shared memory and one in a register",
-    "cuda_tiled": "tiles in shared memory, smaller tiles of them in registers",
-    "cuda_mma": "tiles for the tensor cores, several of them under way",
+    "cuda_columns": "a column of a tile per thread, one operand in shared memory and one in registers",
+    "cuda_tiled": "tiles in shared memory, smaller tiles in registers",
+    "cuda_mma": "tensor cores, with several tiles in flight",
     "cublas": "cuBLAS, with its own choice of kernels",
-    "cublas_mixed": "cuBLAS on operands in half precision, or split in two of TF32",
+    "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
 }
 SIZES = {
@@ -59,14 +59,14 @@ SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nn", "m": 257, "n": 259, "k": 261}),
 ]
 STATEFUL = False
-# The most products of which every element is recomputed; beyond, rows are sampled and all are projected.
+# The number of products up to which every element is recomputed; beyond, rows are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_ROWS = 8
-FEW = 9  # products: the sum of fewer has a bound that holds for one of them, not for the sum of many such
+FEW = 9  # sums of fewer products have a bound for each sum, which doesn't hold for a sum of many of them
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     rows, columns = shapes(sizes)["a"]
     if sizes["source"] != "random" and columns > 784:
         return f"An image has 784 pixels, too few for a matrix of {rows} x {columns}: lower k (m for tn)."
@@ -95,7 +95,7 @@ def reference_sizes(sizes):
 
 
 def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that answers from memory is caught."""
+    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
     return 2
 
 
@@ -111,7 +111,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place, all of them: another round, other values. The names of those written."""
+    """Write all inputs of a round in place, other values in each round; the names of those written."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
         array = inputs[name]
@@ -127,7 +127,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cut(images, shape, round):
-    """The first columns of `shape[0]` images, starting at another one each round, scaled to [0, 1]."""
+    """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different one each round."""
     rows, columns = shape
     start = round * 17
     chosen = np.arange(start, start + rows) % len(images)
@@ -135,7 +135,7 @@ def cut(images, shape, round):
 
 
 def cost(sizes):
-    """FLOPs of the product (an FMA is two) and the fewest bytes it moves: each operand once."""
+    """FLOPs of the product (an FMA is two) and the minimum of bytes moved: each operand once."""
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     size = np.dtype(sizes["dtype"]).itemsize
     addend = sizes["form"] == "nt"
@@ -148,9 +148,9 @@ def cost(sizes):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare with plain sums in float64 or better: every element, or sampled rows, and projections of all.
 
-    The projections are Freivalds' (1977): out x against A (B x), for a random vector x of signs, from the right and
-    from the left, so that every element of a large result takes part in a comparison. They are NumPy's products, whose
-    rounding is in the bound.
+    The projections are Freivalds' (1977): out x is compared with A (B x), for a random vector x of signs, from the
+    right and from the left, so that every element of a large result takes part in a comparison. NumPy computes them,
+    and the bound includes its rounding.
     """
     arrays = [inputs["a"], inputs["b"], inputs.get("c"), outputs["out"]]
     a, b, c, out = (array if array is None else array.astype(np.float64, copy=False) for array in arrays)
@@ -166,13 +166,13 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     projected = {} if everything else {"rows": (*by_rows, signs[:n]), "columns": (*by_columns, signs[n:])}
     if are_whole(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0)]
-        if not everything:  # what is no whole number is seen by itself, any other error by sums of whole numbers
+        if not everything:  # elements that aren't whole numbers are detected directly, other errors by exact sums
             scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
         for name, given in projected.items():
             checks.append(compare(f"{name} projected, whole numbers", *projection(*given), 0.0))
         return checks, None
-    # The products' k roundings and the addend's one.
+    # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)
     scale = np.einsum("ik,kj->ij", np.abs(a[rows]), np.abs(b)) + np.abs(addend)
     checks = [compare("product", out[rows], expected, factor * scale)]
@@ -207,7 +207,7 @@ def projections(name, a, b, c, out, signs, precision):
     own = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
     checks = [compare(name, found, expected, (product_factor(k + 1, precision) + own) * scale)]
     if precision != "tf32x3":
-        # Errors of many short sums are as rare as those of a longer one.
+        # Large errors of many short sums are as improbable as those of one longer sum.
         factor, own = (random_sum_factor(max(k + 1, FEW), kind) for kind in (precision, np.float64))
         factor += own + 2 * random_sum_factor(max(n, FEW), np.float64)
         checks.append(compare(f"{name}, random signs", found, expected, factor * np.sqrt(squares)))

@@ -1,9 +1,8 @@
 """GEMM by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemm and sgemm.
 
-BLAS takes column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
-views are column-major as they stand and nothing is copied. The addend of nt is copied into the result and added with
-beta = 1, as the study does. Bound by the peak of the vector units; for few rows by packing and, at one row, by the
-bandwidth at which B is read.
+BLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
+views are column-major, and nothing is copied. The addend of nt is copied into the result and added with beta = 1.
+Compute-bound; for few rows bound by packing and, for one row, by the bandwidth at which B is read.
 """
 
 import numpy as np

@@ -1,4 +1,5 @@
-/* The three nested loops of openmp.py in C, for comparison; REAL is double or float. */
+/* The three nested loops of openmp.py in C, for comparison: out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n). REAL is
+   double or float. */
 #define PRODUCT(name, A, B, END)                                                                       \
     void name(const REAL *a, const REAL *b, REAL *out, const REAL *c, long m, long n, long k)      \
     {                                                                                                  \

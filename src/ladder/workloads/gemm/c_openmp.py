@@ -1,4 +1,4 @@
-"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; the same floor, another compiler."""
+"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; the same bottleneck, a different compiler."""
 
 import ctypes
 from typing import Literal

@@ -1,9 +1,8 @@
 """GEMM by cuBLAS: cublasDgemm and cublasSgemm.
 
-cuBLAS takes column-major matrices, so a row-major product is computed as its transpose, out^T = op(B)^T op(A)^T, with
-nothing copied. The addend of nt is copied into the result and added with beta = 1 in the same call. For float32, `math`
-= tf32 lets the tensor cores work on operands rounded to 11 bits, a lower precision that is checked against its own
-bound.
+cuBLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = op(B)^T op(A)^T, and
+nothing is copied. The addend of nt is copied into the result and added with beta = 1 in the same call. For float32,
+`math` = tf32 uses tensor cores with operands rounded to 11 bits, a lower precision with its own bound.
 """
 
 import ctypes

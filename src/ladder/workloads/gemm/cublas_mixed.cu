@@ -1,5 +1,6 @@
-// Float32 operands for tensor cores: converted to half precision, or split in two parts of TF32. Elements are multiplied
-// by `scale` before. A thread works on four of them at a time; what is left over at the end comes one by one.
+// Float32 operands for tensor cores: converted to half precision, or split into two TF32 parts, after scaling by
+// `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays have `count`
+// elements.
 #include "ptx.cuh"
 
 constexpr int BLOCK = 256;
@@ -9,7 +10,7 @@ struct alignas(WIDTH * sizeof(Type)) Vector {
   Type value[WIDTH];
 };
 
-// Calls `whole(v)` for the vectors and `single(i)` for the rest of `count` elements.
+// Call `whole(v)` for the vectors and `single(i)` for the remaining of `count` elements.
 template <class Whole, class Single>
 __device__ void each(long long count, Whole whole, Single single) {
   const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -43,7 +44,7 @@ CONVERSION bfloat16(const float *from, unsigned short *to, long long count, floa
   converted(from, to, count, [=](float x) { return to_bfloat16(scale * x); });
 }
 
-// `high` is rounded to TF32, and so is what that leaves, `low`.
+// `high` is the operand rounded to TF32, `low` the remainder rounded to TF32.
 CONVERSION tf32x3(const float *from, float *high, float *low, long long count, float scale) {
   const auto split = [=](float x, float &first, float &second) {
     first = rounded(scale * x);

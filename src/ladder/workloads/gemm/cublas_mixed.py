@@ -1,14 +1,14 @@
 """GEMM by cuBLAS in mixed precision: operands in half precision or split for tensor cores, sums in float32.
 
 `math` = float16 or bfloat16 rounds both float32 operands to 11 or 8 significant bits. float16 has a small range, so
-operands are multiplied by SCALE before and the result divided by its square: those below 64 don't overflow, those from
-6e-8 on keep all bits. `math` = tf32x3 splits each operand in two parts of TF32, together 22 bits, and adds up three of
-their four products, which leaves hardly more than float32's own rounding (Ootomo and Yokota, Recovering Single
-Precision Accuracy from Tensor Cores While Surpassing the FP32 Theoretical Peak Performance, 2022). Each is checked
-against the bound of its own precision.
+operands are scaled by SCALE and the result divided by its square: operands below 64 don't overflow, those from 6e-8 on
+keep all bits. `math` = tf32x3 splits each operand into two TF32 parts, together 22 bits, and adds three of their four
+products, with an error hardly above float32's own rounding (Ootomo and Yokota, Recovering Single Precision Accuracy
+from Tensor Cores While Surpassing the FP32 Theoretical Peak Performance, 2022). Each is checked with the bound of its
+own precision.
 
-The conversion is part of the run, or, where `conversion` is "ahead", done before, as by a program that keeps its data
-in that precision. Bound by the tensor cores; the conversion by the bandwidth of memory.
+The conversion is part of the run or, with `conversion` = "ahead", done before it, as in a program that stores its data
+in that precision. Bound by the tensor cores; the conversion is memory-bound.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cublas_mixed.cu"
 LIMITS = {"dtype": ("float32",)}
 SCALE = {"float16": 2.0**10}
-# How many arrays an operand becomes.
+# The number of parts of an operand.
 PARTS = {"float16": 1, "bfloat16": 1, "tf32x3": 2}
 # The products that are added up, of a part of A and one of B each, the smaller ones first.
 PRODUCTS = {"float16": [(0, 0)], "bfloat16": [(0, 0)], "tf32x3": [(1, 0), (0, 1), (0, 0)]}
@@ -40,7 +40,7 @@ BLOCKS_PER_MULTIPROCESSOR = 8
 
 
 def parts_of(array, math):
-    """The arrays that an operand becomes, and a function that writes them."""
+    """The parts of an operand, and a function that writes them."""
     cupy = cuda.load_cupy()
     kernel = cuda.kernel("gemm", "cublas_mixed", math, "float32")
     dtype = np.float32 if TYPES[math] is FLOAT32 else np.uint16
@@ -61,7 +61,7 @@ def added_products(form, math):
             out.data.copy_from_device_async(c.data, c.nbytes)
         use_current_stream(blas)
         added = c is not None
-        # Of the transposed product, see `ladder.workloads.gemm.cublas`.
+        # Those of the transposed product, see `ladder.workloads.gemm.cublas`.
         for left, right in PRODUCTS[math]:
             first, second = b[right], a[left]
             operands = (
@@ -76,7 +76,7 @@ def added_products(form, math):
 
 
 def setup(problem, *, math: Literal["float16", "bfloat16", "tf32x3"], conversion: Literal["timed", "ahead"] = "timed"):
-    """The timed product, and with `conversion` = timed that of its operands."""
+    """The timed product, with the conversion of its operands if `conversion` = timed."""
     (a, convert_a), (b, convert_b) = (parts_of(array, math) for array in (problem.a, problem.b))
     multiply = added_products(problem.sizes["form"], math)
     convert = [("convert", lambda: (convert_a(), convert_b()))]

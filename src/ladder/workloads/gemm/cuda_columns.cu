@@ -1,16 +1,16 @@
-// A thread owns a column of a block's tile and keeps its BM sums in registers. A tile of op(A), BM x BK, lies
-// transposed in shared memory; an element of op(B) comes from global memory to a register and meets BM elements of a
-// column of that tile, which all threads read at once, in vectors: one operand of every FMA is a register.
+// A thread computes a column of a block's tile, with its BM sums in registers. A tile of op(A), BM x BK, is transposed
+// in shared memory; an element of op(B) is loaded from global memory to a register and multiplied by the BM elements of
+// a column of that tile, which all threads read at once, in vectors: one operand of every FMA is in a register.
 //
-// While a tile is multiplied, the next one is copied, asynchronously and into the other of two buffers; an element of
-// op(B) makes room for the one that is BK further as soon as it has met its column.
+// While a tile is multiplied, the next one is copied asynchronously into the other of two buffers; an element of op(B)
+// is replaced by the one BK further as soon as it has been used.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"
 #include "ptx.cuh"
 #include "vector.cuh"
 
-constexpr int A_ROW = BM / V + 1;  // vectors: one more than needed, so that transposing meets more banks
+constexpr int A_ROW = BM / V + 1;  // vectors, padded by one against bank conflicts of the transposition
 constexpr int KEPT = (BM + BK) * sizeof(REAL) / 4;  // registers of a thread for its sums and its elements of op(B)
 
 static_assert(BM % V == 0 && BK % V == 0, "BM and BK must be multiples of 16 bytes: 4 for float32, 2 for float64.");
@@ -19,7 +19,7 @@ static_assert(BN <= 1024, "A block has at most 1024 threads: lower BN.");
 static_assert(KEPT <= 160, "A thread's sums and elements of B don't fit in its registers: lower BM or BK.");
 static_assert(2 * BK * A_ROW <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM or BK.");
 
-// Elements p to p + V - 1 of column j of op(B), zeros beyond; `wide` says that a row of B begins with a whole vector.
+// Elements p to p + V - 1 of column j of op(B), zeros outside; `wide`: rows of B are aligned to vectors.
 template <Form form>
 __device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
   Vector found = {};
@@ -57,7 +57,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   REAL sums[BM] = {};
   for (int start = 0; start < k; start += BK) {
     wait_for_copies();
-    // After this barrier the tile is whole, and nobody reads the other buffer any more.
+    // After this barrier the tile is complete, and the other buffer is free.
     __syncthreads();
     if (start + BK < k) load_tile(start + BK);
     const Vector(*const tile)[A_ROW] = tiles[start / BK % 2];

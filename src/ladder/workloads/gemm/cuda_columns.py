@@ -1,8 +1,8 @@
-"""GEMM on the GPU with a column of a tile for every thread, whose sums and element of B stay in registers.
+"""GEMM on the GPU with a column of a tile per thread, whose sums and element of B are in registers.
 
-A block works on `bm` x `bn` elements of the result in steps of `bk`, with `bn` threads. Of the operands A alone lies in
-shared memory: an element of B comes straight from global memory, and meets `bm` elements of A that are the same for all
-threads. Bound by shared memory: each FMA still asks it for one element, where `cuda_shared` asks for two.
+A block computes `bm` x `bn` elements of the result in steps of `bk`, with `bn` threads. Only A is in shared memory: an
+element of B is loaded from global memory to a register, and multiplied by `bm` elements of A that are the same for all
+threads. Bound by shared memory: each FMA still loads one element from it, instead of two in `cuda_shared`.
 """
 
 from ladder.workloads.gemm import launch

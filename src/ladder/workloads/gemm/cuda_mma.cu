@@ -1,23 +1,23 @@
-// GEMM on the tensor cores: float64 in full precision, float32 with operands rounded to TF32 (10 bits of mantissa).
+// GEMM on tensor cores: float64 in full precision, float32 with operands rounded to TF32 (10 bits of mantissa).
 //
-// A block computes BM x BN elements of out, a warp WM x WN of them in registers. Tiles of op(A) and op(B), BK deep,
-// come to shared memory through a ring of STAGES buffers, STAGES - 1 of which are being filled while one is in use.
-// With SPLITK > 1 that many blocks, a cluster, share one BM x BN tile: each sums over its part of k, and they add up
-// their sums through one another's shared memory, always in the same order.
+// A block computes BM x BN elements of out, a warp WM x WN of them in registers. Tiles of op(A) and op(B), BK deep, are
+// copied to shared memory through a ring of STAGES buffers, STAGES - 1 of which are filled while one is in use.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
+// sums through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
-// The grid's y is at most 65535. SPLITK may be left out: 1.
+// The grid's y is at most 65535. SPLITK is 1 by default.
 #include "staged.cuh"
 
-constexpr int LINE = 8 * V;           // and in a line of 128 bytes, all banks of shared memory once
+constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
 constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // of k in one instruction; for float64 fewer registers than with 8
 constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
 constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
 constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;             // vectors of sums that a cluster exchanges
 constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
-// Registers: a thread's sums, its fragments of A and B for 8 of k, and 40 more. Telling how many blocks then fit on a
-// multiprocessor keeps the compiler from using many more.
+// Registers: a thread's sums, its fragments of A and B for 8 of k, and 40 more. The launch bounds of as many blocks as
+// then fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
 constexpr int NEEDED = SUMS + FRAGMENTS + 40;
 constexpr int REGISTERS = THREADS * (NEEDED > 104 ? NEEDED : 104);
@@ -47,7 +47,7 @@ __device__ __forceinline__ bool aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Write the first one or both of a pair of sums, with the addend. A wide store needs `to` and `c` aligned.
+// Store the first one or both of a pair of sums plus the addend. A wide store requires aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -61,16 +61,17 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
   }
 }
 
-// Where vector `u` of row `r` lies in a tile, whose rows are `width` vectors. Lanes that read together are in 4 rows
-// and 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank:
-// exchanging the vectors of a line, differently in each of these rows, puts them into different banks.
+// The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
+// 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
+// the vectors of a line, differently in each of these rows, puts them into different banks.
 template <int width, bool along_k>
 __device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
-// Copy a tile as it lies in the matrix: `rows` of `width` vectors, consecutive along k or along m (or n). `corner` is
-// its first element in device memory. Beyond the matrix, `rows_left` and `columns_left` away, it is 0.
+// Copy a tile in the layout of the matrix: `rows` rows of `width` vectors, contiguous along k or along m (or n).
+// `corner` is its first element in device memory. Elements beyond the matrix, `rows_left` and `columns_left` away, are
+// 0.
 template <int rows, int width, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
                                      bool wide) {
@@ -92,7 +93,7 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
   }
 }
 
-// Where in a tile a lane finds its first element: (first + g, t) of op(A) or (t, first + g) of op(B).
+// The index in a tile of a lane's first element: (first + g, t) of op(A) or (t, first + g) of op(B).
 template <int width, bool along_k>
 __device__ __forceinline__ int find(int first, int g, int t) {
   const int r = along_k ? first + g : t, e = along_k ? t : first + g;
@@ -100,8 +101,8 @@ __device__ __forceinline__ int find(int first, int g, int t) {
 }
 
 // The element `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
-// Such steps keep what place() takes of the row, and set only bits of the vector's number that were 0 before place()
-// exchanged it, so that an exclusive or adds them. (Constants, once the loops are unrolled: hardly an instruction.)
+// Such steps don't change the part of the row that place() uses, and set only bits of the vector's index that were 0
+// before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an instruction.)
 template <int width, bool along_k>
 __device__ __forceinline__ REAL element(const Vector *tile, int lane, int further, int deeper) {
   const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;
@@ -117,12 +118,13 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   if (blockIdx.z >= SHARERS) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   const int a_stride = a_along_k ? k : m, b_stride = b_along_k ? k : n;
-  // A tile is read in vectors if every row of the matrix begins with a whole one.
+  // A tile is read in vectors if the rows of the matrix are aligned to them.
   const bool a_wide = a_stride % V == 0 && aligned<Vector>(a), b_wide = b_stride % V == 0 && aligned<Vector>(b);
   const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
   const int first = min(int(blockIdx.z) * share, tiles), count = min(share, tiles - first);
 
-  // Start the copies of a tile, the number of which says its buffer; beyond the last an empty group, to keep count.
+  // Start the copies of a tile to the buffer `tile` % STAGES; after the last one an empty group, so that the number of
+  // pending groups stays the same.
   auto load_tiles = [&](int tile) {
     if (tile < count) {
       Vector *a_tile = memory + tile % STAGES * STAGE;
@@ -144,7 +146,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   for (int tile = 0; tile < STAGES - 1; ++tile) load_tiles(tile);
   for (int tile = 0; tile < count; ++tile) {
     wait_for_groups<STAGES - 2>();
-    // After this barrier the tile is whole, and nobody reads the one before it, whose buffer is filled next.
+    // After this barrier the tile is complete, and the previous one has been read: its buffer is filled next.
     __syncthreads();
     load_tiles(tile + STAGES - 1);
     const Vector *a_tile = memory + tile % STAGES * STAGE, *b_tile = a_tile + A_TILE;
@@ -169,14 +171,14 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   }
 
   const bool out_wide = n % 2 == 0 && aligned<Pair>(out) && aligned<Pair>(c);
-  // Elements (i, j) and (i, j + 1) of the block's tile go to the result.
+  // Store elements (i, j) and (i, j + 1) of the block's tile.
   auto finish = [&](int i, int j, Pair pair) {
     if (i >= m - row || j >= n - column) return;
     size_t at = size_t(row + i) * n + column + j;
     store(out + at, c ? c + at : c, pair, j + 1 < n - column, out_wide);
   };
   Pair *const partial = reinterpret_cast<Pair *>(memory);
-  if (SHARERS > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
+  if (SHARERS > 1) __syncthreads();  // the sums overwrite tiles that other warps may be reading
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
@@ -201,7 +203,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       }
       finish(e * 2 / BN, e * 2 % BN, total);
     }
-    cluster_barrier();  // nobody leaves while its sums are being read
+    cluster_barrier();  // no block exits while its sums are read
   }
 }
 

@@ -1,9 +1,9 @@
 """GEMM on the GPU's tensor cores: FP64 MMA for float64; for float32 TF32, which rounds operands to 11 bits.
 
-A block works on `bm` x `bn` elements of the result in steps of `bk`, a warp on `wm` x `wn` of them; `stages` tiles are
-on their way or in use. Bound by the tensor cores, and by shared memory where warps are small. With `splitk` > 1, a
-cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (one block alone does it
-all on GPUs before compute capability 9.0, which have no clusters).
+A block computes `bm` x `bn` elements of the result in steps of `bk`, a warp `wm` x `wn` of them; `stages` tiles are in
+flight or in use. Bound by the tensor cores, and by shared memory if warps' tiles are small. With `splitk` > 1, a
+cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (on GPUs before compute
+capability 9.0, which have no clusters, one block computes the whole tile).
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_mma.cu"
 PRECISION = {"float32": "tf32"}
-# For large results; for smaller ones; for long sums; for the smallest. Fastest in their places on an H200, and with
-# no more shared memory than the GPUs of all architectures have, 99 KiB.
+# For large results; for smaller ones; for long sums; for the smallest. Each was the fastest in its range on an H200,
+# and with no more shared memory than the GPUs of all architectures have, 99 KiB.
 TILES = {
     "float64": (
         {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},
@@ -36,7 +36,7 @@ TILES = {
 
 
 def geometry(sizes, bm, bn, bk, wm, wn, stages, splitk):
-    """Grid, block, and bytes of dynamic shared memory: the tiles, whose place a cluster's sums take in the end."""
+    """Grid, block, and bytes of dynamic shared memory: the tiles, which a cluster's sums overwrite at the end."""
     elements = max(stages * (bm + bn) * bk, bm * bn if splitk > 1 else 0)
     memory = np.dtype(sizes["dtype"]).itemsize * elements
     return (*launch.grid(sizes, bm, bn), splitk), (32 * (bm // wm) * (bn // wn),), memory
@@ -50,6 +50,6 @@ def product(form, tilings=TILES):
 def setup(
     problem, *, bm: int = 0, bn: int = 0, bk: int = 0, wm: int = 0, wn: int = 0, stages: int = 0, splitk: int = 0
 ):
-    """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
+    """The timed product with these tiles, or by default with those of TILES for the shape."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, wm=wm, wn=wn, stages=stages, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

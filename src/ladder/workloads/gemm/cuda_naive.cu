@@ -1,9 +1,9 @@
-// One thread per element of the result; every operand comes straight from global memory. Blocks are BLOCK x BLOCK.
+// One thread per element of the result; all operands are read from global memory. Blocks are BLOCK x BLOCK.
 #include "operands.cuh"
 
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
-  // Neighbouring threads have neighbouring columns, so that a warp writes, and for nn and tn reads, whole lines.
+  // Neighbouring threads have neighbouring columns, so that stores, and loads of B for nn and tn, are coalesced.
   const int j = blockIdx.x * BLOCK + threadIdx.x;
   const int i = blockIdx.y * BLOCK + threadIdx.y;
   if (i >= m || j >= n) return;

@@ -1,7 +1,7 @@
-"""GEMM on the GPU, a thread per element of the result, every operand straight from global memory.
+"""GEMM on the GPU, a thread per element of the result, with operands in global memory.
 
-Bound by its loads: each FMA asks for two elements, most of which the L1 cache serves, so that the load units set the
-pace, not memory and not the floating-point units.
+Bound by its loads: each FMA loads two elements, most of which hit the L1 cache, so that the load units are the
+bottleneck, neither memory nor the floating-point units.
 """
 
 from ladder.workloads.gemm import launch

@@ -3,7 +3,7 @@
 
 template <Form form>
 __device__ void product(GEMM_ARGUMENTS) {
-  // A column more than the tile has, so that reading along a column meets all banks of shared memory.
+  // Padded by a column, so that reading along a column has no bank conflicts.
   __shared__ REAL tile_a[BLOCK][BLOCK + 1];  // [row of the result][p]
   __shared__ REAL tile_b[BLOCK][BLOCK + 1];  // [p][column of the result]
   const int x = threadIdx.x, y = threadIdx.y;
@@ -11,8 +11,8 @@ __device__ void product(GEMM_ARGUMENTS) {
   const int i = top + y, j = left + x;
   REAL sum = 0;
   for (int start = 0; start < k; start += BLOCK) {
-    // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one; what lies outside counts
-    // as zero, the last partial tile too.
+    // Neighbouring threads read neighbouring addresses, whichever index is contiguous; elements outside the matrix are
+    // zeros.
     if (form == Form::tn) {
       const bool inside = top + x < m && start + y < k;
       tile_a[x][y] = inside ? a[a_index<form>(top + x, start + y, m, k)] : REAL(0);
@@ -30,7 +30,7 @@ __device__ void product(GEMM_ARGUMENTS) {
     __syncthreads();  // the tiles are complete
 #pragma unroll
     for (int p = 0; p < BLOCK; ++p) sum += tile_a[y][p] * tile_b[p][x];
-    __syncthreads();  // nobody reads them any more
+    __syncthreads();  // all threads have read them
   }
   if (i >= m || j >= n) return;
   const size_t place = size_t(i) * n + j;

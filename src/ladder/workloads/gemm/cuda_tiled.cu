@@ -1,13 +1,12 @@
-// GEMM on the ordinary floating-point units (no tensor cores): tiles in shared memory, smaller tiles in registers.
+// GEMM without tensor cores: tiles in shared memory, smaller tiles in registers.
 //
 // A block computes BM x BN elements of out, in steps of BK along k: it copies a tile of op(A) and one of op(B) to
-// shared memory, asynchronously and into the one of two buffers that it isn't computing from. A thread keeps TM x TN
-// sums.
-// With SPLITK > 1 that many blocks, a cluster, share one BM x BN tile: each sums over its part of k, and they add up
-// their sums through one another's shared memory, always in the same order.
+// shared memory asynchronously, double-buffered. A thread has TM x TN sums.
+// With SPLITK > 1, a cluster of SPLITK blocks shares one BM x BN tile: each sums over its part of k, and they add their
+// sums through distributed shared memory, in a fixed order.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block BM / TM * (BN / TN), no dynamic shared memory.
-// The grid's y is at most 65535. SPLITK may be left out: 1.
+// The grid's y is at most 65535. SPLITK is 1 by default.
 
 #include "staged.cuh"
 #include "tiled.cuh"
@@ -21,7 +20,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   if (blockIdx.z >= SHARERS) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
-  // A tile is read in vectors if every row of the matrix begins with a whole one.
+  // A tile is read in vectors if the rows of the matrix are aligned to them.
   const bool a_wide = m % V == 0 && aligned(a), b_wide = n % V == 0 && aligned(b);
   const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
   const int first = min(int(blockIdx.z) * share, tiles), last = min(first + share, tiles);
@@ -39,20 +38,20 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   if (first < last) load_tiles(first);
   for (int tile = first; tile < last; ++tile) {
     wait_for_copies();
-    // After this barrier the tile is whole, and nobody reads the other buffer any more.
+    // After this barrier the tile is complete, and the other buffer is free.
     __syncthreads();
     if (tile + 1 < last) load_tiles(tile + 1);
     multiply_add(sums, a_tiles, b_tiles, tile, at);
   }
 
   const bool out_wide = n % V == 0 && aligned(out) && aligned(c);
-  // Elements (i, j) to (i, j + V - 1) of the block's tile go to the result.
+  // Store elements (i, j) to (i, j + V - 1) of the block's tile.
   auto finish = [&](int i, int j, Vector vector) {
     if (i >= m - row || j >= n - column) return;
     size_t at = size_t(row + i) * n + column + j;
     store(out + at, c ? c + at : c, vector, n - column - j, out_wide);
   };
-  if (SHARERS > 1) __syncthreads();  // the sums take the place of tiles that others may be reading
+  if (SHARERS > 1) __syncthreads();  // the sums overwrite tiles that other threads may be reading
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
@@ -78,7 +77,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       }
       finish(e * V / BN, e * V % BN, total);
     }
-    cluster_barrier();  // nobody leaves while its sums are being read
+    cluster_barrier();  // no block exits while its sums are read
   }
 }
 

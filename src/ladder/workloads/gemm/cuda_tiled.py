@@ -1,9 +1,9 @@
-"""GEMM on the GPU's ordinary floating-point units: tiles in shared memory, smaller tiles of them in registers.
+"""GEMM on the GPU without tensor cores: tiles in shared memory, smaller tiles of them in registers.
 
-A block works on `bm` x `bn` elements of the result in steps of `bk`, a thread on `tm` x `tn` of them, so that an
-element that is read from shared memory serves `tm` or `tn` FMAs. Bound by the floating-point units once the tiles are
-large enough. With `splitk` > 1, a cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and
-long sums (one block alone does it all on GPUs before compute capability 9.0, which have no clusters).
+A block computes `bm` x `bn` elements of the result in steps of `bk`, a thread `tm` x `tn` of them, so that an element
+read from shared memory is used by `tm` or `tn` FMAs. Bound by the floating-point units if the tiles are large enough.
+With `splitk` > 1, a cluster of `splitk` blocks shares the sums of one tile, for results of few tiles and long sums (on
+GPUs before compute capability 9.0, which have no clusters, one block computes the whole tile).
 """
 
 from ladder.build import binaries
@@ -13,7 +13,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_tiled.cu"
-# For large results; for smaller ones; for long sums; for the smallest. Fastest in their places on an H200.
+# For large results; for smaller ones; for long sums; for the smallest. Each was the fastest in its range on an H200.
 TILES = {
     "float64": (
         {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "splitk": 1},
@@ -42,6 +42,6 @@ def product(form, tilings=TILES):
 
 
 def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, splitk: int = 0):
-    """The timed product with these tiles, or, where none are named, with those of TILES that suit the shape."""
+    """The timed product with these tiles, or by default with those of TILES for the shape."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, splitk=splitk)
     return launch.setup(problem, product(problem.sizes["form"], tilings))

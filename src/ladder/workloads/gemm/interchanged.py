@@ -1,9 +1,9 @@
 """GEMM with the loops interchanged, i-k-j: the innermost loop runs along rows of B and of the result.
 
-Every access is contiguous and the inner iterations are independent, so the compiler vectorises them. Each of them
-loads and stores an element of the result, three memory accesses for one multiply-add: a thread is bound by the
-bandwidth of its L1 cache while a row of the result and B fit, by that of L2 or L3 when they don't. The form nt, whose
-B lies the other way, keeps a dot product inside and lets the compiler reorder its sum to vectorise it (`reassoc`).
+Every access is contiguous and the inner iterations are independent, so the compiler vectorises them. Each iteration
+loads and stores an element of the result, three memory accesses per multiply-add: a thread is bound by the bandwidth
+of its L1 cache if a row of the result and B fit, else by that of L2 or L3. The form nt, whose B is transposed, keeps a
+dot product as the innermost loop, and the compiler may reorder its sum to vectorise it (`reassoc`).
 """
 
 import numba

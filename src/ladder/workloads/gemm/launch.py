@@ -1,4 +1,4 @@
-"""What the CUDA variants' launchers share: arguments, grid, dynamic shared memory, and tiles that fit the shape."""
+"""What the CUDA variants' launchers share: arguments, grid, dynamic shared memory, and the choice of tiles by shape."""
 
 from math import ceil
 
@@ -9,17 +9,18 @@ from ladder.errors import LadderError
 
 NO_ARRAY = np.uintp(0)
 MOST_ROWS = 65535
-# What a block gets without asking.
+# The dynamic shared memory that a block can have without opting in.
 STATIC_SHARED = 48 * 2**10
-# What a block costs besides its steps along k, in such steps.
+# The overhead of a block, in steps along k.
 START = 64
 
 
 def product(variant, form, geometry, tilings):
     """`multiply(a, b, out, c=None)` by a form's kernel, on arrays of the GPU; shapes as in `ladder.workloads.gemm`.
 
-    `tilings` is a sequence of a variant's tunings, of which the shape chooses, or {dtype: sequence}.
-    `geometry(sizes, **tiling)` gives grid, block, and the bytes of dynamic shared memory for a product of these sizes.
+    `tilings` is a sequence of a variant's tunings, from which one is chosen by the shape, or {dtype: sequence}.
+    `geometry(sizes, **tiling)` returns grid, block, and the bytes of dynamic shared memory for a product of these
+    sizes.
     """
 
     def multiply(a, b, out, c=None):
@@ -48,17 +49,17 @@ def grid(sizes, bm, bn):
 
 
 def fastest(tilings, m, n, k):
-    """Of these tilings the one that should take the least time on a product of this shape."""
+    """The tiling with the shortest predicted time for a product of this shape."""
     if len(tilings) == 1:
         return tilings[0]
     return min(tilings, key=lambda tiling: cost(m, n, k, cuda.multiprocessors(), **tiling))
 
 
 def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
-    """A tiling's time in arbitrary units: what the multiprocessor with the most blocks has to do.
+    """A tiling's predicted time in arbitrary units: that of the multiprocessor with the most blocks.
 
-    A block's time is its FMAs, padding included, and a constant; small tiles take longer for an FMA, since each of
-    their elements is used less often.
+    A block's time is that of its FMAs, padding included, plus a constant; FMAs of small tiles take longer, since each
+    of their elements is used less often.
     """
     blocks = ceil(m / bm) * ceil(n / bn) * splitk
     steps = ceil(k / (bk * splitk)) * bk

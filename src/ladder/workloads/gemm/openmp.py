@@ -5,8 +5,8 @@ thread is bound by their latency (3 or 4 cycles; a product is never fused into t
 longer on some CPUs and never shorter), and in the forms nn and tn by the cache lines of which a strided walk through B
 (and A) uses one element.
 
-Numba's OpenMP layer cuts the rows into one contiguous block per thread, OpenMP's schedule(static), and that is all it
-can express: seen with `numba.get_thread_id`, `numba.parallel_chunksize` moves no row to another thread there.
+Numba's OpenMP layer gives each thread one contiguous block of rows, OpenMP's schedule(static), and can express no other
+schedule: by `numba.get_thread_id`, `numba.parallel_chunksize` has no effect on the assignment of rows there.
 """
 
 import numba

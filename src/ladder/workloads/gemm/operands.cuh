@@ -1,4 +1,4 @@
-// Row-major operands of the three forms of GEMM; see __init__.py. REAL is the element type, given when compiling.
+// Row-major operands of the three forms of GEMM; see __init__.py. REAL is the element type, a macro.
 #pragma once
 
 enum class Form { nn, tn, nt };
@@ -15,12 +15,12 @@ __device__ __forceinline__ size_t b_index(int p, int j, int n, int k) {
   return form == Form::nt ? size_t(j) * k + p : size_t(p) * n + j;
 }
 
-// out = op(A) op(B) + C, C null where there is no addend and perhaps out itself: a kernel per form, all with these
-// arguments.
+// out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n); C may be null, for no addend, or out itself. A kernel per form,
+// all with these arguments.
 #define GEMM_ARGUMENTS \
   const REAL *__restrict__ a, const REAL *__restrict__ b, const REAL *c, REAL *out, int m, int n, int k
 
-// The three kernels of a source whose template `product<form>` does the work; `attributes` say how they are launched.
+// The three kernels of a source by its template `product<form>`, with attributes such as launch bounds.
 #define GEMM_KERNELS(attributes)                                    \
   extern "C" __global__ void attributes gemm_nn(GEMM_ARGUMENTS) {   \
     product<Form::nn>(a, b, c, out, m, n, k);                       \

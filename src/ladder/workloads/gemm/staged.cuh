@@ -9,7 +9,8 @@
 #endif
 
 static_assert(SPLITK >= 1 && SPLITK <= 8, "SPLITK is the size of a cluster, from 1 to 8.");
-// How many blocks share a tile. Before compute capability 9.0 there are no clusters: one does it all, others leave.
+// The number of blocks that share a tile. Without clusters, before compute capability 9.0, one block computes the whole
+// tile, and the others exit.
 #if SPLITK == 1 || defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define CLUSTER
 constexpr int SHARERS = 1;

@@ -2,8 +2,8 @@
 
 The algorithm is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix
 Multiplication", ACM TOMS 34(3), 2008, with the loops of F. Van Zee and R. van de Geijn, "BLIS: A
-Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, turned over for row-major
-arrays. From the outside in:
+Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015, transposed for row-major
+arrays. From the outermost loop to the innermost:
 
     MC rows of out              their part of A, MC × KC, is packed and stays in L3    `_rectangle`
     KC of the inner dimension
@@ -13,17 +13,17 @@ arrays. From the outside in:
 
 A packed panel holds its elements in the order in which the micro-kernel reads them: MR of A (or NR of
 B) for the first k, then those for the second, and so on, with zeros where the matrix ends. Packing also
-transposes as needed, so the three forms differ in nothing else. Each thread owns one rectangle of out
-and runs these loops on it with panels of its own.
+transposes as needed, so the three forms differ in nothing else. Each thread computes one rectangle of
+out, with its own panels.
 
-What bounds it: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds on MR + NR/lanes
-loads (24 on 11 with AVX-512), so a large product is bound by the multiply-add units: 2·M·N·K FLOPs over
-cores × units × lanes × 2 × clock is the floor. Small and skinny products also pay for packing, which
-moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for filling up
-to whole panels. Prefetching out or B in software gained less than 1 %: the hardware follows the
-packed panels by itself.
+Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds for MR + NR/lanes
+loads (24 for 11 with AVX-512), so a large product is bound by the multiply-add units: its lower bound is
+2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
+moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
+to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
+packed panels.
 
-All of it is in one file because Numba's cache notices an edit of the function's own file only.
+This is one file because Numba's cache only notices edits of the function's own file.
 """
 
 import math
@@ -48,8 +48,8 @@ KC_BYTES = 2560  # KC = KC_BYTES / itemsize
 def _register_block():
     """Bytes of a vector register, MR, and vectors in NR.
 
-    MR × vectors sums, the vectors of B and one of A must fit the registers, or the compiler spills sums to
-    memory; and there must be enough sums to cover the latency of a multiply-add.
+    MR × vectors sums, the vectors of B and one of A must fit in the registers, or the compiler spills sums to
+    memory; and there must be enough sums to hide the latency of a multiply-add.
     """
     features = numba.config.CPU_FEATURES
     if features is None:
@@ -125,7 +125,7 @@ def _micro_kernel(typingctx, depth, a, a_at, b, b_at, addend, add, c, c_at, c_st
 
     The arrays are contiguous; `*_at` is the flat index of the first element; c_stride is the
     distance between rows of c and of addend, which starts at c_at too. It is written in LLVM IR
-    because from loops the compiler doesn't make code that keeps the sums in registers.
+    because the compiler doesn't keep the sums of an equivalent loop in registers.
     """
 
     def codegen(context, builder, signature, args):
@@ -249,9 +249,9 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
 
 @njit(**options)
 def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns, tile):
-    """A block of out = packed A · packed B, plus addend if `add`; `tile` is room for one micro-tile.
+    """A block of out = packed A · packed B, plus addend if `add`; `tile` is a buffer for one micro-tile.
 
-    A micro-tile that reaches outside the block is computed in `tile`; the part inside is then copied.
+    A micro-tile that extends beyond the block is computed in `tile`, and its part inside the block is copied.
     """
     nr = _nr(out)
     flat_out, flat_addend = out.ravel(), addend.ravel()
@@ -318,7 +318,7 @@ def _share(panels, width, extent, parts, part):
 
 @njit(parallel=True, **options)
 def _multiply(a, a_inner_last, b, b_inner_last, addend, add, out, workspaces, threads):
-    """The whole product: one rectangle of out for each thread; the workspaces have a row for each thread."""
+    """The whole product: one rectangle of out per thread; the workspaces have a row per thread."""
     m, n = out.shape
     nr = _nr(out)
     row_panels, column_panels = -(-m // MR), -(-n // nr)
@@ -345,7 +345,7 @@ def product(form):
 
     form "nn": a (M × K), b (K × N), out = a·b. "tn": a (K × M), b (K × N), out = aᵀ·b.
     "nt": a (M × K), b (N × K), out = a·bᵀ, plus c (M × N) if given; c must not overlap out.
-    All arrays are float64 or all float32. Works on as many threads as numba.get_num_threads() says.
+    All arrays are float64 or all float32. Uses numba.get_num_threads() threads.
     Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
     a_inner_last, b_inner_last = {"nn": (True, False), "tn": (False, False), "nt": (True, True)}[form]

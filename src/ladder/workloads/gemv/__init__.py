@@ -1,10 +1,9 @@
 """GEMV, the product of a matrix and a vector: y = M x.
 
 M is row-major, n rows of m columns; x has m elements and y has n. Inputs are uniform in [-1, 1) from the seed; in large
-arrays the same numbers come again (`ladder.devices.large`). In the second round they are whole numbers, scaled by a
-power of two, so that the result is exact in every order of the sums, and is compared with no bound.
-Every element of the matrix is used once, for two FLOPs: nothing but the bandwidth at which it is read bounds a large
-product.
+arrays the numbers repeat (`ladder.devices.chunked`). In the second round they are whole numbers, scaled by a power of
+two, so that the result is exact in every order of summation, and must be equal. Every element of the matrix is used
+once, for two FLOPs: a large product is bound by the bandwidth at which it is read.
 
 Shapes: matrix (n, m), x (m,) and y (n,), all of one dtype, float64 or float32.
 """
@@ -13,23 +12,23 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor, reference_type, whole_bits, whole_numbers
 
 RUNGS = {
     "openmp": "rows shared among OpenMP threads, four at once",
-    "openmp_bound": "the same on threads that are bound to cores, with rows in the memory nearest to them",
-    "c_openmp": "the plain loop in C, rows shared by OpenMP's schedules static, dynamic or guided",
-    "blas": "the BLAS of SciPy, OpenBLAS in its wheels",
-    "mpi": "rows scattered over ranks of MPI, a core each",
+    "openmp_bound": "threads bound to cores, with their rows in the nearest memory",
+    "c_openmp": "the plain loop in C, with OpenMP's schedules static, dynamic or guided",
+    "blas": "SciPy's BLAS, OpenBLAS in its wheels",
+    "mpi": "rows scattered over MPI ranks, one per core",
     "mpi_openmp": "fewer ranks, with OpenMP threads in each",
     "cuda_naive": "a thread per row on a GPU",
-    "cuda_shared": "the same, with parts of x in shared memory",
-    "cuda_coalesced": "a thread per row of the transposed matrix, so that a warp reads consecutive elements",
-    "cuda_warp": "a warp or a block for several rows, by accesses of 16 bytes",
+    "cuda_shared": "a thread per row, with parts of x in shared memory",
+    "cuda_coalesced": "a thread per row of the transposed matrix, for coalesced loads",
+    "cuda_warp": "a warp or a block for several rows, 16-byte accesses",
     "cublas": "cuBLAS",
-    "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and the hosts' memory",
-    "nccl_cublas": "cuBLAS on several GPUs, rows from card to card by NCCL",
+    "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and host memory",
+    "nccl_cublas": "cuBLAS on several GPUs, rows between GPUs by NCCL",
 }
 CEILING = "raises bandwidth"
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
@@ -48,7 +47,7 @@ def reference_sizes(sizes):
 
 
 def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that answers from memory is caught."""
+    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
     return 2
 
 
@@ -76,7 +75,7 @@ def fill(inputs, sizes, round, data):
         part -= 1
 
     for array in inputs.values():
-        large.fill(array, draw)
+        chunked.fill(array, draw)
     return list(inputs)
 
 
@@ -90,7 +89,7 @@ def cost(sizes):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare every element with a plain sum in float64 or better, never BLAS.
 
-    A projection of a large result, as `gemm` has it, would read the matrix as often and see less.
+    A projection of a large result, as in `gemm`, would read the matrix as often and detect less.
     """
     exact = reference_type(sizes["m"], sizes["dtype"])
     expected, scale = sums(inputs["matrix"], inputs["x"], exact)
@@ -101,9 +100,9 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 
 
 def sums(matrix, x, exact=np.float64):
-    """In type `exact` M x, and the root of each row's sum of squared products; no copy is made of M.
+    """M x in type `exact`, and the root of each row's sum of squared products; M is not copied.
 
-    A thread has few long calls: with many short ones it would mostly wait for its turn in Python.
+    A thread has few long calls: with many short ones it would mostly wait for Python's global interpreter lock.
     """
     n, x = len(matrix), x.astype(exact)
     squared, (expected, squares) = x * x, np.zeros((2, n), exact)
@@ -112,5 +111,5 @@ def sums(matrix, x, exact=np.float64):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])
         np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], squared, out=squares[rows])
 
-    large.by_threads(add, large.parts(n))
+    chunked.by_threads(add, chunked.parts(n))
     return expected, np.sqrt(squares)

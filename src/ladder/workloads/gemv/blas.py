@@ -1,7 +1,7 @@
 """GEMV by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemv and sgemv.
 
-BLAS takes column-major matrices, so the row-major matrix is passed as the transpose of one, with nothing copied. Bound
-by memory bandwidth.
+BLAS expects column-major matrices, so the row-major matrix is passed as the transpose of one, and nothing is copied.
+Memory-bound.
 """
 
 import numpy as np

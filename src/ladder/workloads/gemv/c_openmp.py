@@ -1,8 +1,7 @@
 """GEMV in C with the schedules of OpenMP that Numba can't express: static, dynamic and guided.
 
-`dynamic` hands out rows one by one and `guided` in blocks that become smaller, which evens out rows or cores of unequal
-speed at the cost of a shared counter. Each row is one vectorised sum. Bound by the bandwidth at which the matrix is
-read.
+`dynamic` assigns rows one by one and `guided` in shrinking blocks, which balances rows or cores of unequal speed at the
+cost of a shared counter. Each row is one vectorised sum. Memory-bound.
 """
 
 import ctypes
@@ -18,7 +17,7 @@ ENVIRONMENT = {"OMP_SCHEDULE": "{schedule}"}
 
 
 def setup(problem, *, threads: int, schedule: Literal["static", "dynamic", "guided"]):
-    """The timed product, on the threads and by the schedule that the harness has set."""
+    """The timed product, on the threads and with the schedule that the harness has set."""
     multiply = libraries.load("gemv", "c_openmp", problem.y.dtype.name).gemv
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (problem.matrix, problem.x, problem.y)]
     counts = map(ctypes.c_long, problem.matrix.shape)

@@ -1,7 +1,7 @@
-"""What the variants on ranks with a GPU each share: a rank's rows on its card in pieces, and the product's steps.
+"""What the variants with a GPU per rank share: a rank's rows on its GPU in pieces, and the product's steps.
 
-A variant's link brings pieces of the matrix from the first rank to the cards, x to all of them, and y back. With more
-than one piece a card works on one while the next is on its way, or while the result of the one before is.
+A variant's link sends pieces of the matrix from the first rank to the GPUs and x to all of them, and gathers y. With
+more than one piece, a GPU computes one while the next is sent, or while the previous result is gathered.
 """
 
 from types import SimpleNamespace
@@ -14,9 +14,9 @@ from ladder.workloads.gemv.ranks import rows_of
 
 
 def parts_of(count, ranks, chunks):
-    """Of every rank's rows the pieces: [[(first row in the matrix, rows), ...], ...], none of them missing, some empty.
+    """The pieces of every rank's rows, [[(first row in the matrix, rows), ...], ...], some possibly empty.
 
-    Each rank's rows are cut into `chunks` pieces whose lengths differ by at most one.
+    Each rank's rows are split into `chunks` pieces whose lengths differ by at most one.
     """
     parts = []
     for rows, start in zip(*rows_of(count, ranks), strict=True):
@@ -26,9 +26,9 @@ def parts_of(count, ranks, chunks):
 
 
 def rank_of(problem, chunks):
-    """What a rank has: its number, the pieces of all ranks, and matrix, x and y on its card, y its part alone.
+    """A rank's data: its number, the pieces of all ranks, and matrix, x and its part of y on its GPU.
 
-    On the first rank y is whole, as `host.y` is, so that the results of all can be gathered in either.
+    On the first rank y is whole, as is `host.y`, so that all results can be gathered in either.
     """
     world, device = problem.device.communicator(), problem.device
     n, m, dtype = (problem.sizes[name] for name in ("n", "m", "dtype"))
@@ -50,11 +50,11 @@ def rank_of(problem, chunks):
 
 
 def steps(problem, mode, chunks, link_of, graph="off"):
-    """The Steps of a product on cards that `link_of(problem, rank)` links; as in `ladder.workloads.gemv.ranks`.
+    """The Steps of a product on GPUs linked by `link_of(problem, rank)`; as in `ladder.workloads.gemv.ranks`.
 
-    Steps follow each other on the cards without the host's waiting for them, except for the last. With `graph` on, a
-    card's are one CUDA graph besides, for which the link's work must begin after the rank's stream and end before it.
-    Raises LadderError for a graph of a matrix that travels.
+    Steps are asynchronous to the host, except for the last. With `graph` on, those of a GPU are also one CUDA graph,
+    for which the link's work must begin after and end before that of the rank's stream. Raises LadderError for a graph
+    with `mode` = ship.
     """
     if graph == "on" and mode != "resident":
         raise LadderError(f"graph=on needs mode=resident, but has mode={mode}.")
@@ -112,5 +112,5 @@ def steps(problem, mode, chunks, link_of, graph="off"):
 
 
 def awaited(steps):
-    """The steps, of which the last ends when the card has done them all."""
+    """The steps, the last of which waits until the GPU has completed all of them."""
     return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]

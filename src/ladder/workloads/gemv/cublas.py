@@ -1,7 +1,7 @@
 """GEMV by cuBLAS: cublasDgemv and cublasSgemv.
 
-cuBLAS takes column-major matrices: the row-major matrix is passed as one of m rows and n columns, with its transpose in
-the product and nothing copied. Bound by the bandwidth of the card's memory, or by latency where it is small.
+cuBLAS expects column-major matrices: the row-major matrix is passed as one of m rows and n columns, whose transpose is
+multiplied, and nothing is copied. Bound by the bandwidth of the GPU's memory, or by latency for small matrices.
 """
 
 import ctypes
@@ -15,14 +15,15 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 NAMES = {"float64": "cublasDgemv_v2_64", "float32": "cublasSgemv_v2_64"}
 TRANSPOSED = ctypes.c_int(1)  # CUBLAS_OP_T
-# From this many elements on, cuBLAS 13 takes a kernel that reads at less than half of the bandwidth.
+# From this number of elements on, cuBLAS 13 uses a kernel that reaches less than half of the bandwidth.
 SLOW = 2**31
 
 
 def product(matrix, x, y):
     """A function that writes M x to y in CuPy's current stream; shapes as in `ladder.workloads.gemv`, C-contiguous.
 
-    Large matrices go in equal parts. The arguments are made beforehand, so that a call costs the host little.
+    Large matrices are split into equal parts. The arguments are prepared beforehand, so that a call costs the host
+    little.
     """
     n, m = matrix.shape
     parts = -(-n // max((SLOW - 1) // m, 1))
@@ -32,7 +33,7 @@ def product(matrix, x, y):
 
 
 def multiply(calls, arrays):
-    """Make the calls in CuPy's current stream; of the arrays they know but the addresses."""
+    """Make the calls in CuPy's current stream; `arrays` keeps alive the arrays whose addresses they hold."""
     use_current_stream(handle())
     for call in calls:
         call()

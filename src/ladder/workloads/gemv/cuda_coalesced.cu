@@ -1,4 +1,4 @@
-// A thread per row of a matrix that lies transposed, so that neighbouring threads read neighbouring elements; and the
+// A thread per row of the transposed matrix, so that neighbouring threads read neighbouring elements; and the
 // transposition, by tiles of TILE x TILE. Blocks of the product have BLOCK threads, those of the transposition
 // TILE x STEP.
 #include "thread_per_row.cuh"
@@ -6,9 +6,10 @@
 constexpr int STEP = TILE / 4;
 static_assert(TILE % 4 == 0 && TILE * STEP <= 1024, "tile must be a multiple of 4, 64 at most");
 
+// transposed (m, n) = matrix (n, m).
 extern "C" __global__ void __launch_bounds__(TILE *STEP)
     transpose(const REAL *__restrict__ matrix, REAL *transposed, long long n, long long m) {
-  // A column more than the tile has, so that reading along a column meets all banks of shared memory.
+  // Padded by a column, so that reading along a column has no bank conflicts.
   __shared__ REAL tile[TILE][TILE + 1];
   const long long across = (m + TILE - 1) / TILE;
   const long long top = blockIdx.x / across * TILE, left = blockIdx.x % across * TILE;
@@ -20,12 +21,13 @@ extern "C" __global__ void __launch_bounds__(TILE *STEP)
     if (left + y < m && top + x < n) transposed[(left + y) * n + top + x] = tile[x][y];
 }
 
+// y (n) = the matrix, as transposed (m, n), times x (m).
 extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     gemv(const REAL *__restrict__ transposed, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;
   REAL sum = 0;
-#pragma unroll 16  // loads that don't wait for each other
+#pragma unroll 16  // independent loads
   for (long long j = 0; j < m; ++j) sum += transposed[j * n + i] * x[j];
   y[i] = sum;
 }

@@ -1,9 +1,9 @@
-"""GEMV on the GPU, a thread per row of a matrix that has been transposed: a warp reads consecutive elements.
+"""GEMV on the GPU, a thread per row of the transposed matrix, so that loads are coalesced.
 
-Every line that comes from memory is used whole and once. What bounds it then is the number of threads: n of them, with
-16 elements each on their way at best, can wait for the memory's latency with too few bytes in flight for its bandwidth,
-the more so the smaller n is. The transposition reads and writes the matrix once, the bytes of two products; it is a
-step of preparation, timed as a phase.
+Every line loaded from memory is used completely and once. The bottleneck is then the number of threads: n threads with
+at most 16 pending loads each have too few bytes in flight to saturate the bandwidth, the more so the smaller n is. The
+transposition reads and writes the matrix once, the bytes of two products; it is part of the preparation, timed as a
+phase.
 """
 
 import numpy as np

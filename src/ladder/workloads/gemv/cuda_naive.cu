@@ -1,4 +1,4 @@
-// A thread per row of the matrix. Blocks have BLOCK threads.
+// y (n) = matrix (n, m) x (m), with a thread per row. Blocks have BLOCK threads.
 #include "thread_per_row.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
@@ -6,7 +6,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;
   REAL sum = 0;
-#pragma unroll 16  // loads that don't wait for each other
+#pragma unroll 16  // independent loads
   for (long long j = 0; j < m; ++j) sum += matrix[i * m + j] * x[j];
   y[i] = sum;
 }

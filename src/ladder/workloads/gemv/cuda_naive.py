@@ -1,10 +1,10 @@
 """GEMV on the GPU, a thread per row of the row-major matrix.
 
-The elements that a warp's threads read at once are a row apart, each in a line of its own: a load takes 32 lines, and
-of each 32 bytes that come from memory it uses one element. The others are asked for by later loads, which find them in
-the L1 cache where it holds the lines of all its threads, and fetch them again where not. Besides, n threads have few
-bytes on their way, at best 16 elements each and those in one or two lines. So it is bound by the load units and
-latency, far from the bandwidth at which the n m elements could be read.
+Loads are uncoalesced: the elements that a warp's threads read at once are a row apart, so a load touches 32 lines, and
+uses one element of each 32-byte sector. Later loads use the others, which hit the L1 cache if it holds the lines of all
+its threads, and are fetched again if not. Moreover, n threads have few bytes in flight, at most 16 elements each, in
+one or two lines. So it is bound by the load units and by latency, far from the bandwidth at which the n m elements
+could be read.
 """
 
 from ladder.workloads.gemv import launch

@@ -1,4 +1,5 @@
-// A thread per row of the matrix; BLOCK elements of x at a time are staged in shared memory for the block's BLOCK rows.
+// y (n) = matrix (n, m) x (m), with a thread per row; BLOCK elements of x at a time are staged in shared memory for the
+// block's BLOCK rows.
 #include "thread_per_row.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
@@ -11,10 +12,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     if (threadIdx.x < count) part[threadIdx.x] = x[start + threadIdx.x];
     __syncthreads();  // the part is complete
     if (i < n) {
-#pragma unroll 16  // loads that don't wait for each other
+#pragma unroll 16  // independent loads
       for (int p = 0; p < count; ++p) sum += matrix[i * m + start + p] * part[p];
     }
-    __syncthreads();  // nobody reads it any more
+    __syncthreads();  // all threads have read it
   }
   if (i < n) y[i] = sum;
 }

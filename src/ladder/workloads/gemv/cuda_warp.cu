@@ -1,13 +1,15 @@
-// A team of TEAM threads works on ROWS rows of the matrix at once, on a part of their columns: with TEAM = 32 a team is
-// a warp, with TEAM = BLOCK a whole block. Each thread has UNROLL accesses of every row on their way before it uses
-// the first, so that memory is never idle, and an access to x serves ROWS rows.
+// A team of TEAM threads computes ROWS rows of the matrix at once, for a part of their columns: with TEAM = 32 a team
+// is a warp, with TEAM = BLOCK a whole block. Each thread has UNROLL pending loads per row before it uses the first, to
+// keep the memory busy, and a load of x is used for ROWS rows.
+//
+// Shapes: matrix (n, m), x (m), out (n, gridDim.y).
 #include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
 static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the threads of a warp");
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
 constexpr int WARPS = TEAM / WARP;  // of a team
-// So few blocks on a multiprocessor are enough: knowing it, the compiler spends the registers that hold UNROLL accesses.
+// Launch bounds of so few blocks per multiprocessor let the compiler use the registers for UNROLL pending loads.
 constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
 // WIDTH neighbouring elements, one access.
@@ -16,15 +18,15 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements that are read once: they need no place in the caches, where x is to stay.
+// Elements that are read once: they bypass the caches, which keep x.
 __device__ __forceinline__ Vector<1> streamed(const Vector<1> *place) { return {__ldcs(place->value)}; }
 __device__ __forceinline__ Vector<16 / sizeof(REAL)> streamed(const Vector<16 / sizeof(REAL)> *place) {
   const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));
   return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
 }
 
-// Writes this block's partial sums, element [row][part] of `out`, where part is blockIdx.y. `columns`, those of a part,
-// and m are multiples of WIDTH, and where that isn't 1 the arrays begin at multiples of 16 bytes.
+// Write this block's partial sums, element [row][part] of `out`, where part is blockIdx.y. `columns`, the number of
+// columns of a part, and m are multiples of WIDTH; if WIDTH isn't 1, the arrays are aligned to 16 bytes.
 template <int WIDTH>
 __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
                                         long long columns) {
@@ -34,7 +36,7 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
   const auto *of_x = reinterpret_cast<const Vector<WIDTH> *>(x);
   const Vector<WIDTH> *of_row[ROWS];
 #pragma unroll
-  for (int r = 0; r < ROWS; ++r)  // beyond the last row it serves again, and its sums go nowhere
+  for (int r = 0; r < ROWS; ++r)  // past the last row, that row is used again and its sums are discarded
     of_row[r] = reinterpret_cast<const Vector<WIDTH> *>(matrix + (top + r < n ? top + r : n - 1) * m);
 
   REAL sums[ROWS] = {};
@@ -70,21 +72,21 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
   out[(top + lane) * gridDim.y + blockIdx.y] = sum;
 }
 
-// By accesses of 16 bytes: m elements are a multiple of that.
+// By accesses of 16 bytes: rows of m elements are a multiple of that.
 extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
               long long columns) {
   product<16 / sizeof(REAL)>(matrix, x, out, n, m, columns);
 }
 
-// Element by element, for rows that begin anywhere.
+// Element by element, for unaligned rows.
 extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
     gemv_single(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
                 long long columns) {
   product<1>(matrix, x, out, n, m, columns);
 }
 
-// y from the partial sums of its elements, `parts` each, always in the same order: a warp per element.
+// y (n) = the sums over the rows of partial (n, parts), in a fixed order: a warp per element.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     add_up(const REAL *__restrict__ partial, REAL *y, long long n, int parts) {
   const long long i = ((long long)blockIdx.x * BLOCK + threadIdx.x) / 32;

@@ -1,10 +1,10 @@
-"""GEMV on the GPU, a warp or a block for some rows at once, by accesses of 16 bytes; bound by the card's memory.
+"""GEMV on the GPU, a warp or a block for several rows at once, by 16-byte accesses; bound by the GPU's memory.
 
-A team of `team` threads reads consecutive elements of `rows` rows, `unroll` accesses to each before it uses the first;
-rows that don't begin at multiples of 16 bytes are read element by element. Elements of the matrix are marked as read
-once, so that x stays in the caches, and an access to x serves `rows` rows. Where there are too few rows to occupy the
-card, their columns are split over blocks, and a second kernel adds up the partial sums in a fixed order: the result is
-the same bits at every run. A matrix of a few megabytes is bound by latency instead, of a launch and of the first bytes.
+A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses to each; unaligned
+rows are read element by element. Loads of the matrix bypass the caches, so that x stays there, and an access to x is
+used for `rows` rows. If there are too few rows to occupy the GPU, their columns are split over blocks, and a second
+kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A matrix of a few megabytes is bound
+by the latency of a launch and of the first loads.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_warp.cu"
-# For large matrices of long rows; for others; for rows so short that a block would be too wide. Near the fastest of 84
-# that were tried on an H200 for each of twelve shapes.
+# For large matrices of long rows; for others; for rows so short that a block would be too wide. Close to the fastest of
+# 84 tilings on an H200 for each of twelve shapes.
 TILES = (
     {"block": 512, "team": 512, "rows": 4, "unroll": 4},
     {"block": 256, "team": 128, "rows": 1, "unroll": 4},
@@ -30,7 +30,7 @@ LARGE = 2**23  # accesses
 
 
 def suited(n, m, itemsize):
-    """Of TILES the one that suits a matrix's shape."""
+    """The tiling of TILES for a matrix's shape."""
     long, usual, narrow = TILES
     accesses = m * itemsize / ACCESS
     is_long = n >= long["rows"] and accesses >= 2 * long["team"] * long["unroll"]
@@ -40,7 +40,7 @@ def suited(n, m, itemsize):
 
 
 def division(n, m, width, multiprocessors, block, team, rows, unroll):
-    """Blocks for the rows, parts of their columns, and columns of a part, whole accesses of `width` elements."""
+    """The numbers of blocks along the rows, of parts of their columns, and of a part's columns (whole `width`s)."""
     groups = -(-n // (rows * (block // team)))
     most = min(BLOCKS * multiprocessors // groups, m // (STEPS * team * unroll * width))
     step = team * width
@@ -49,7 +49,7 @@ def division(n, m, width, multiprocessors, block, team, rows, unroll):
 
 
 def setup(problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int = 0):
-    """The timed product with this tiling, or, where none is named, with that of TILES that suits the shape."""
+    """The timed product with this tiling, or by default with that of TILES for the shape."""
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
     (tiling,) = binaries.tiling_or((suited(n, m, dtype.itemsize),), block=block, team=team, rows=rows, unroll=unroll)

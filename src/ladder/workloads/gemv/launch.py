@@ -1,4 +1,4 @@
-"""What the CUDA variants share that have a thread per row of the matrix as it lies: their launch."""
+"""The launch of the CUDA variants with a thread per row of the row-major matrix."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
-"""GEMV on ranks of MPI, a core each: the rows of the matrix are scattered, x is broadcast, y is gathered.
+"""GEMV on MPI ranks, one per core: the rows of the matrix are scattered, x is broadcast, y is gathered.
 
-Each rank computes as `openmp` does on one thread. When the matrix travels (`mode` = ship), bound by the memory that it
-is copied through, more than once for every byte that the product reads; when it stays (resident), by the bandwidth at
-which all ranks together read it, plus the latency of a broadcast and a gathering.
+Each rank computes like `openmp` on one thread. If the matrix is sent (`mode` = ship), bound by the memory through which
+it is copied, more than once for every byte that the product reads; if it stays (resident), by the total bandwidth of
+all ranks, plus the latency of a broadcast and a gather.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
-"""GEMV on ranks of MPI with OpenMP threads in each: fewer, larger messages than with a rank for every core.
+"""GEMV on MPI ranks with OpenMP threads in each: fewer, larger messages than with a rank per core.
 
-Otherwise as `mpi`, and bound by the same.
+Otherwise like `mpi`, with the same bottlenecks.
 """
 
 from functools import partial

@@ -1,9 +1,9 @@
-"""GEMV on ranks of MPI with a GPU each, cuBLAS computing: what travels between ranks goes from card to card by NCCL.
+"""GEMV by cuBLAS on MPI ranks with a GPU each: ranks communicate between GPUs by NCCL.
 
-When the matrix travels (`mode` = ship), bound by the link of the first rank's host to its card, which all of it takes:
-rows for other cards go on while the next arrive. When it stays (resident), bound by the cards' memory, plus the latency
-of a broadcast, a gathering and two copies. `chunks` > 1 lets a card work while the next rows, or the results so far,
-are on their way. With `graph` on, a card's part of a product on a resident matrix is one CUDA graph.
+If the matrix is sent (`mode` = ship), bound by the link of the first rank's host to its GPU, which all rows pass: rows
+for other GPUs are forwarded while the next arrive. If it stays (resident), bound by the GPUs' memory, plus the latency
+of a broadcast, a gather and two copies. With `chunks` > 1 a GPU computes while the next rows, or previous results, are
+sent. With `graph` on, a GPU's part of a product with a resident matrix is one CUDA graph.
 """
 
 import functools
@@ -17,14 +17,14 @@ from ladder.workloads.gemv import cards
 DEVICE = "mpi_cuda"
 RUNTIME = "cuda"
 REQUIRES = ("mpi4py", "cupy")
-# The bytes of the first card's memory in which rows for another arrive, before they go on.
+# The bytes of a buffer on the first GPU for rows that are forwarded to another.
 PART = 2**28
 
 
 class Link:
-    """NCCL between cards; where there are several pieces, in a stream of its own beside the one that computes.
+    """NCCL between GPUs; with several pieces, in a separate stream from the one that computes.
 
-    What comes from the first rank's host comes in another.
+    Copies from the first rank's host are in a third stream.
     """
 
     def __init__(self, problem, rank):
@@ -35,8 +35,8 @@ class Link:
         stream = functools.partial(cuda.load_cupy().cuda.Stream, non_blocking=True)
         self.stream, self.copying = rank.stream if len(rank.pieces) == 1 else stream(), stream()
         self.rows = max(PART // rank.x.nbytes, 1)
-        # Rows of other ranks pass through one of two buffers while those before leave the other; each has an event that
-        # tells when it is free.
+        # Rows of other ranks arrive in one of two buffers while the previous ones are sent from the other; each has an
+        # event that marks it as free.
         others = [rows for parts in rank.parts[1:] for _, rows in parts] if rank.is_first else []
         shape, free = (min(self.rows, max(others, default=0)), self.columns), self.stream.record()
         self.passing = deque((cuda.empty(shape, rank.x.dtype), free) for _ in range(2))
@@ -44,17 +44,17 @@ class Link:
         self.cards = communicator()
 
     def to(self, array, peer):
-        """Have an array of the card sent to another rank's."""
+        """Enqueue the sending of an array to another rank's GPU."""
         if array.size:
             self.cards.send(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
 
     def into(self, array, peer):
-        """Have an array of the card received from another rank's."""
+        """Enqueue the receiving of an array from another rank's GPU."""
         if array.size:
             self.cards.recv(array.data.ptr, array.size, self.type, peer, self.stream.ptr)
 
     def broadcast(self):
-        """x to every card."""
+        """Broadcast x to every GPU."""
         x = self.rank.x
         follow(self.stream, self.rank.stream)
         if self.rank.is_first:
@@ -63,7 +63,7 @@ class Link:
         follow(self.rank.stream, self.stream)
 
     def send(self, piece):
-        """Have a piece of the matrix sent to every card, the first rank's own last."""
+        """Enqueue the sending of a piece of the matrix to every GPU, the first rank's last."""
         matrix = self.rank.matrix[self.rank.pieces[piece]]
         if self.rank.is_first:
             for peer, parts in reversed(list(enumerate(self.rank.parts))):
@@ -81,11 +81,11 @@ class Link:
             self.arrived[piece] = self.stream.record()
 
     def parts(self, rows):
-        """Rows in the parts in which they travel."""
+        """Rows split into the parts in which they are sent."""
         return [rows[first : first + self.rows] for first in range(0, len(rows), self.rows)]
 
     def pass_on(self, rows, peer):
-        """Have rows of the first rank's host sent to another card."""
+        """Enqueue the forwarding of rows from the first rank's host to another GPU."""
         buffer, free = self.passing.popleft()
         here = buffer[: len(rows)]
         self.copying.wait_event(free)
@@ -99,7 +99,7 @@ class Link:
         self.rank.stream.wait_event(self.arrived.pop(piece))
 
     def collect(self, piece):
-        """Have a piece of y sent to the first card once it is computed."""
+        """Enqueue the sending of a piece of y to the first GPU, after its computation."""
         follow(self.stream, self.rank.stream)
         self.nccl.groupStart()
         if self.rank.is_first:
@@ -112,28 +112,28 @@ class Link:
         self.nccl.groupEnd()
 
     def finish(self):
-        """Have y copied to the host once it is whole."""
+        """Enqueue the copy of y to the host, once it is complete."""
         if self.rank.is_first:
             cuda.copy_out(self.rank.y, self.rank.host.y, self.stream)
         follow(self.rank.stream, self.stream)
 
 
 def follow(stream, other):
-    """Have what is put into a stream from now on wait for what is in the other."""
+    """Let later work in a stream wait for the current work in the other."""
     if stream is not other:
         stream.wait_event(other.record())
 
 
 @functools.cache
 def communicator():
-    """NCCL's communicator of all ranks, one for all products of a process: most take less time than making it."""
+    """NCCL's communicator of all ranks, cached per process: its creation takes longer than most products."""
     nccl, world = load_nccl(), mpi.communicator()
     name = world.bcast(nccl.get_unique_id() if world.rank == 0 else None)
     return nccl.NcclCommunicator(world.size, name, world.rank)
 
 
 def load_nccl():
-    """CuPy's NCCL. Raises LadderError where there is none."""
+    """CuPy's NCCL. Raises LadderError if there is none."""
     cuda.load_cupy()
     from cupy.cuda import nccl
 

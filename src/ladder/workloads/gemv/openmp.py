@@ -1,12 +1,12 @@
-"""GEMV in Numba, the rows shared among OpenMP threads; bound by the bandwidth at which the matrix is read.
+"""GEMV in Numba, the rows shared among OpenMP threads; memory-bound.
 
-A thread works on four rows at once: an element of x, which comes from the second cache where x is long, then serves
-four products, and four rows that are read ahead keep more lines on their way than one. Sums may be reordered, so that
-the compiler keeps vectors of partial sums: one accumulator would wait for the latency of its additions. Fewer rows than
-threads leave threads without work.
+A thread computes four rows at once: an element of x, which is loaded from the L2 cache if x is long, is then used for
+four products, and four prefetched rows keep more lines in flight than one. Sums may be reordered, so that the compiler
+uses vectors of partial sums: a single accumulator would be bound by the latency of additions. With fewer rows than
+threads, some threads are idle.
 
-Each thread has one contiguous block of rows, OpenMP's schedule(static). Numba's OpenMP layer can express nothing else;
-`c_openmp` has the others.
+Each thread has one contiguous block of rows, OpenMP's schedule(static). Numba's OpenMP layer can express no other
+schedule; `c_openmp` has the others.
 """
 
 import numba
@@ -18,13 +18,13 @@ OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "reas
 
 @numba.njit(**OPTIONS)
 def part_of(count, thread, threads):
-    """The first of `count` rows that are a thread's, and the first that are not any more."""
+    """The half-open range of a thread's rows among `count`."""
     return count * thread // threads, count * (thread + 1) // threads
 
 
 @numba.njit(**OPTIONS)
 def dot(row, x):
-    """The product of a row and x, two vectors of one length and dtype; 0 of empty ones."""
+    """The dot product of a row and x, two vectors of one length and dtype; 0 if they are empty."""
     total = x.dtype.type(0)
     for j in range(len(x)):
         total += row[j] * x[j]
@@ -33,7 +33,7 @@ def dot(row, x):
 
 @numba.njit(**OPTIONS)
 def four_dots(a, b, c, d, x):
-    """The products of four rows and x, vectors of one length and dtype."""
+    """The dot products of four rows and x, vectors of one length and dtype."""
     of_a = of_b = of_c = of_d = x.dtype.type(0)
     for j in range(len(x)):
         of_a += a[j] * x[j]

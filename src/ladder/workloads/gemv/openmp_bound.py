@@ -1,9 +1,9 @@
-"""The product of `openmp` on threads that stay where they are, each on rows in the memory nearest to it.
+"""The product of `openmp` on pinned threads, each with its rows in the nearest memory.
 
-OpenMP binds every thread to a core, `binding` = spread (cores far from each other, so that few threads use all sockets'
-memory) or close (side by side, so that they share caches). Before anything is written to them, the pages of matrix and
-result are touched by the thread that will work on them, since Linux places a page near the core that touches it first.
-Bound by memory bandwidth; with one memory (NUMA node) it differs from `openmp` by threads that no longer migrate.
+OpenMP binds every thread to a core, `binding` = spread (distant cores, so that few threads use all sockets' memory) or
+close (neighbouring cores, which share caches). The pages of matrix and result are first touched by the thread that will
+use them, since Linux places a page near the core that touches it first. Memory-bound; with one NUMA node it differs
+from `openmp` only in that threads don't migrate.
 """
 
 from typing import Literal
@@ -19,7 +19,7 @@ ENVIRONMENT = {"OMP_PROC_BIND": "{binding}", "OMP_PLACES": "cores"}
 
 @numba.njit(parallel=True, **OPTIONS)
 def touch(matrix, y, threads):
-    """Write zeros by the threads to which `multiply` gives the same rows."""
+    """Write zeros, each thread to the rows that it has in `multiply`."""
     for thread in numba.prange(threads):
         first, end = part_of(len(y), thread, threads)
         matrix[first:end] = 0

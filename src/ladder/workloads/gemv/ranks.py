@@ -1,7 +1,7 @@
-"""What the variants on ranks of MPI share: each rank's part of the rows, and its way there and back.
+"""What the variants on MPI ranks share: each rank's part of the rows, and its communication.
 
-The first rank's part of matrix and result stays where it is. A row is one element of MPI's, so that a matrix of more
-than 2**31 elements or bytes can travel.
+The first rank's part of matrix and result stays in place. A row is one element of an MPI datatype, so that a matrix of
+more than 2**31 elements or bytes can be sent.
 """
 
 from itertools import pairwise
@@ -12,7 +12,7 @@ from ladder.harness.steps import Steps
 
 
 def rows_of(count, ranks):
-    """How many of `count` rows each rank has, and where these begin: two lists, the counts differing by at most one."""
+    """Each rank's number of rows, of `count`, and first row: two lists; the numbers differ by at most one."""
     firsts = [count * rank // ranks for rank in range(ranks + 1)]
     return [end - first for first, end in pairwise(firsts)], firsts[:-1]
 
@@ -26,16 +26,17 @@ def types(sizes):
 
 
 def in_place():
-    """What stands for the first rank's own part, which stays where it is."""
+    """MPI's marker for the first rank's own part, which stays in place."""
     from mpi4py import MPI
 
     return MPI.IN_PLACE
 
 
 def steps(problem, multiply, mode):
-    """The Steps of a product: `multiply(matrix, x, y)` works on a rank's part.
+    """The Steps of a product: `multiply(matrix, x, y)` computes a rank's part.
 
-    With `ship` the matrix travels in every timed call; with `resident` it has been sent before, and only x and y do.
+    With `ship` every timed call sends the matrix; with `resident` it has been sent before, and a call sends only x and
+    y.
     """
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])

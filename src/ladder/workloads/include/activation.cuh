@@ -1,16 +1,17 @@
-// The activations behind a layer.
+// The activations after a layer.
 #pragma once
 
 enum Activation { NONE, RELU, TANH };
 
 template <class Type>
 __device__ __forceinline__ Type activated(Type x, int activation) {
-  if (activation == RELU) return x < 0 ? Type(0) : x;  // not a number stays one
+  if (activation == RELU) return x < 0 ? Type(0) : x;  // propagates NaN
   return activation == TANH ? tanh(x) : x;
 }
 
-// The activation of `count` sums in registers, in loops of their own: the code of tanh() is long, and what isn't due
-// would be fetched with every sum. The short form of tanh() has an absolute error of 2e-7.
+// Activate `count` sums in registers, with one loop per activation: the code of tanh() is long, and inside a common
+// loop its instructions would be fetched for every sum even if skipped. The short form of tanh() has an absolute error
+// of 2e-7.
 template <int count, bool is_short = false, class Type>
 __device__ __forceinline__ void activate(Type *sums, int activation) {
   if (activation == RELU) {

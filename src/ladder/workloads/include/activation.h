@@ -1,4 +1,4 @@
-/* The activations of a generator's layers, in place, of aligned values in whole vectors. */
+/* The activations of a generator's layers, in place, on `count` aligned values, a multiple of the vector's length. */
 #pragma once
 #include "logistic.h"
 
@@ -10,7 +10,7 @@ static inline void activate(REAL *values, long count, enum activation activation
     if (activation == RELU)
         for (Vector *each = (Vector *)values; each < end; each++)
             *each = chosen(*each > all(0), *each, all(0));
-    /* tanh(z) = 2 logistic(2 z) - 1, whose error is that of numbers near 1. */
+    /* tanh(z) = 2 logistic(2 z) - 1, with the absolute rounding error of numbers near 1. */
     if (activation == TANH)
         for (Vector *each = (Vector *)values; each < end; each++)
             *each = 2 * logistic_of(2 * *each) - 1;

@@ -1,5 +1,5 @@
-// What the blocks of a cluster do together, on cards of compute capability 9.0 and later: values sent to each other's
-// shared memory, which count themselves in there (CUDA's PTX ISA: "mapa", "st.async", "mbarrier", "barrier.cluster").
+// Communication between the blocks of a cluster, on GPUs of compute capability 9.0 and later: asynchronous stores to
+// each other's shared memory, counted by mbarriers there (PTX ISA: "mapa", "st.async", "mbarrier", "barrier.cluster").
 #pragma once
 
 // A barrier of all threads of the cluster.
@@ -9,15 +9,18 @@ __device__ __forceinline__ void wait_for_cluster() {
 
 __device__ __forceinline__ unsigned address_of(const void *place) { return (unsigned)__cvta_generic_to_shared(place); }
 
-// The address in the shared memory of block `rank` of what is at this place in every block's.
+// The shared-memory address, in block `rank` of the cluster, of the object that this block has at `place`.
 __device__ __forceinline__ unsigned address_in(unsigned rank, const void *place) {
   unsigned found;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(found) : "r"(address_of(place)), "r"(rank));
   return found;
 }
 
-// A mailbox in a block's shared memory: it is full once as many bytes have come as were announced, by one thread. Then
-// the next turn begins.
+// An mbarrier in a block's shared memory that counts the bytes of asynchronous stores.
+//
+//   arrives      one thread of the block, once per phase, by announce(bytes); the stores of send() complete the bytes
+//   phase ends   when it has arrived and all announced bytes have been stored
+//   waits        wait(turn), for the end of phase `turn`, counted from 0
 struct Mailbox {
   unsigned long long state;
 
@@ -30,7 +33,7 @@ struct Mailbox {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address_of(this)), "r"(bytes) : "memory");
   }
 
-  // Wait for the mail of a turn, counted from 0.
+  // Wait for the end of a phase, counted from 0.
   __device__ __forceinline__ void wait(int turn) {
     unsigned is_full;
     do {
@@ -45,7 +48,8 @@ struct Mailbox {
   }
 };
 
-// Send COUNT values to an address, and count them in the mailbox of the same block; see `address_in`.
+// Store COUNT values asynchronously at an address in another block's shared memory and complete their bytes at the
+// mailbox of the same block; both addresses are those of `address_in`.
 template <int COUNT, typename T>
 __device__ __forceinline__ void send(unsigned address, unsigned mailbox, const T (&values)[COUNT]) {
   if constexpr (COUNT * sizeof(T) % 16 == 0) {

@@ -1,9 +1,10 @@
-// Operations on vectors of `count` elements of REAL, a thread for each by a linear index; threads beyond have none.
+// Operations on vectors of `count` elements of REAL, one thread per element by a linear index; excess threads do
+// nothing.
 #pragma once
 
 __device__ __forceinline__ unsigned linear_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// A column as a row: the elements lie in the same order.
+// A column as a row: the elements have the same order in memory.
 extern "C" __global__ void transpose(const REAL *p, REAL *row, unsigned count) {
   const unsigned i = linear_index();
   if (i < count) row[i] = p[i];

@@ -1,5 +1,5 @@
-// The halves of a matrix-vector product by a linear index. A thread of a sum takes LOAD elements that lie side by side,
-// by accesses of 16 bytes where they begin at a multiple of that.
+// The two halves of a matrix-vector product by a linear index. A thread of the reduction sums LOAD contiguous elements,
+// with 16-byte accesses if they are aligned.
 #pragma once
 #include "elementary.cuh"
 
@@ -10,7 +10,7 @@ struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// LOAD elements, the last ones 0 where there are but `count`.
+// LOAD elements, zeros after the first `count`.
 struct Part {
   REAL value[LOAD];
 
@@ -29,12 +29,13 @@ struct Part {
   }
 };
 
+// products (rows, columns) = matrix (rows, columns) times x (columns), element by element.
 extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *products, unsigned rows, unsigned columns) {
   const unsigned i = linear_index();
   if (i < rows * columns) products[i] = matrix[i] * x[i % columns];
 }
 
-// One pass: `sums` has a sum for every LOAD elements of each row of `terms`.
+// One pass: sums (rows, ceil(columns / LOAD)) are those of every LOAD elements of a row of terms (rows, columns).
 extern "C" __global__ void __launch_bounds__(MOST)
     reduction(const REAL *terms, REAL *sums, unsigned rows, unsigned columns) {
   const unsigned i = linear_index(), parts = (columns + LOAD - 1) / LOAD;

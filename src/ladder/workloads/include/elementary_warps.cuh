@@ -1,5 +1,5 @@
-// The halves of a matrix-vector product by one block as wide as the matrix: its row threadIdx.y is a warp's, whose
-// thread threadIdx.x has one of the `columns` elements, at most 32.
+// The two halves of a matrix-vector product by one block: warp threadIdx.y has a row of the matrix, and its thread
+// threadIdx.x one of the `columns` elements, at most 32.
 #pragma once
 #include "elementary.cuh"
 #include "warp.cuh"
@@ -12,7 +12,7 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
   if (has_element(columns)) products[i] = matrix[i] * x[threadIdx.x];
 }
 
-// Unrolled: a warp's sum has five steps and no loop.
+// Unrolled: the sum over a warp has five steps and no loop.
 extern "C" __global__ void reduction(const REAL *terms, REAL *sums, unsigned columns) {
   const REAL sum = sum_of_warp(has_element(columns) ? terms[element(columns)] : REAL(0));
   if (threadIdx.x == 0) sums[threadIdx.y] = sum;

@@ -1,23 +1,23 @@
-// What the threads of a block, and the blocks of a grid that all run at once, do together. BLOCK is the threads of a
-// block, REAL the element type; both are given when compiling.
+// Reductions in a block, and synchronisation between the co-resident blocks of a grid. BLOCK is the number of threads
+// of a block, REAL the element type; both are macros.
 #pragma once
 #include "warp.cuh"
 
 constexpr int WARPS_OF_BLOCK = (BLOCK + WARP - 1) / WARP;
 
-// The sums of two values over a block's threads, in all of them, always in the same order. `scratch` holds 64 elements.
+// The sums of two values over a block's threads, returned in all of them, in a fixed order. `scratch` has 64 elements.
 __device__ __forceinline__ void sum_of_block(REAL &a, REAL &b, REAL *scratch) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   a = sum_of_warp(a), b = sum_of_warp(b);
-  __syncthreads();  // nobody reads what an earlier call has left
+  __syncthreads();  // all threads have read the results of an earlier call
   if (lane == 0) scratch[warp] = a, scratch[WARP + warp] = b;
   __syncthreads();
   a = sum_of_warp(lane < WARPS_OF_BLOCK ? scratch[lane] : REAL(0));
   b = sum_of_warp(lane < WARPS_OF_BLOCK ? scratch[WARP + lane] : REAL(0));
 }
 
-// A barrier of all blocks, which must all run at once: a cooperative launch. `counts` are two numbers in global memory,
-// 0 before the launch. What a thread wrote before the barrier, all threads may read behind it, past the first cache.
+// A barrier of all blocks of a cooperative launch. `counts` are two numbers in global memory, 0 before the launch. Data
+// written before the barrier are visible to all threads after it, by loads that bypass the L1 cache.
 struct Barrier {
   unsigned *counts, due = 0;
 
@@ -34,19 +34,20 @@ struct Barrier {
     __syncthreads();
   }
 
-  // Leave the counts at 0 for the next launch. Every block calls it once, in place of a last barrier.
+  // Reset the counts for the next launch. Every block calls this once, instead of a last barrier.
   __device__ __forceinline__ void leave() {
     if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
     counts[0] = counts[1] = 0;
   }
 };
 
-// Mail between blocks that all run at once: values in global memory that say of which turn they are, so that whoever
-// waits for one waits for nothing else, with no barrier (the "LL" protocol of NVIDIA's NCCL). A word of 8 bytes is
-// written and read at once: half of it is a value, or half of one in float64, the other half the turn.
+// Flagged values for communication between co-resident blocks without a barrier: each value in global memory carries
+// the number of its turn, so that a reader waits for that value alone (the "LL" protocol of NVIDIA's NCCL). A word of 8
+// bytes is written and read atomically: one half is a value, or half of one in float64, the other half the turn.
 constexpr int WORDS = sizeof(REAL) / 4;
 
-__device__ __forceinline__ void post(unsigned long long *mail, REAL value, unsigned turn) {
+// Store a value with its turn at `mail`, WORDS words.
+__device__ __forceinline__ void store_flagged(unsigned long long *mail, REAL value, unsigned turn) {
   unsigned long long words[WORDS];
 #pragma unroll
   for (int k = 0; k < WORDS; ++k)
@@ -58,8 +59,8 @@ __device__ __forceinline__ void post(unsigned long long *mail, REAL value, unsig
 #endif
 }
 
-// Ask for a value: a word for each of its parts.
-__device__ __forceinline__ void ask(unsigned long long (&words)[WORDS], const unsigned long long *mail) {
+// Load the words of a value, whose turn may not have come yet.
+__device__ __forceinline__ void load_flagged(unsigned long long (&words)[WORDS], const unsigned long long *mail) {
 #if FLOAT64
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(mail) : "memory");
 #else
@@ -67,8 +68,8 @@ __device__ __forceinline__ void ask(unsigned long long (&words)[WORDS], const un
 #endif
 }
 
-// Whether what was asked for had come, and if so, the value.
-__device__ __forceinline__ bool has_come(const unsigned long long (&words)[WORDS], unsigned turn, REAL &value) {
+// Whether loaded words are those of a turn, and if so, their value.
+__device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS], unsigned turn, REAL &value) {
   bool found = true;
 #pragma unroll
   for (int k = 0; k < WORDS; ++k) {

@@ -1,7 +1,7 @@
-/* 1 / (1 + exp(-z)) on vectors, for which gcc has no call of libm's without fast mathematics. exp(x) as in Cephes
-   (https://netlib.org/cephes): x = n ln 2 + r with n whole and |r| <= ln 2 / 2, where ln 2 comes in two parts so that r
-   is exact to the last bit; exp(r) is its Taylor polynomial, cut where the rest is below half a unit in the last place;
-   and 2^n is written into the exponent's bits. */
+/* 1 / (1 + exp(-z)) on vectors, since without fast mathematics gcc calls no vector function of libm. exp(x) as in
+   Cephes (https://netlib.org/cephes): x = n ln 2 + r with integer n and |r| <= ln 2 / 2, where ln 2 is split in two
+   parts so that r is exact to the last bit; exp(r) is its Taylor polynomial, truncated where the remainder is below
+   half a unit in the last place; and 2^n is written into the exponent's bits. */
 #pragma once
 #include "tile.h"
 
@@ -28,7 +28,7 @@ static inline Vector all(REAL value)
     return value - (Vector){};
 }
 
-/* One or the other, element by element. */
+/* Select element by element: `first` where the mask `is_first` is set, else `second`. */
 static inline Vector chosen(Whole is_first, Vector first, Vector second)
 {
     return (Vector)((is_first & (Whole)first) | (~is_first & (Whole)second));
@@ -50,14 +50,14 @@ static const REAL TAYLOR[] = {1,
                               1. / 479001600,
                               1. / 6227020800};
 
-/* Arguments beyond normal numbers count as the nearest one within. */
+/* The argument of exp is clamped, so that its result is a normal number. */
 static inline Vector logistic_of(Vector z)
 {
     const REAL most = MOST_EXPONENT, per_ln2 = 1.44269504088896340736;
     Vector x = -z;
     x = chosen(x > most, all(most), x);
     x = chosen(x < -most, all(-most), x);
-    /* Rounded to the nearest whole number, which is above 0 where the conversion cuts. */
+    /* Round to nearest: the biased number is positive, so that the conversion's truncation rounds down. */
     const Whole n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Whole) - BIAS;
     const Vector whole = __builtin_convertvector(n, Vector);
     const Vector rest = (x - whole * (REAL)LN2_HIGH) - whole * (REAL)LN2_LOW;
@@ -68,7 +68,7 @@ static inline Vector logistic_of(Vector z)
     return 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
 }
 
-/* Of aligned values, whole vectors. */
+/* In place, on `count` aligned values, a multiple of LANES. */
 static inline void logistic(REAL *values, long count)
 {
     for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++)

@@ -1,7 +1,7 @@
-// The instructions for which CUDA C++ has no word, one in each function; all of these kernels' PTX is here.
+// Instructions that CUDA C++ doesn't expose, one per function.
 #pragma once
 
-// Copy 4, 8 or 16 bytes to shared memory without waiting for them, or zeros where `inside` is false.
+// Copy 4, 8 or 16 bytes to shared memory asynchronously, or write zeros if `inside` is false.
 template <int bytes>
 __device__ __forceinline__ void copy(void *to, const REAL *from, bool inside) {
   unsigned address = __cvta_generic_to_shared(to);
@@ -12,10 +12,10 @@ __device__ __forceinline__ void copy(void *to, const REAL *from, bool inside) {
                  "r"(inside ? bytes : 0));
 }
 
-// Make a group, perhaps an empty one, of the copies that this thread has started since its last group.
+// Commit the copies that this thread has started since its last group, possibly none, as a group.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Wait until at most `left` of this thread's groups of copies, the youngest, are still on their way.
+// Wait until at most the `left` latest of this thread's groups of copies are pending.
 template <int left>
 __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
@@ -24,12 +24,12 @@ __device__ __forceinline__ void wait_for_groups() {
 // Wait for all copies that this thread has started.
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Wait for all blocks of the cluster; what each wrote to its shared memory before is visible to the others after.
+// A barrier of all threads of the cluster; writes to shared memory before it are visible to the other blocks after it.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
-// Where another block of the cluster keeps what this block keeps at `mine` in shared memory.
+// The address, in block `rank` of the cluster, of the object that this block has at `mine` in shared memory.
 template <class Type>
 __device__ __forceinline__ const Type *theirs(const Type *mine, int rank) {
   const Type *found;
@@ -37,13 +37,13 @@ __device__ __forceinline__ const Type *theirs(const Type *mine, int rank) {
   return found;
 }
 
-// An operand as mma() takes it: rounded to the nearest TF32; float64 stays.
+// An operand of mma(): float32 rounded to the nearest TF32; float64 unchanged.
 __device__ __forceinline__ double rounded(double x) { return x; }
 
 __device__ __forceinline__ float rounded(float x) {
   unsigned bits;
 #if __CUDA_ARCH__ >= 900
-  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction, where .rna takes three
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction; .rna compiles to three
 #else
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
 #endif
@@ -63,16 +63,16 @@ __device__ __forceinline__ unsigned short to_bfloat16(float x) {
   return bits;
 }
 
-// sums += A B for 16 x K of A and K x 8 of B, spread over a warp; K is 4 for float64, 8 for float32. With g = lane / 4
-// and t = lane % 4, a lane holds of A (g, t) and (g + 8, t), of B (t, g), if K is 8 also (g, t + 4), (g + 8, t + 4) and
-// (t + 4, g), and of the sums (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
+// sums (16, 8) += A (16, K) B (K, 8), distributed over a warp; K is 4 for float64, 8 for float32. With g = lane / 4 and
+// t = lane % 4, a lane holds (g, t) and (g + 8, t) of A and (t, g) of B, for K = 8 also (g, t + 4), (g + 8, t + 4) and
+// (t + 4, g), and (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1) of the sums.
 __device__ __forceinline__ void mma(double (&sums)[4], const double (&a)[2], const double (&b)[1]) {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
       : "d"(a[0]), "d"(a[1]), "d"(b[0]));
 #else
-  // Before compute capability 9.0: halves of it, 8 rows each.
+  // Before compute capability 9.0: two products of 8 rows each.
 #pragma unroll
   for (int h = 0; h < 2; ++h)
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -89,11 +89,11 @@ __device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
-// The operands' type of products on tensor cores whose sums are float32.
+// The operand types of products on tensor cores with float32 accumulators.
 enum class Math { tf32, float16, bfloat16 };
 
-// sums += A B for 16 x 32 bytes of A and 32 bytes x 8 of B, spread over a warp as in mma() above: 8 of k for TF32, of
-// which the hardware cuts off the last 13 bits, and 16 for the others, two to a register.
+// sums (16, 8) += A (16, K) B (K, 8), distributed over a warp as in mma() above, K of 32 bytes: 8 for TF32, of which
+// the hardware truncates the last 13 bits, and 16 for the other types, two per register.
 template <Math math>
 __device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
 #define LADDER_MMA(shape_and_types)                                                                          \
@@ -106,8 +106,8 @@ __device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4],
 #undef LADDER_MMA
 }
 
-// Four matrices of 8 rows of 16 bytes from shared memory: lane 8 i + r says where row r of matrix i is, and gets of
-// each matrix bytes 4 (lane % 4) on of row lane / 4.
+// Load four matrices of 8 rows of 16 bytes from shared memory: lane 8 i + r passes the address of row r of matrix i,
+// and receives, of each matrix, 4 bytes from byte 4 (lane % 4) of row lane / 4.
 __device__ __forceinline__ void load_matrices(unsigned (&to)[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

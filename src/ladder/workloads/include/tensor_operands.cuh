@@ -1,4 +1,4 @@
-// What tensor cores multiply: float32 rounded to TF32, or half precision as its bits. ptx.cuh comes before.
+// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits. Include ptx.cuh first.
 #pragma once
 
 template <Math math>
@@ -13,7 +13,7 @@ struct Operand<Math::tf32> {
   static __device__ __forceinline__ Type of(float x) { return rounded(x); }
 };
 
-// The same, or float32 as it is, for results.
+// The type of results: that of operands, or unrounded float32.
 template <Math math, bool is_operand>
 struct Result : Operand<math> {};
 
@@ -23,7 +23,7 @@ struct Result<math, false> {
   static __device__ __forceinline__ Type of(float x) { return x; }
 };
 
-// to (rows, width) = the operands of from (rows, c), and zeros.
+// to (rows, width) = from (rows, c) as operands, with zeros in channels c to width - 1.
 template <Math math>
 __device__ __forceinline__ void write_operands(const float *__restrict__ from, typename Operand<math>::Type *to,
                                                long long rows, int c, int width) {

@@ -1,15 +1,15 @@
-/* Products of small matrices, C += A B, by tiles of C that stay in registers. Rows of B and C are whole vectors, aligned;
-   A is read element by element through the addresses of its rows, wherever these lie, as it is or transposed. */
+/* Products of small matrices, C += A B, by register tiles of C. Rows of B and C are whole aligned vectors; A is read
+   element by element through an array of row pointers, as it is or transposed. */
 #pragma once
 
-/* How vectors are passed depends on the flags; here functions that take them are inline. */
+/* The calling convention of vectors depends on the flags, but all functions that take vectors are inline. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define LANES ((long)(VECTOR / sizeof(REAL)))
 
-/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A have a register each. Narrow tiles are taller:
-   additions take a while, and there must be others to begin meanwhile. */
+/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A are in registers. Narrow tiles are taller,
+   since the latency of additions requires enough independent ones. */
 #define ROWS 3
 #define TALLEST 8
 #define ROWS_OF(width) ((width) == 1 ? TALLEST : (width) == 2 ? 4 : ROWS)
@@ -19,28 +19,29 @@ typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define MOST 3 /* of 16 */
 #endif
 
-/* Without it gcc reads a row of B again for every row of A, more than the ports for loads give. */
+/* Without it gcc reloads a row of B for every row of A, and the load ports become the bottleneck. */
 #if VECTOR <= 16 || (__AVX__ && VECTOR <= 32) || __AVX512VL__
 #define IN_REGISTER(vector) __asm__("" : "+v"(vector))
 #else
 #define IN_REGISTER(vector)
 #endif
 
-/* The terms whose rows of B, one below the other, take half of a first cache of 32 KiB. */
+/* The number of elements in half of an L1 cache of 32 KiB; divided by the length of B's rows, the number of terms. */
 #define HALF_CACHE (16384 / (long)sizeof(REAL))
 
-static inline long least(long a, long b)
+static inline long min(long a, long b)
 {
     return a < b ? a : b;
 }
 
-/* Numbers rounded up to whole vectors. */
+/* A count rounded up to whole vectors. */
 static inline long padded(long count)
 {
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* C += A B on `rows` rows and `vectors` vectors of C. Element (r, k) of A is a[r][at + k]; transposed, a[k][at + r]. */
+/* C (rows, vectors) += A (rows, terms) B (terms, vectors); rows of B and C are `stride` vectors apart. Element (r, k)
+   of A is a[r][at + k], or, transposed, a[k][at + r]. */
 static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                        long stride, long terms, int rows, int vectors, int transposed)
 {
@@ -72,7 +73,7 @@ static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *co
             c[r * stride + v] = sums[r][v];
 }
 
-/* `tile` down all rows, for a width that the compiler knows: tall tiles, then lower ones, the last rows one by one. */
+/* `tile` for all rows, with a width that the compiler knows: tall tiles, then lower ones, the last rows one by one. */
 static inline __attribute__((always_inline)) void column(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                          long stride, long terms, long rows, int width, int transposed)
 {
@@ -85,7 +86,7 @@ static inline __attribute__((always_inline)) void column(Vector *c, const REAL *
                  width, transposed);
 }
 
-/* `column` for any width: a copy of the code for each. */
+/* `column` for any width, by one copy of the code per width. */
 static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                         long stride, long terms, long rows, long vectors,
                                                         int transposed)
@@ -108,29 +109,31 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
 #undef OF_WIDTH
 }
 
-/* C += A B on `rows` x `stride`: terms as many at a time as stay in the first cache, strips of nearly the same width. */
+/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers: blocked by the terms that fit in the L1 cache, and
+   in strips of nearly the same width. */
 static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                           long rows, long stride, long terms, int transposed)
 {
     const long vectors = stride / LANES, strips = (vectors + MOST - 1) / MOST;
-    const long most = HALF_CACHE / stride > 16 ? HALF_CACHE / stride : 16;
-    for (long k = 0; k < terms; k += most)
+    const long max_terms = HALF_CACHE / stride > 16 ? HALF_CACHE / stride : 16;
+    for (long k = 0; k < terms; k += max_terms)
         for (long s = 0; s < strips; s++) {
             const long left = vectors * s / strips, width = vectors * (s + 1) / strips - left;
-            const long count = least(most, terms - k);
+            const long count = min(max_terms, terms - k);
             Vector *to = (Vector *)c + left;
             const Vector *from = (const Vector *)b + k * vectors + left;
             strip(to, transposed ? a + k : a, transposed ? at : k, from, vectors, count, rows, width, transposed);
         }
 }
 
+/* C (rows, stride) += A (rows, terms) B (terms, stride). */
 static __attribute__((noinline)) void multiply_add(REAL *c, const REAL *const *a, const REAL *b, long rows, long stride,
                                                    long terms)
 {
     product(c, a, 0, b, rows, stride, terms, 0);
 }
 
-/* From column `at` of A, as many as there are rows of C. */
+/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A, which has `terms` rows. */
 static __attribute__((noinline)) void multiply_add_transposed(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                               long rows, long stride, long terms)
 {

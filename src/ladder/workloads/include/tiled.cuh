@@ -1,5 +1,5 @@
-// Products on the ordinary floating-point units, by tiles: BM x BN sums of a block, in steps of BK, of which a thread
-// keeps TM x TN. The tiles of both operands lie in shared memory, in one of two buffers while the other one is filled.
+// Tiled products without tensor cores: a block has BM x BN sums, a thread TM x TN of them, in steps of BK. The tiles of
+// both operands are in shared memory, double-buffered.
 #pragma once
 #include "vector.cuh"  // ptx.cuh comes before
 
@@ -8,8 +8,8 @@ constexpr int THREADS = ROWS * COLUMNS;
 constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, each of 4 x 8 threads; less than 8 columns are narrow
 constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile: one more than needed, see load()
 constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
-// Registers for a thread: its sums and as many again, at least LEAST. Telling how many blocks then fit on a
-// multiprocessor keeps the compiler from using more.
+// Registers for a thread: twice its sums, at least LEAST. The launch bounds of as many blocks as then fit on a
+// multiprocessor keep the compiler from using more.
 constexpr int SUMS = TM * TN * sizeof(REAL) / 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int LEAST = 144;  // the code for these GPUs spills with 128
@@ -29,7 +29,7 @@ static_assert(SUMS <= 128, "A thread's TM x TN sums don't fit in its registers: 
 
 __device__ __forceinline__ bool aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
 
-// Write the first `count` (at least 1) of V sums, with the addend. A wide store needs `to` and `c` aligned and all V.
+// Store the first `count` (at least 1) of V sums plus the addend. A wide store requires aligned `to` and `c` and all V.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int count, bool wide) {
   if (wide) {
     if (c) {
@@ -45,16 +45,15 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int 
   }
 }
 
-// Copy a tile, `length` (along m or n) x BK, whose corner in device memory is `corner`; it is kept with k as its first
-// index, so that a thread reads its elements of one k side by side. Beyond the matrix, `left` and `k_left` away, it is
-// 0.
+// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory; in shared memory k is the first index, so
+// that a thread reads its elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
 template <int length, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int left, int k_left, bool wide) {
   constexpr int row = length + V;
   REAL *const to = reinterpret_cast<REAL *>(tile);
   if constexpr (along_k) {
-    // Consecutive in k, so transposed on the way: a warp copies 8 of k (a whole sector of memory, or two) for 4 rows.
-    // A tile's row has one vector more than it needs, so that these are in different banks.
+    // Contiguous in k, hence transposed by the copy: a warp copies 8 of k (one or two sectors of memory) for 4 rows.
+    // A row of the tile is padded by one vector, so that these are in different banks.
     constexpr int step = THREADS / 8;
     const int p = threadIdx.x % 8, first = threadIdx.x / 8;
     const REAL *from = corner + size_t(first) * stride + p;
@@ -83,12 +82,12 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
   }
 }
 
-// A thread's place among those of a block.
+// A thread's position among those of a block.
 struct Place {
   int x, y;
   __device__ __forceinline__ Place() {
-    // A warp is 4 x 8 threads whose x and y take turns in the bits of the lane: neighbouring lanes then read the same
-    // vector of a tile, and the hardware serves 16 lanes at once where it would otherwise serve 8.
+    // A warp is 4 x 8 threads whose x and y alternate in the bits of the lane: neighbouring lanes then read the same
+    // vector of a tile, and the hardware serves 16 lanes at once instead of 8.
     if (COLUMNS < 8) {
       x = threadIdx.x % COLUMNS, y = threadIdx.x / COLUMNS;
     } else {
@@ -97,12 +96,12 @@ struct Place {
       y = warp / WARPS * 4 + (lane >> 1 & 1 | lane >> 2 & 2);
     }
   }
-  // Where the thread's rows, and its vectors of columns, stand among the block's.
+  // The indices of the thread's rows, and of its vectors of columns, within the block.
   __device__ __forceinline__ int row(int i) const { return (i / V * ROWS + y) * V + i % V; }
   __device__ __forceinline__ int column(int j) const { return (j * COLUMNS + x) * V; }
 };
 
-// Add to a thread's sums what the tiles of step `tile` give.
+// Add the product of the tiles of step `tile` to a thread's sums.
 __device__ __forceinline__ void multiply_add(REAL (&sums)[TM][TN], const Vector *a_tiles, const Vector *b_tiles,
                                              int tile, const Place &at) {
   const Vector *a_tile = a_tiles + tile % 2 * BK * A_ROW + at.y, *b_tile = b_tiles + tile % 2 * BK * B_ROW + at.x;
@@ -117,8 +116,8 @@ __device__ __forceinline__ void multiply_add(REAL (&sums)[TM][TN], const Vector 
     for (int i = 0; i < TM; ++i)
 #pragma unroll
       for (int step = 0; step < TN; ++step) {
-        // There and back, so that an operation has a factor in common with the one before it, also at a row's end:
-        // the hardware keeps it, where three operands of float64 from the registers would take a cycle more.
+        // In serpentine order, so that consecutive operations share a factor, also at a row's end: the hardware's reuse
+        // cache holds it, whereas reading three float64 operands from registers takes a cycle more.
         const int j = i % 2 ? TN - 1 - step : step;
         sums[i][j] += of_a[i / V].of[i % V] * of_b[j / V].of[j % V];
       }

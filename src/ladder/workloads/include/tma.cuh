@@ -1,5 +1,5 @@
-// Copies of tiles by the copy engine of a multiprocessor, and the barriers that count what has come: compute capability
-// 9.0 alone, compiled for sm_90a. On other GPUs these functions do nothing.
+// Copies of tiles by the Tensor Memory Accelerator (TMA), and the mbarriers that count their bytes: compute capability
+// 9.0 only, compiled for sm_90a. On other GPUs these functions do nothing.
 #pragma once
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -8,13 +8,14 @@
 #define TMA(text, ...)
 #endif
 
-// What the driver's cuTensorMapEncodeTiled has written: where an array lies, and the box of it that one copy brings.
+// The descriptor by the driver's cuTensorMapEncodeTiled: an array's address and layout, and the box that one copy
+// moves.
 struct alignas(64) TensorMap {
   unsigned char of[128];
 };
 
-// A barrier in shared memory. Its phases are counted from 0: one ends when `count` threads have arrived and all bytes
-// that they told of have come.
+// An mbarrier in shared memory. Its phases are counted from 0: one ends when `count` arrivals have been made and all
+// expected bytes have been copied.
 struct Barrier {
   unsigned long long state;
 
@@ -22,12 +23,12 @@ struct Barrier {
   __device__ __forceinline__ void begin(int count) {
     TMA("mbarrier.init.shared::cta.b64 [%0], %1;", ::"r"(address()), "r"(count) : "memory");
   }
-  // Arrive, and tell of bytes to come.
+  // Arrive, and expect bytes of copies.
   __device__ __forceinline__ void expect(int bytes) {
     TMA("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;", ::"r"(address()), "r"(bytes) : "memory");
   }
-  // Arrive at this barrier of a block of the cluster, with the narrowest scope: with a wider one the thread would wait
-  // for all that it has written.
+  // Arrive at this barrier in a block of the cluster, with the narrowest scope: with a wider one the thread would first
+  // wait for all its writes.
   __device__ __forceinline__ void arrive(int rank) {
     TMA("{\n.reg .b32 theirs;\nmapa.shared::cluster.u32 theirs, %0, %1;\n"
         "mbarrier.arrive.shared::cluster.b64 _, [theirs];\n}",
@@ -41,10 +42,10 @@ struct Barrier {
   }
 };
 
-// Barriers that have begun are visible to the copy engine, and after a barrier of the cluster to its blocks.
+// Make initialised barriers visible to the TMA and, after a barrier of the cluster, to its blocks.
 __device__ __forceinline__ void publish_barriers() { TMA("fence.mbarrier_init.release.cluster;", ::: "memory"); }
 
-// Have the box at these places copied to shared memory, with zeros where it leaves the array.
+// Copy the box at coordinates (x, y, z, w) to shared memory, with zeros outside the array.
 __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Barrier &arrived, int x, int y, int z, int w) {
   TMA("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
       "[%2];",
@@ -52,7 +53,7 @@ __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Barrier
       : "memory");
 }
 
-// The same to the same place of all blocks of the cluster that the bits of `blocks` name.
+// Multicast the box at (x, y, z) to the same address in all blocks of the cluster in the bit mask `blocks`.
 __device__ __forceinline__ void copy_box_to(unsigned short blocks, void *to, const TensorMap &map, Barrier &arrived, int x,
                                             int y, int z) {
   TMA("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "

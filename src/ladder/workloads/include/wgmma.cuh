@@ -1,5 +1,5 @@
-// Products by warpgroups, four warps, whose operands tensor cores read from shared memory: compute capability 9.0 alone,
-// compiled for sm_90a. On other GPUs these functions do nothing. ptx.cuh comes before.
+// Products by warpgroups of four warps, with both operands in shared memory: compute capability 9.0 only, compiled for
+// sm_90a. On other GPUs these functions do nothing. Include ptx.cuh first.
 #pragma once
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -8,27 +8,27 @@
 #define WGMMA(text, ...)
 #endif
 
-// Leave a warpgroup so many registers a thread, or claim them, at the start of its branch; the others' must suffice.
+// Set a warpgroup's registers per thread at the start of its branch: release some, or claim what others have released.
 template <int registers>
 __device__ __forceinline__ void leave_registers() { WGMMA("setmaxnreg.dec.sync.aligned.u32 %0;", ::"n"(registers)); }
 template <int registers>
 __device__ __forceinline__ void claim_registers() { WGMMA("setmaxnreg.inc.sync.aligned.u32 %0;", ::"n"(registers)); }
 
-// The descriptor of a tile of rows of 128 bytes whose vectors are exchanged as lines.cuh does it: the hardware's swizzle
-// of 128 bytes. The tile begins at a multiple of 1024 bytes; `from` may be 32, 64 or 96 bytes further.
+// The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle, as in lines.cuh. The tile is
+// aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
 __device__ __forceinline__ unsigned long long tile_descriptor(const void *from) {
   const unsigned address = __cvta_generic_to_shared(from);
-  // Eight rows are 1024 bytes; the second field isn't used.
+  // Eight rows are 1024 bytes; the second field is unused.
   return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
-// What this thread's copies have written is visible to tensor cores after a barrier.
+// Make this thread's copies visible to tensor cores after a barrier.
 __device__ __forceinline__ void publish_copies() { WGMMA("fence.proxy.async.shared::cta;", ::: "memory"); }
 
 __device__ __forceinline__ void begin_products() { WGMMA("wgmma.fence.sync.aligned;", ::: "memory"); }
 __device__ __forceinline__ void commit_products() { WGMMA("wgmma.commit_group.sync.aligned;", ::: "memory"); }
 
-// Wait until at most `left` of the committed groups of products are under way.
+// Wait until at most `left` of the committed groups of products are pending.
 template <int left>
 __device__ __forceinline__ void wait_for_products() {
   WGMMA("wgmma.wait_group.sync.aligned %0;", ::"n"(left) : "memory");
@@ -46,8 +46,8 @@ __device__ __forceinline__ void wait_for_products() {
   NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
            "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// sums += A B for 64 rows of A and 8 `count` of B, 32 bytes of each, by a warpgroup. A lane's sums are those of
-// mma_of() for rows 16 warp on and every 8 rows of B; they may be used once they are waited for.
+// sums (64, 8 count) += A B^T by a warpgroup, with 64 rows of A and 8 `count` rows of B, 32 bytes of each. A lane's
+// sums are those of mma_of() for 16 rows from 16 warp on and for each 8 rows of B, valid after a wait for the product.
 template <Math math, int count>
 __device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned long long a, unsigned long long b) {
   static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
@@ -67,7 +67,7 @@ __device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned
 #undef PRODUCT
 }
 
-// The larger of two, or not a number if one isn't.
+// The maximum, or NaN if one of the two is NaN.
 __device__ __forceinline__ float larger(float x, float y) {
   float found;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(found) : "f"(x), "f"(y));

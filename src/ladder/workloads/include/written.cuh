@@ -1,4 +1,4 @@
-// What results are written as: float32, or a byte for a screen.
+// The output formats: float32, or 8-bit pixels.
 #pragma once
 
 struct AsFloat32 {
@@ -6,7 +6,7 @@ struct AsFloat32 {
   static __device__ __forceinline__ float of(float x) { return x; }
 };
 
-// A colour of a screen from a value in [-1, 1], cut. What rounding leaves a little below -1 is 0 too.
+// An 8-bit pixel from a value in [-1, 1], truncated. Values that rounding leaves slightly below -1 become 0 too.
 struct AsColour {
   using Type = unsigned char;
   static __device__ __forceinline__ unsigned char of(float x) {
@@ -14,7 +14,7 @@ struct AsColour {
   }
 };
 
-// Neighbours that are read or written at once.
+// Neighbours that are loaded or stored by one access.
 template <class Type, int count>
 struct alignas(count * sizeof(Type)) Neighbours {
   Type of[count];

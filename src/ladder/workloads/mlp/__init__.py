@@ -1,12 +1,12 @@
 """MLP: training a fully connected network on MNIST by mini-batch SGD; one run of a variant is one epoch.
 
-Softmax cross-entropy, sigmoid or ReLU in the hidden layers, inputs scaled to [0, 1]. Initial weights and the order of
-the images come from the seed, so every variant follows the same trajectory: the loss of every batch and the weights
-after every epoch are compared with the float64 reference. The timed samples repeat the first epoch from the initial
-weights.
+Softmax cross-entropy, sigmoid or ReLU in the hidden layers, inputs scaled to [0, 1]. The seed determines the initial
+weights and the order of the images, so every variant follows the same trajectory: the loss of every batch and the
+weights after every epoch are compared with the float64 reference. The timed samples repeat the first epoch from the
+initial weights.
 
 Row-major shapes: pixels uint8 (images, 784), labels int64 (images,), order int64 (images,), per layer l = 1, 2, ...
-w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run changes in place; the output is `loss`,
+w<l> (fan_in, fan_out) and b<l> (fan_out,) in the case's dtype, which a run updates in place; the output is `loss`,
 the mean loss of every batch (steps,).
 """
 
@@ -20,9 +20,9 @@ from ladder.harness.validation import Check, compare
 from ladder.workloads.mlp import reference
 
 RUNGS = {
-    "host": "on the CPU, its products by any host variant of `gemm`, the rest fused and on the same threads",
-    "cuda": "on a GPU, its products by any CUDA variant of `gemm`, an epoch as one CUDA graph",
-    "numpy_loop": "peer: written by hand in NumPy",
+    "host": "on the CPU, products by any host variant of `gemm`, the rest fused and on the same threads",
+    "cuda": "on a GPU, products by any CUDA variant of `gemm`, an epoch as one CUDA graph",
+    "numpy_loop": "peer: hand-written NumPy",
     "pytorch": "peer: PyTorch on the CPU",
     "pytorch_cuda": "peer: PyTorch on a GPU",
 }
@@ -49,7 +49,7 @@ STATEFUL = True
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     return data_sizes.refuse_network("mlp", sizes, "784-300-10") or data_sizes.refuse_images("mlp", sizes)
 
 
@@ -59,7 +59,7 @@ def data_set(sizes):
 
 
 def reference_sizes(sizes):
-    """The sizes that the reference depends on: all but the dtype."""
+    """The sizes that the reference depends on: all except the dtype."""
     return {name: value for name, value in sizes.items() if name != "dtype"}
 
 
@@ -90,7 +90,7 @@ def arrays(sizes):
 def fill(inputs, sizes, round, data):
     """Write an epoch's order in place; before the first epoch also the images, labels and initial weights.
 
-    The names of the arrays written: a later epoch goes on with the weights that it finds.
+    Returns the names of the arrays written: a later epoch continues from the current weights.
     """
     inputs["order"][...] = reference.order(sizes, round)
     if round == 0:
@@ -103,7 +103,7 @@ def fill(inputs, sizes, round, data):
 
 
 def cost(sizes):
-    """FLOPs of an epoch's products (all but the first layer have a third one), and the bytes it reads and writes."""
+    """FLOPs of an epoch's products (all layers except the first have a third one), and the bytes that it moves."""
     widths = reference.layer_sizes(sizes)
     pairs = list(itertools.pairwise(widths))
     products = sum(inner * outer * (2 if layer == 0 else 3) for layer, (inner, outer) in enumerate(pairs))
@@ -116,7 +116,7 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare an epoch's losses and the weights after it with the reference; the point of the learning curve."""
+    """Compare an epoch's losses and the weights after it with the reference; the checks and the curve's point."""
     checks, parameters = [], []
     for layer in range(1, len(reference.layer_sizes(sizes))):
         for name in (f"w{layer}", f"b{layer}"):

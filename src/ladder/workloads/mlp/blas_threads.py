@@ -1,8 +1,8 @@
-"""One pool of threads for Numba and OpenBLAS: OpenBLAS hands its parallel work to Numba's OpenMP threads.
+"""One thread pool for Numba and OpenBLAS: OpenBLAS runs its parallel jobs on Numba's OpenMP threads.
 
-Each runtime's idle threads wait actively for a while. On cores that both use, they take them from the other's working
-threads, which was seen to cost ten times what parallel elementwise operations gain. OpenBLAS since 0.3.27 offers a
-callback that runs its jobs elsewhere; an OpenBLAS that was built for OpenMP works like that by itself.
+The idle threads of each runtime spin for a while. On cores that both runtimes use, they delay the other's working
+threads, which cost ten times more than parallel elementwise operations gain. OpenBLAS since 0.3.27 has a callback that
+runs its jobs elsewhere; an OpenBLAS built for OpenMP shares the threads anyway.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 from threadpoolctl import threadpool_info
 
-# The name depends on the build: SciPy's wheels prefix most symbols, and 64-bit integers bring a suffix.
+# The name depends on the build: SciPy's wheels prefix most symbols, and builds with 64-bit integers add a suffix.
 SETTERS = [
     f"{prefix}openblas_set_threads_callback_function{suffix}" for prefix in ("", "scipy_") for suffix in ("", "64_")
 ]
@@ -33,10 +33,10 @@ def call_job(context, job, index, data, buffer):
     return types.void(types.intp, types.int32, types.intp, types.int32), generate
 
 
-# The signature makes Numba load it from the cache as the module is imported; the callback alone would not.
+# Due to the signature, Numba loads it from the cache when the module is imported; the callback alone wouldn't.
 @numba.njit(types.void(types.intp, types.intp, types.intp, types.intp, types.int32), parallel=True, cache=True)
 def run_jobs(job, count, size, jobs, buffer):
-    """Run `count` jobs at once, each on a thread of its own: they wait for each other."""
+    """Run `count` jobs concurrently, each on its own thread, since they wait for each other."""
     for i in numba.prange(count):
         call_job(job, numba.int32(i), jobs + i * size, buffer)
 
@@ -48,10 +48,10 @@ def callback(sync, job, count, size, jobs, buffer):
 
 
 def share(threads):
-    """Set Numba's threads, and let every loaded OpenBLAS work on them; whether each loaded BLAS now does.
+    """Set Numba's threads, and let every loaded OpenBLAS use them; whether each loaded BLAS now does.
 
-    One that has more threads must keep its own, since its jobs need as many at once; and with fewer of Numba's later
-    on, the jobs would wait for each other forever.
+    An OpenBLAS with more threads must keep its own, since its jobs run concurrently: on fewer threads, they would wait
+    for each other forever.
     """
     numba.set_num_threads(threads)
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]

@@ -1,8 +1,9 @@
-// The operations of the training beside its products. Deltas carry the factor -rate from the loss on, so that an update
-// is an addition, which a product's addend does for the weights. Sums are taken in the same order every time.
+// The operations of the training other than its products. Deltas include the factor -rate from the loss on, so that an
+// update is an addition; for the weights it is the product's addend. Sums are in a fixed order.
 #include "warp.cuh"
 
-// Rows `order` of the pixels, scaled to [0, 1]: a block a row, a thread four pixels at a time.
+// x (rows, columns) = rows `order` (rows) of the pixels, scaled to [0, 1]: a block per row, four pixels per thread at a
+// time.
 extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
   const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
   REAL *to = x + size_t(blockIdx.x) * columns;
@@ -15,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, c
   }
 }
 
-// z <- sigmoid(z + bias), or max(z + bias, 0).
+// z <- sigmoid(z + bias), or max(z + bias, 0), with z (count / columns, columns) and bias (columns).
 extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *bias, int count, int columns) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) z[i] = 1 / (1 + exp(-(z[i] + bias[i % columns])));
@@ -25,8 +26,8 @@ extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias
   if (i < count) z[i] = max(z[i] + bias[i % columns], REAL(0));
 }
 
-// Softmax cross-entropy by one block of 512 threads, a thread a row: z <- -rate times the mean loss's derivative by the
-// logits; loss <- the mean loss; bias <- bias + column sums of z.
+// Softmax cross-entropy by one block of 512 threads, a thread per row: z (rows, columns) <- -rate times the gradient of
+// the mean loss with respect to the logits; loss (1) <- the mean loss; bias (columns) <- bias + column sums of z.
 extern "C" __global__ void __launch_bounds__(512, 1)
     softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows, int columns,
                  REAL rate) {
@@ -59,7 +60,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
   }
 }
 
-// delta <- delta times the slope at a; bias <- bias + column sums of delta. A block of 32 x 32 threads for 32 columns.
+// delta (rows, columns) <- delta times the derivative at a (rows, columns); bias (columns) <- bias + column sums of
+// delta. A block of 32 x 32 threads per 32 columns.
 template <class Slope>
 __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int columns, Slope slope) {
   __shared__ REAL sums[WARP][WARP + 1];
@@ -71,7 +73,7 @@ __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int co
       sum += delta[place] *= slope(a[place]);
     }
   sums[threadIdx.x][threadIdx.y] = sum;
-  __syncthreads();  // all threads' sums are there; a warp adds up those of a column
+  __syncthreads();  // all threads' sums are complete; a warp adds those of a column
   sum = sum_of_warp(sums[threadIdx.y][threadIdx.x]);
   const int own = blockIdx.x * WARP + threadIdx.y;
   if (threadIdx.x == 0 && own < columns) bias[own] += sum;

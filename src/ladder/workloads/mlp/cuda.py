@@ -1,8 +1,8 @@
 """MLP training on one GPU, the data set resident; its matrix products are those of any CUDA variant of `gemm`.
 
-The images of an epoch are gathered by one kernel. Deltas carry the factor -rate from the loss on: the update of the
-weights is then the addend of their gradient's product, and that of a bias is part of the kernel before. With `graph`
-on, an epoch is one CUDA graph. In small batches bound by the latency of kernels that depend on each other.
+One kernel gathers the images of an epoch. Deltas include the factor -rate from the loss on: the weights are then the
+addend of their gradient's product, and the update of a bias is part of the preceding kernel. With `graph` on, an epoch
+is one CUDA graph. For small batches bound by the latency of dependent kernels.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
-"""The operations of the training beside its products, each one pass over its arrays, shared among threads by rows.
+"""The operations of the training other than its products, each one pass over its arrays on threads by rows.
 
-They are bound by memory (here mostly the L2 cache): an element is read once and written once, with what belongs
-together fused into one loop; the sigmoid is bound by the polynomial of its exponential and its division.
+They are fused, and memory-bound (here mostly by the L2 cache): an element is read once and written once. The sigmoid is
+bound by the polynomial of its exponential and by its division.
 """
 
 import numba
@@ -9,7 +9,7 @@ import numpy as np
 
 from ladder.workloads.mlp.exponential import exponential
 
-EXACT = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}  # no sum in another order
+EXACT = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}  # no reordering of sums
 OPTIONS = EXACT | {"fastmath": {"contract", "reassoc", "nsz"}}
 
 
@@ -17,7 +17,7 @@ OPTIONS = EXACT | {"fastmath": {"contract", "reassoc", "nsz"}}
 def gather(pixels, order, start, x):
     """Rows `order[start:start + len(x)]` of the uint8 pixels into `x`, scaled to [0, 1].
 
-    Pixel / 255 without the division: with fused multiply-add, the correction makes the quotient the rounded one.
+    Pixel / 255 without a division: with a fused multiply-add, the correction gives the correctly rounded quotient.
     """
     scale = x.dtype.type(255)
     inverse = x.dtype.type(1) / scale
@@ -66,7 +66,7 @@ def relu_slope(delta, a):
 
 @numba.njit(**OPTIONS)
 def softmax_loss(z, bias, labels, order, start, loss, step):
-    """z <- derivative of the mean cross-entropy of softmax(z + bias) by the logits in place; loss[step] <- the loss."""
+    """z <- gradient of the mean cross-entropy of softmax(z + bias) by the logits, in place; loss[step] <- the loss."""
     rows, columns = z.shape
     total = 0.0
     for i in range(rows):

@@ -1,8 +1,8 @@
-"""exp(x) that LLVM turns into vector code inside a Numba loop, where a call of libm's would be one element at a time.
+"""exp(x) that LLVM vectorises inside a Numba loop, whereas libm's function would be called for one element at a time.
 
-As in most vector libraries (Cephes: https://netlib.org/cephes): x = n ln 2 + r with n whole and |r| <= ln 2 / 2, where
-ln 2 comes in two parts so that r is exact to the last bit; exp(r) is its Taylor polynomial, cut where the rest is below
-half a unit in the last place; and 2^n is written straight into the exponent's bits.
+As in most vector libraries (Cephes: https://netlib.org/cephes): x = n ln 2 + r with integer n and |r| <= ln 2 / 2,
+where ln 2 is split in two parts so that r is exact to the last bit; exp(r) is its Taylor polynomial, truncated where
+the remainder is below half a unit in the last place; and 2^n is written into the exponent's bits.
 """
 
 import math
@@ -13,10 +13,9 @@ from numba.extending import intrinsic, overload
 
 
 def exponential(x):
-    """exp(x) of a float64 or float32 within 1 unit in the last place; inside Numba's functions only.
+    """exp(x) of a float64 or float32 within 1 unit in the last place, only inside Numba's functions.
 
-    Arguments outside the exponents of normal numbers count as the nearest one inside, so that nothing overflows:
-    [-708, 709] in float64, [-87, 88] in float32.
+    Arguments are clamped so that the result is a normal number: to [-708, 709] in float64, [-87, 88] in float32.
     """
     raise NotImplementedError("exponential works inside Numba's compiled functions only.")
 

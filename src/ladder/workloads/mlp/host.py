@@ -1,9 +1,9 @@
 """MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
 
-Everything else is one fused pass per operation (`elementwise`), on the same threads as the products: an OpenBLAS works
-on Numba's here (`blas_threads`); beside any other BLAS it takes one thread. With small batches the products'
-share falls: an epoch is bound by the products' FLOPs plus, per batch, the traffic of reading the weights and their
-gradient and writing both.
+Everything else is one fused pass per operation (`elementwise`), on the same threads as the products: OpenBLAS uses
+Numba's (`blas_threads`); with any other BLAS the other operations use one thread. An epoch is bound by the products'
+FLOPs plus, per batch, the traffic of reading and writing the weights and their gradient, which dominates for small
+batches.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""Peer: the same training in PyTorch on the CPU, as its users write it: autograd, `cross_entropy` and `optim.SGD`."""
+"""Peer: the training in idiomatic PyTorch on the CPU: autograd, `cross_entropy` and `optim.SGD`."""
 
 import torch
 

@@ -20,7 +20,7 @@ def setup(problem, *, graph: Literal["off", "on"] = "off"):
 
 
 def captured(run):
-    """A CUDA graph of a function, which runs once before, on a stream of its own, as PyTorch asks for."""
+    """A CUDA graph of a function, which runs once before on a separate stream, as PyTorch requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -33,5 +33,5 @@ def captured(run):
 
 
 def replay(graph, run):
-    """Launch a graph; `run` keeps the tensors alive, of which the graph has the addresses alone."""
+    """Launch a graph; `run` keeps alive the tensors whose addresses the graph holds."""
     graph.replay()

@@ -1,9 +1,8 @@
-"""The reference of the training: mini-batch SGD in plain float64 NumPy, and how far rounding may carry a trajectory.
+"""The reference of the training: mini-batch SGD in plain float64 NumPy, with a bound for the effect of rounding.
 
-The bound can't be written down as for one product, since every step amplifies the errors of the steps before. So the
-training runs twice: as it is, and with noise at every place where a variant rounds, of the size that float32 rounding
-has there. The bound is MARGIN times the distance between the two trajectories, scaled from float32's unit roundoff to
-that of the variant's dtype.
+There is no formula for the bound as for a single product, since every step amplifies earlier errors. So the training
+runs twice: without and with noise of the size of float32's rounding wherever a variant rounds. The bound is MARGIN
+times the distance between the two trajectories, scaled from float32's unit roundoff to that of the variant's dtype.
 """
 
 import itertools
@@ -13,7 +12,7 @@ import numpy as np
 from ladder.harness.validation import unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
-# The noise of sums is what rounding has where all terms have one sign: right variants stay within half the bound.
+# The noise of sums is that of rounding if all terms have one sign: correct variants stay within half the bound.
 MARGIN = 4.0
 
 
@@ -63,7 +62,7 @@ def forward(parameters, x, activation, product=np.matmul):
 
 
 def cross_entropy(logits, labels):
-    """The mean cross-entropy of the softmax, and its derivative by the logits."""
+    """The mean cross-entropy of the softmax, and its derivative with respect to the logits."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     total = np.exp(shifted).sum(axis=1, keepdims=True)
     rows = np.arange(len(labels))
@@ -97,7 +96,7 @@ def scaled(images):
 
 
 class Noise:
-    """Random errors of the size that rounding has in float32, from a fixed seed."""
+    """Random errors of the size of float32's rounding, from a fixed seed."""
 
     def __init__(self):
         self.generator = np.random.default_rng(0)
@@ -106,12 +105,12 @@ class Noise:
         return NOISE * (2.0 * self.generator.random(shape, np.float32) - 1.0)
 
     def product(self, a, b):
-        """A product whose sums of k terms carry errors of sqrt(k) u |a| |b|."""
+        """A product whose sums of k terms have errors of sqrt(k) u |a| |b|."""
         scale = np.linalg.norm(a, axis=1)[:, None] * np.linalg.norm(b, axis=0)
         return a @ b + self.draw(scale.shape) * scale * np.sqrt(a.shape[1])
 
     def update(self, weights):
-        """Weights rounded once more."""
+        """Weights with the error of one more rounding."""
         return weights + self.draw(weights.shape) * weights
 
 
@@ -156,5 +155,5 @@ def compute(sizes, dataset):
 
 
 def bound(drift, dtype):
-    """The bound that belongs to a drift measured with float32's rounding."""
+    """The bound for a drift measured with float32's rounding."""
     return MARGIN * drift * (unit_roundoff(dtype) + unit_roundoff(np.float64)) / NOISE

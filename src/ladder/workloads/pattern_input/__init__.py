@@ -1,10 +1,10 @@
 """Reading the patterns of a training: images of an IDX file become rows of numbers in [0, 1], as `backprop` takes them.
 
-A run opens the file, reads its bytes from where the operating system keeps them in memory, and writes every pixel
-divided by 255, which is compared bit by bit. The second round reads the file's last images.
+A run opens the file, reads its bytes from the page cache, and writes every pixel divided by 255, which is compared
+bitwise. The second round reads the file's last images.
 
-Shapes: path (4096,) uint8, the file's name as a text of C; first int64 (1,), the image to begin with; the output
-out (images, 784).
+Shapes: path (4096,) uint8, the file's name as a C string; first int64 (1,), the first image; the output out
+(images, 784).
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ from ladder.workloads.backprop import reference
 
 RUNGS = {
     "serial": "one piece of the file after the other",
-    "openmp_tasks": "an OpenMP task for every block of images",
+    "openmp_tasks": "an OpenMP task per block of images",
 }
 SIZES = {"images": int, "dtype": ("float32", "float64"), "source": ("mnist", "digits")}
 STATEFUL = False
@@ -29,7 +29,7 @@ PART = 4096  # images that are checked at once
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     return data_sizes.refuse_images("pattern_input", sizes)
 
 
@@ -63,7 +63,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write where a round's images are, in place; the names of both inputs."""
+    """Write the path and the first image of a round in place; the names of both inputs."""
     inputs["path"][...] = 0
     inputs["path"][: len(data.path)] = np.frombuffer(data.path, np.uint8)
     inputs["first"][0] = first_of(sizes, round, data)
@@ -71,12 +71,12 @@ def fill(inputs, sizes, round, data):
 
 
 def first_of(sizes, round, data):
-    """The image that a round begins with."""
+    """The first image of a round."""
     return len(data.images) - sizes["images"] if round else 0
 
 
 def cost(sizes):
-    """A division for each pixel, its byte read and its number written."""
+    """A division per pixel, its byte read and its number written."""
     pixels = sizes["images"] * 784
     return SimpleNamespace(
         flops=pixels, bytes=pixels * (1 + np.dtype(sizes["dtype"]).itemsize), precision=sizes["dtype"]
@@ -84,7 +84,7 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare every number with the pixel's, which it must equal, part by part."""
+    """Compare every number with the pixel's, which it must equal, in parts."""
     first, found = first_of(sizes, round, data), []
     for start in range(0, sizes["images"], PART):
         end = min(start + PART, sizes["images"])

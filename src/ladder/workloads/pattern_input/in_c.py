@@ -1,4 +1,4 @@
-"""What the rungs in C share: a run that reads, and says where it can't."""
+"""What the rungs in C share: a run that reads the file, and reports an error."""
 
 import ctypes
 
@@ -7,7 +7,7 @@ from ladder.errors import LadderError
 
 
 def reading(problem, variant, *counts):
-    """The timed step: `read_all` of a variant's library, with these counts behind its common arguments."""
+    """The timed step: `read_all` of a variant's library, with these counts after its common arguments."""
     read_all = libraries.load("pattern_input", variant, problem.sizes["dtype"]).read_all
     path, out = (ctypes.c_void_p(array.ctypes.data) for array in (problem.path, problem.out))
     images, *more = map(ctypes.c_long, (problem.sizes["images"], *counts))

@@ -1,4 +1,4 @@
-/* A task for every `block` images, made by one thread and done by all. */
+/* A task per `block` images, created by one thread and executed by all. */
 #include "patterns.h"
 
 int read_all(const char *path, long first, long count, REAL *out, long threads, long block)

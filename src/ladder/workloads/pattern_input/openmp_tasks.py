@@ -1,7 +1,7 @@
-"""Reading in OpenMP tasks, as the earlier study's program did: one thread makes them, and all take them.
+"""Reading in OpenMP tasks, as in the earlier study's program: one thread creates them, and all execute them.
 
-A task reads `block` images, piece by piece as `serial` does. With few images each, tasks cost more than they share
-out; with many, threads wait for the last one. Bound by memory: the numbers that are written.
+A task reads `block` images, piece by piece like `serial`. With few images per task, the overhead of tasks dominates;
+with many, threads wait for the last one. Memory-bound by the numbers that are written.
 """
 
 from ladder.workloads.pattern_input import in_c

@@ -1,13 +1,13 @@
-/* Images of an IDX file as rows of numbers in [0, 1]; REAL is float or double. */
+/* Images of an IDX file as rows of PIXELS numbers in [0, 1]; REAL is float or double. */
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
 
 #define HEADER 16  /* bytes: a magic number and three extents */
 #define PIXELS 784 /* of an image */
-#define PIECE 32   /* images whose bytes and numbers stay in the second cache */
+#define PIECE 32   /* images whose bytes and numbers fit in the L2 cache */
 
-/* `count` images from `first` on; whether the file has them. */
+/* Read `count` images from `first` on into out (count, PIXELS); whether the file has them. */
 static int read_patterns(int file, long first, long count, REAL *out)
 {
     unsigned char pixels[PIECE * PIXELS];

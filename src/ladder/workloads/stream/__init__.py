@@ -3,10 +3,10 @@
 | kernel | does | bytes per element |
 | --- | --- | --- |
 | read | total += a | 1 load |
-| copy | out = a | 1 load, 1 store (and the load that a store of a line costs, which isn't counted) |
+| copy | out = a | 1 load, 1 store (and the write-allocate load, which isn't counted) |
 | triad | out = a + 3 b | 2 loads, 1 store |
 
-Inputs are uniform in [0, 1) from the seed; in large arrays the same numbers come again (`ladder.devices.large`).
+Inputs are uniform in [0, 1) from the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
 Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
 """
@@ -15,14 +15,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, growing_sum_factor, product_factor
 
 RUNGS = {
-    "openmp": "loops of Numba, shared among OpenMP threads",
-    "cuda": "accesses of 16 bytes on a GPU",
+    "openmp": "loops in Numba on OpenMP threads",
+    "cuda": "16-byte accesses on a GPU",
 }
-# What the experiments of ceilings take from it.
+# The results that ceilings are taken from.
 CEILING = "bandwidth"
 SIZES = {"kernel": ("read", "copy", "triad"), "elements": int, "dtype": ("float64", "float32"), "seed": 1}
 ARRAYS = ("a", "b", "out")
@@ -64,7 +64,7 @@ def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place, all of them; their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     for array in inputs.values():
-        large.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
+        chunked.fill(array, lambda part: generator.random(out=part, dtype=part.dtype))
     return list(inputs)
 
 
@@ -84,12 +84,12 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
         return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
 
-    found = large.by_threads(compare_from, range(0, sizes["elements"], PART))
+    found = chunked.by_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(found, key=lambda one: one.error)], None
 
 
 def compare_part(kernel, out, precision, a, b=None):
-    """The Check of a part of the result by the same part of the inputs."""
+    """The Check of a part of the result with the same part of the inputs."""
     if kernel == "copy":
         return compare("copy", out, a, 0.0)
     if kernel == "triad":

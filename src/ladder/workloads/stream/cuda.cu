@@ -1,12 +1,13 @@
-// STREAM on a GPU. REAL is the element type. A block of BLOCK threads works on SPAN elements, those of one
-// partial sum of `read`; accesses are of 16 bytes, and what is left over at the end comes element by element.
+// STREAM on a GPU, on arrays of `count` elements. REAL is the element type. A block of BLOCK threads processes SPAN
+// elements, those of one partial sum of `read`; accesses are of 16 bytes, and the remaining elements are single
+// accesses.
 constexpr long long SPAN = 65536;  // BLOCK of the workload
 constexpr int WIDTH = 16 / sizeof(REAL);
 struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// Calls `whole(v)` for the vectors and `single(i)` for the rest of this block's part of `count` elements.
+// Call `whole(v)` for the vectors and `single(i)` for the remaining elements of this block's part of `count` elements.
 template <class Whole, class Single>
 __device__ void each(long long count, Whole whole, Single single) {
   const long long first = (long long)blockIdx.x * SPAN;
@@ -29,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *ou
       [&](long long i) { sum += a[i]; });
   sums[threadIdx.x] = sum;
   for (int half = BLOCK / 2; half; half /= 2) {
-    __syncthreads();  // the sums that are added next are complete
+    __syncthreads();  // the sums of the previous step are complete
     if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
   }
   if (threadIdx.x == 0) out[blockIdx.x] = sums[0];

@@ -1,4 +1,4 @@
-"""STREAM on a GPU, 16 bytes an access; bound by the bandwidth of the card's memory and nothing else."""
+"""STREAM on a GPU, with 16-byte accesses; purely memory-bound."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SOURCE = "cuda.cu"
 
 
 def setup(problem, *, block: int = 512):
-    """One pass over the arrays, a block of threads for the elements of each partial sum."""
+    """One pass over the arrays, with a thread block for the elements of each partial sum."""
     name, count = problem.sizes["kernel"], problem.sizes["elements"]
     kernel = cuda.kernel("stream", "cuda", name, problem.sizes["dtype"], block=block)
     operands = (problem.a, problem.b) if name == "triad" else (problem.a,)

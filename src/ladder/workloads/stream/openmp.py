@@ -1,4 +1,4 @@
-"""STREAM in Numba, blocks of the arrays shared among OpenMP threads; bound by memory bandwidth and nothing else."""
+"""STREAM in Numba, with blocks of the arrays shared among OpenMP threads; purely memory-bound."""
 
 import numba
 
@@ -17,7 +17,8 @@ OPTIONS = {
 @numba.njit(**OPTIONS)
 def read(a, out):
     for block in numba.prange(len(out)):
-        # A slice, whose indices are seen to be in range: otherwise the loop isn't vectorised and reads at a quarter.
+        # A slice, since the compiler then knows that indices are in range; otherwise the loop isn't vectorised, and
+        # reaches a quarter of the bandwidth.
         part = a[block * BLOCK : (block + 1) * BLOCK]
         total = a.dtype.type(0)
         for i in range(len(part)):

@@ -2,9 +2,9 @@
 
     out[y, x, j] = bias[j] + sum over r, s < 5 and i of image[(y + 1 - r) / 2, (x + 1 - s) / 2, i] filter[r, s, j, i]
 
-where only those r and s count for which both quotients are whole and lie in the image: 4 to 9 of the 25, by the parity
-of y and x. The same is a correlation of the image, zeros between its pixels and 3 before and 2 behind them, with the
-filter reversed (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016).
+where only those r and s count for which both quotients are whole and inside the image: 4 to 9 of the 25, depending on
+the parity of y and x. This equals a correlation of the reversed filter with the image, with a zero between pixels and 3
+zeros before and 2 after them (Dumoulin and Visin, A guide to convolution arithmetic for deep learning, 2016).
 
 Shapes, channels last: images (images, h, h, c), filter (5, 5, k, c), bias (k,), out (images, 2 h, 2 h, k). Inputs are
 uniform in [-1, 1) from the seed. Arrays are C-contiguous and of one dtype, float32 or float64.
@@ -14,24 +14,24 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ladder.devices import large
+from ladder.devices import chunked
 from ladder.harness.validation import compare, random_sum_factor
 
 RUNGS = {
-    "loops": "the loops of the definition, with a branch that skips what hits no pixel",
-    "parity": "loops that start at the right parity and step by two, sums over channels in vectors",
-    "blas": "one product with all 25 rows of the filter, whose results are added up where they overlap",
-    "tuned": "products of exact size in tiles of registers, pixels read where they lie",
+    "loops": "the loops of the definition, with a branch that skips taps without a pixel",
+    "parity": "loops that start at the right parity and step by two, vectorised sums over channels",
+    "blas": "one product with all 25 taps of the filter, whose results are summed where they overlap",
+    "tuned": "products without padding in register tiles, pixels read in place",
     "cuda_naive": "a thread per element of the result, with the branch",
-    "cuda_parity": "the same, with loops that start at the right parity",
-    "cuda_im2col": "a product with the image's surroundings of every place, gathered to a matrix with all zeros",
-    "cuda_col2im": "a product with all 25 rows of the filter, whose results are added up where they overlap",
-    "cuda_implicit": "products over images, place by place, whose gathered matrix is never written",
-    "cuda_implicit_mma": "the same on tensor cores",
-    "cuda_implicit_wgmma": "on tensor cores that read shared memory, while the next tiles are copied",
-    "cuda_implicit_tma": "from the pixels around a tile, brought once by the copy engine for all products",
-    "cuda_window": "to few channels: a thread's pixels and all that lies around them in registers",
-    "cuda_window_mma": "the same on tensor cores",
+    "cuda_parity": "a thread per element, with loops that start at the right parity",
+    "cuda_im2col": "im2col: a product with a gathered matrix that includes all zeros",
+    "cuda_col2im": "col2im: a product with all 25 taps of the filter, whose results are summed where they overlap",
+    "cuda_implicit": "implicit products over images, one element position at a time, without a gathered matrix",
+    "cuda_implicit_mma": "implicit products on tensor cores",
+    "cuda_implicit_wgmma": "tensor cores read both operands from shared memory, while the next tiles are copied",
+    "cuda_implicit_tma": "a tile's pixels and their neighbours, copied once by the TMA for all products",
+    "cuda_window": "for few channels: a window of pixels and its results in a thread's registers",
+    "cuda_window_mma": "for few channels: the window on tensor cores",
     "pytorch": "peer: PyTorch on the CPU, channels last",
     "pytorch_cuda": "peer: cuDNN's fastest algorithm through PyTorch, channels last",
 }
@@ -42,7 +42,7 @@ SENSITIVITY = [
 ]
 STATEFUL = False
 TAPS = 5  # rows and columns of the filter
-# The most products of which every element is recomputed; beyond, images are sampled and all are projected.
+# The number of products up to which every element is recomputed; beyond, images are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_IMAGES = 3
 
@@ -58,7 +58,7 @@ def reference_sizes(sizes):
 
 
 def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that answers from memory is caught."""
+    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
     return 2
 
 
@@ -70,7 +70,7 @@ def arrays(sizes):
 
 
 def fill(inputs, sizes, round, data):
-    """Write the inputs of a round in place, all of them: another round, other values. The names of those written."""
+    """Write all inputs of a round in place, other values in each round; the names of those written."""
     generator = np.random.default_rng([sizes["seed"], round])
     for name in sorted(inputs):
         array = inputs[name]
@@ -81,12 +81,12 @@ def fill(inputs, sizes, round, data):
 
 
 def products(sizes):
-    """The products of an exact count: of the 5 h hits of the filter's rows in a column, 3 fall outside."""
+    """The number of products without padding: of the 5 h taps per column of pixels, 3 are outside the result."""
     return sizes["images"] * (TAPS * sizes["h"] - 3) ** 2 * sizes["c"] * sizes["k"]
 
 
 def cost(sizes):
-    """FLOPs without products by zero (an FMA is two) and the fewest bytes moved: each array once."""
+    """FLOPs without products by zero (an FMA is two) and the minimum of bytes moved: each array once."""
     elements = sum(np.prod(shape) for kinds in arrays(sizes) for shape, _ in kinds.values())
     return SimpleNamespace(
         flops=2 * products(sizes),
@@ -98,8 +98,8 @@ def cost(sizes):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     """Compare in float64: every element with plain sums, or those of sampled images, and of all images projections.
 
-    A projection is the result times a vector of random signs along its channels, against the same of the filter
-    (Freivalds, 1977), so that every element of a large result takes part in a comparison.
+    A projection multiplies the result along its channels by a vector of random signs, and compares this with the result
+    of the projected filter (Freivalds, 1977), so that every element of a large result takes part in a comparison.
     """
     given = (*map(inputs.get, ("image", "filter", "bias")), outputs["out"])
     image, weights, bias, out = (array.astype(np.float64, copy=False) for array in given)
@@ -111,7 +111,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
     if not everything:
         signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], sizes["k"])
         projected = np.einsum("rsji,j->rsi", weights, signs)[:, :, None]
-        # The errors of k elements, and of sums of these on both sides.
+        # The errors of k elements, and of their sums on both sides.
         summed = [each.sum(axis=axis, keepdims=True) for each, axis in zip(squares, (2, 0), strict=True)]
 
         def compared(part):
@@ -120,27 +120,27 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
             return compare("channels projected", (out[part] @ signs)[..., None], due, bounds)
 
-        checks += large.by_threads(compared, large.parts(len(image)))
+        checks += chunked.by_threads(compared, chunked.parts(len(image)))
     return checks, None
 
 
 def sampled_images(images, seed):
-    """Sorted numbers of images: the first, the last, and others drawn at random."""
+    """Sorted indices of images: the first, the last, and others drawn at random."""
     drawn = np.random.default_rng(seed).integers(0, images, SAMPLED_IMAGES - 2)
     return np.unique([0, images - 1, *drawn])
 
 
 def bound(image, squared_filter, squared_bias, precision):
-    """The bound of an element's error: of a sum of up to 9 c products of random signs and a bias, here and there."""
+    """The bound of an element's error: that of sums of up to 9 c products of random signs and a bias, on both sides."""
     terms = 9 * image.shape[-1] + 1
     factor = random_sum_factor(terms, precision) + random_sum_factor(terms, np.float64)
     return factor * np.sqrt(spread(np.square(image), squared_filter) + squared_bias)
 
 
 def spread(image, weights):
-    """The transposed convolution without a bias: each pixel times the filter, added where its rows and columns hit."""
+    """The transposed convolution without a bias: each pixel times the filter, added to the elements that it affects."""
     images, h = image.shape[:2]
-    # A margin takes what falls outside: row and column 1 are the first of the result.
+    # A margin holds the elements outside: row and column 1 are the first of the result.
     found = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
     for r, s in np.ndindex(TAPS, TAPS):
         found[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])

@@ -1,9 +1,9 @@
-"""The transposed convolution by the BLAS of SciPy: a product with the whole filter, then sums where these overlap.
+"""The transposed convolution by SciPy's BLAS: a product with the whole filter, then sums where its results overlap.
 
-A pixel's channels times the filter's 25 k rows are what it adds to 25 pixels of the result, each of which adds up the
-4 to 9 that hit it (`col2im`). Threads take blocks of images, of about `block` pixels, so that a filter that is larger
-than the caches is read once for all of these; BLAS itself works on one thread. Bound by the products, which do 25 h^2
-where (5 h - 3)^2 would do, and, where channels are few, by the traffic of what they leave to be added up.
+A pixel's channels times the filter's 25 k rows are its contributions to 25 pixels of the result, each of which sums 4
+to 9 such contributions (`col2im`). Threads process blocks of images, of about `block` pixels, so that a filter larger
+than the caches is read once per block; BLAS uses one thread. Bound by the products, of which there are 25 h^2 instead
+of the necessary (5 h - 3)^2, and for few channels by the traffic of the contributions.
 """
 
 import numba
@@ -19,7 +19,7 @@ LIMITS = {"block": (1, 1048576)}
 
 @numba.njit(parallel=True, cache=True, error_model="numpy")
 def convolve(image, weights, bias, out, scratch, count):
-    """Blocks of `count` images; `weights` (25 k, c), `scratch` has room for a block's products on every thread."""
+    """Blocks of `count` images; `weights` (25 k, c); `scratch` holds a block's products for every thread."""
     images, h, _, c = image.shape
     for block in numba.prange(-(-images // count)):
         first = block * count
@@ -34,7 +34,7 @@ def convolve(image, weights, bias, out, scratch, count):
 
 @numba.njit(cache=True, error_model="numpy")
 def add_up(products, bias, out):
-    """One image of the result (2 h, 2 h, k) from its pixels' products (h h, 25 k)."""
+    """One image of the result (2 h, 2 h, k) from the products of its pixels (h h, 25 k)."""
     height, width, k = out.shape
     h = height // 2
     for y in range(height):

@@ -1,10 +1,11 @@
-// The columns of a product: output channels of PARITIES places of the result, one after the other, see implicit.cuh.
+// The columns of a product: the output channels of PARITIES elements of the result, one after the other; see
+// implicit.cuh.
 #pragma once
 
 static_assert(PARITIES == 1 || PARITIES == 2 || PARITIES == 4, "PARITIES must be 1, 2 or 4.");
 
-// Of a column of the product, its place; its output channel; and how far from the first column it is written where
-// pixels have `width` channels.
+// For a column of the product: the index of its element, its output channel, and the offset of its result from the
+// first column's, where pixels of the result have `width` channels.
 __device__ __forceinline__ int place_of(int column, int k) {
   return PARITIES == 1 ? 0 : PARITIES == 2 ? column >= k : column / k;
 }

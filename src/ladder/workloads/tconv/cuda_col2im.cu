@@ -1,9 +1,10 @@
-// What stands behind the product: each element of the result adds up what the pixels that hit it have left for it.
+// The kernel after the product: each element of the result sums the products of the pixels that contribute to it.
 #include "activation.cuh"
 
 constexpr int BLOCK = 256, TAPS = 5;
 
-// A row of an image's result for each block, from the products (pixels, 25 k).
+// out (images, 2 h, 2 h, k) = activation(bias (k) + sums of products (images * h * h, 25 k)); a block computes a row of
+// an image.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 add_up(const REAL *__restrict__ products, const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int k,
        int activation) {

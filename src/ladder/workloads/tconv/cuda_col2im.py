@@ -1,9 +1,9 @@
-"""The transposed convolution on the GPU as a product with the whole filter, whose results are added up: col2im.
+"""The transposed convolution on the GPU as a product with the whole filter, whose results are summed: col2im.
 
-A pixel's channels times the filter's 25 k rows are what it adds to 25 pixels of the result, each of which adds up the
-4 to 9 that hit it. The product, of any CUDA variant of `gemm`, does 25 h^2 multiply-adds where (5 h - 3)^2 would do: no
-zeros are inserted, and those alone are in vain that fall beyond the result. Images are worked on `block` at a time.
-Bound by the product, and where input channels are few by the products' way to memory and back.
+A pixel's channels times the filter's 25 k rows are its contributions to 25 pixels of the result, each of which sums 4
+to 9 such contributions. The product, by any CUDA variant of `gemm`, has 25 h^2 multiply-adds instead of the necessary
+(5 h - 3)^2: no zeros are multiplied, and only contributions outside the result are wasted. `block` images are processed
+at a time. Bound by the product, and for few input channels by writing and reading its results.
 """
 
 from functools import partial
@@ -22,11 +22,11 @@ SOURCE = "cuda_col2im.cu"
 MACROS = ()
 USES = {"product": "gemm"}
 LIMITS = {"block": (1, 65535)}
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 
 def blocks(problem, activation, product, block):
-    """The Blocks of at most `block` images. Raises LadderError where the card has no memory for their products."""
+    """The Blocks of at most `block` images. Raises LadderError if their products don't fit in the GPU's memory."""
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     pixels, multiply = h * h, products.of(product)["nt"]
     count, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)

@@ -1,11 +1,11 @@
-// What stands before and behind the product: the matrix of what the filter lies on, and the bias.
+// The kernels before and after the product: they gather the im2col matrix, and add the bias.
 #include "activation.cuh"
 #include "vector.cuh"
 
 constexpr int BLOCK = 256, TAPS = 5;
 
-// A row of the matrix (places of the result, 25 c), one for each block: the pixels that the reversed filter meets at
-// that place, and zeros where it lies between or beside them. A pixel is `parts` long.
+// matrix (images * 2 h * 2 h, 25 parts) from image (images, h, h, parts), a row per block: the pixels under the
+// reversed filter at one element of the result, and zeros where the filter is between or outside pixels.
 template <class Part>
 __device__ __forceinline__ void gather_row(const Part *__restrict__ image, Part *__restrict__ matrix, int h,
                                            int parts) {
@@ -27,7 +27,7 @@ gather(const REAL *__restrict__ image, REAL *__restrict__ matrix, int h, int c) 
     gather_row(image, matrix, h, c);
 }
 
-// out (count / k, k) <- activation(out + bias).
+// out (count / k, k) <- activation(out + bias (k)), in place.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 add_bias(REAL *__restrict__ out, const REAL *__restrict__ bias, long long count, int k, int activation) {
   const unsigned first = blockIdx.x * BLOCK + threadIdx.x, step = gridDim.x * BLOCK;

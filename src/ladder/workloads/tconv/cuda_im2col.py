@@ -1,9 +1,9 @@
-"""The transposed convolution on the GPU as one product of matrices, of which one is gathered: im2col.
+"""The transposed convolution on the GPU as one matrix product with a gathered matrix: im2col.
 
-Each row of the gathered matrix is what the filter lies on at one place of the result: 25 places of the image with zeros
-between its pixels and around them. The product, of any CUDA variant of `gemm`, does 100 h^2 multiply-adds where
-(5 h - 3)^2 would do, three in four by a zero. The matrix is 100 times as large as the image: `block` images are
-gathered at a time. Bound by the product, and where output channels are few by the matrix's way to memory and back.
+Each row of the gathered matrix has the 25 values under the filter at one element of the result: pixels, and the zeros
+between and around them. The product, by any CUDA variant of `gemm`, has 100 h^2 multiply-adds instead of the necessary
+(5 h - 3)^2, three in four of them by a zero. The matrix is 100 times larger than the image: `block` images are gathered
+at a time. Bound by the product, and for few output channels by writing and reading the matrix.
 """
 
 from functools import partial
@@ -22,18 +22,18 @@ SOURCE = "cuda_im2col.cu"
 MACROS = ()
 USES = {"product": "gemm"}
 LIMITS = {"block": (1, 65535)}
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 BLOCKS_PER_MULTIPROCESSOR = 8
 
 
 def pack(weights, packed):
-    """Write a filter (5, 5, k, c) reversed to an array (25 c, k)."""
+    """Write a filter (5, 5, k, c), reversed, to an array (25 c, k)."""
     k, c = weights.shape[2:]
     packed.reshape(TAPS, TAPS, c, k)[...] = weights[::-1, ::-1].swapaxes(2, 3)
 
 
 def blocks(problem, activation, product, block):
-    """The Blocks of at most `block` images. Raises LadderError where the card has no memory for their matrix."""
+    """The Blocks of at most `block` images. Raises LadderError if their matrix doesn't fit in the GPU's memory."""
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     places, multiply = 4 * h * h, products.of(product)["nn"]
     count, matrix = matrices.empty(problem, block, places, TAPS**2 * c)
@@ -58,5 +58,5 @@ def layer(problem, *, activation="none", product: str = "cublas", block: int = 1
 
 
 def setup(problem, *, product: str = "cublas", block: int = 100):
-    """The timed convolution by phase, and the packing of the filter before it."""
+    """The timed convolution by phase, and before it the packing of the filter."""
     return blocks(problem, "none", product, block).timed(problem)

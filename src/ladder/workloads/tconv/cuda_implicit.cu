@@ -1,5 +1,6 @@
-// The transposed convolution on the ordinary floating-point units: tiles of images by output channels, BM x BN, summed
-// in steps of BK channels of one pixel after the other; see implicit.cuh. The filter is packed (rows, c, columns).
+// The transposed convolution without tensor cores: tiles of BM images by BN output channels, summed in steps of BK
+// channels, pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
+// result (images, 2 h, 2 h, k).
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared memory.
 #include "implicit.cuh"
@@ -35,7 +36,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   load_tiles(0);
   for (int tile = 0; tile < tiles; ++tile) {
     wait_for_copies();
-    // After this barrier the tile is whole, and nobody reads the other buffer any more.
+    // After this barrier the tile is complete, and the other buffer is free.
     __syncthreads();
     if (tile + 1 < tiles) load_tiles(tile + 1);
     multiply_add(sums, a_tiles, b_tiles, tile, at);

@@ -1,10 +1,9 @@
-"""The transposed convolution on the GPU's ordinary units as products whose gathered matrix is never written.
+"""The transposed convolution on the GPU without tensor cores, as products without a gathered matrix.
 
-A block works on `bm` images by `bn` output channels at one place of the result, in steps of `bk` channels, a thread on
-`tm` x `tn` of them; only pixels and rows of the filter that meet are multiplied, so the count of FLOPs is exact. Where
-output channels are few, as in a picture, the four places around a pixel are columns of one product (`parities` = 4),
-and 25 of 36 products are due. Two places side by side, `parities` = 2, suit tensor cores. Bound by the floating-point
-units.
+A block computes `bm` images by `bn` output channels at one element position of the result, in steps of `bk` channels, a
+thread `tm` x `tn` of them; only existing pairs of pixels and taps are multiplied, so there are no wasted FLOPs. For few
+output channels, as in a picture, the four elements around a pixel are columns of one product (`parities` = 4), of which
+25 of 36 products are needed. `parities` = 2, two elements side by side, suits tensor cores. Compute-bound.
 """
 
 from functools import cache, partial
@@ -21,7 +20,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit.cu"
 ACTIVATIONS = ("none", "relu", "tanh")
-# For large results; for few images; for pictures. Fastest in their places on an H200.
+# For large results; for few images; for pictures. Each was the fastest in its range on an H200.
 TILES = {
     "float64": (
         {"bm": 64, "bn": 64, "bk": 16, "tm": 8, "tn": 8, "parities": 1},
@@ -53,7 +52,7 @@ def layer(
     tn: int = 0,
     parities: int = 0,
 ):
-    """The Layer with these tiles, or, where none are named, with those of TILES that suit as many images as come."""
+    """The Layer with these tiles, or by default with those of TILES for the number of images."""
     sizes = problem.sizes
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities)
     tilings = tilings[sizes["dtype"]] if isinstance(tilings, dict) else tilings
@@ -77,5 +76,5 @@ def layer(
 
 
 def setup(problem, *, bm: int = 0, bn: int = 0, bk: int = 0, tm: int = 0, tn: int = 0, parities: int = 0):
-    """The timed convolution, and the packing of the filter before it."""
+    """The timed convolution, and before it the packing of the filter."""
     return steps(problem, layer(problem, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities))

@@ -1,13 +1,13 @@
-// The transposed convolution on tensor cores, fed from registers: a warp computes WM x WN of a block's BM x BN elements.
-// STAGES - 1 buffers are being filled while one is in use.
+// The transposed convolution on tensor cores with operands in registers: a warp computes WM x WN of a block's BM x BN
+// elements. STAGES - 1 buffers are filled while one is in use. Shapes are those of implicit_tensor.cuh.
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
 constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along the columns
 #include "implicit_tensor.cuh"
 
-// Registers: a thread's sums, the fragments of both operands, and 64 more. Telling how many blocks then fit on a
-// multiprocessor keeps the compiler from using many more.
+// Registers: a thread's sums, the fragments of both operands, and 64 more. The launch bounds of as many blocks as then
+// fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32;
 constexpr int REGISTERS = THREADS * (SUMS + WM / 4 + WN / 4 + 64);
 constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
@@ -23,7 +23,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
   Copies<Type> copies(block, image, packed, width);
   const int tiles = copies.walk.steps();
-  // Beyond the last tile an empty group, to keep count.
+  // After the last tile an empty group, so that the number of pending groups stays the same.
   auto load = [&](int tile) {
     if (tile < tiles) copies.start(tile);
     commit_copies();
@@ -36,7 +36,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   for (int tile = 0; tile < STAGES - 1; ++tile) load(tile);
   for (int tile = 0; tile < tiles; ++tile) {
     wait_for_groups<STAGES - 2>();
-    // After this barrier the tile is whole, and nobody reads the one before it, whose buffer is filled next.
+    // After this barrier the tile is complete, and the previous one has been read: its buffer is filled next.
     __syncthreads();
     load(tile + STAGES - 1);
     const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;

@@ -1,10 +1,10 @@
-"""The transposed convolution on the GPU's tensor cores, as products whose gathered matrix is never written.
+"""The transposed convolution on the GPU's tensor cores, as products without a gathered matrix.
 
-`math` says what operands are rounded to: TF32, float16 or bfloat16; sums are float32's. A block works on `bm` images by
-`bn` output channels at one place of the result, a warp on `wm` x `wn` of them, while `stages` tiles are on their way or
-in use; `parities` is as in `cuda_implicit`. Operands of half precision, and those of TF32 whose channels don't fill
-vectors, are written to an array of their own before, in the timed call. Bound by the tensor cores, and by shared memory
-where warps are small.
+`math` is the type of the operands: TF32, float16 or bfloat16; sums are float32. A block computes `bm` images by `bn`
+output channels at one element position of the result, a warp `wm` x `wn` of them, with `stages` tiles in flight or in
+use; `parities` is as in `cuda_implicit`. The timed call first converts the image to an array of operands in half
+precision, or in TF32 if channels don't fill vectors. Bound by the tensor cores, and by shared memory if warps' tiles
+are small.
 """
 
 from typing import Literal
@@ -17,9 +17,9 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit_mma.cu"
 LIMITS = {"dtype": ("float32",)}
-PRECISION = {"float32": "tf32"}  # unless `math` is another
+PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
-OPERANDS = True  # are what a layer reads
+OPERANDS = True  # a layer reads operands
 # For large results; for fewer channels; for few images; for pictures, of many images and of few. Fastest in their
 # places on an H200.
 TILES = (
@@ -49,7 +49,7 @@ def layer(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
+    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, parities=parities)
     return implicit_tensor.layer(problem, "cuda_implicit_mma", tilings, geometry, math, activation, result)
 
@@ -65,6 +65,6 @@ def setup(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The timed convolution, the conversion of the image where it is due, and the packing of the filter before it."""
+    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, wm=wm, wn=wn, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_mma", tilings, geometry, math)

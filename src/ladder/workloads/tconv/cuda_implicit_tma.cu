@@ -1,19 +1,32 @@
-// The transposed convolution on tensor cores whose operands the copy engine brings: compute capability 9.0 alone.
+// The transposed convolution on tensor cores with operands copied by the TMA: compute capability 9.0 only. It is a
+// producer-consumer pipeline: one thread copies, two warpgroups multiply.
 //
-// A block computes, of BN output channels, the four places around each pixel of a tile, which is two rows of ACROSS
-// pixels of 8 OCTETS images; a warpgroup has one of the rows, 64 pixels in all. A line of 128 bytes of the channels of
-// these pixels and of all around them is a patch in shared memory; a stage holds the same channels of one row of the
-// filter, whose five products read the patch at three shifts and go to two places. One thread has the copies done for
-// both warpgroups, and runs ahead of them, into the next tile too. The blocks of a CLUSTER bring stages to each other.
+// A block computes, for BN output channels, the four elements around each pixel of a tile, which is two rows of ACROSS
+// pixels of 8 OCTETS images; a warpgroup has one of the rows, 64 pixels in all. A patch in shared memory holds 128
+// bytes of the channels of these pixels and of their neighbours; a stage holds the same channels of one row of the
+// filter, whose five products read the patch at three shifts and contribute to two elements. The producer runs ahead of
+// both warpgroups, across tiles too. The blocks of a CLUSTER multicast stages to each other.
 //
-// Images come in eights, so that a shift by a pixel is one by whole kibibytes, as tensor cores require. Products have 64
-// columns: wider ones for some places only couldn't share registers, and the compiler would serialise them. Rejected
-// experiments: docs/experiments/tconv.md.
+// Images are in groups of eight, so that a shift by a pixel is a multiple of 1024 bytes, as tensor cores require.
+// Products have 64 columns: wider ones for only some elements couldn't share registers, and the compiler would
+// serialise them. Rejected experiments: docs/experiments/tconv.md.
+//
+//   barrier      arrivals per phase                                                waited for by
+//   patch_full   1: the block's producer, which expects the patch's bytes          both warpgroups of the block
+//   patch_empty  8: a lane of each warp of both warpgroups, for its own block      the block's producer
+//   stage_full   1: the block's producer, which expects the bytes from any block   both warpgroups of the block
+//   stage_empty  8 * CLUSTER: a lane of each warp, at the barriers of all blocks   the producers of all blocks
+//
+// A phase is one use of the buffer by a patch or a stage. The producer first waits for the phase before the first,
+// which counts as ended. All blocks meet in cluster_barrier() twice: after the initialisation of the barriers and at
+// the end.
+//
+// Shapes: image (images, h, h, width), packed filter (25, columns, width), out (images, 2 h, 2 h, out_width), bias (k).
 //
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"
-#include "overlap.cuh"
+#include "programmatic_launch.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -27,7 +40,7 @@ static_assert(64 % IMAGES == 0, "OCTETS must be 1, 2, 4 or 8.");
 static_assert(CLUSTER >= 1 && CLUSTER <= 8, "CLUSTER must be from 1 to 8.");
 static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 
-// Where copies go, and the barriers that tell that a buffer is full or empty.
+// The buffers, and the barriers that signal that a buffer is full or empty.
 struct Shared {
   Vector patches[PATCHES][PATCH];
   Vector stages[STAGES][STAGE];
@@ -36,16 +49,16 @@ struct Shared {
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
-// Counts the uses of a ring of buffers.
+// The position in a ring of buffers, and the number of its current pass.
 template <int buffers>
-struct Turn {
+struct PipelineState {
   int at = 0, phase = 0;
   __device__ __forceinline__ void next() {
     if (++at == buffers) at = 0, ++phase;
   }
 };
 
-// The tiles of a block: its cluster's are those from `first` on, every `step`, to before `end`.
+// The tiles of a block: those of its cluster are `first`, `first + step`, ..., below `end`.
 struct Tiles {
   const int slices, across, down, rank, first, step, end;
   __device__ __forceinline__ Tiles(int images, int h, int k)
@@ -65,24 +78,24 @@ struct Tile {
   }
 };
 
-// A column of the filter: the parity of the places that it belongs to, and how far off its pixels are.
+// A column of the filter: the parity of the elements that it contributes to, and the offset of its pixels.
 struct Tap {
   int parity, shift;
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Have all copies done, of so many lines of `depth` channels. Before the first patch come those of up to TAPS stages,
-// since the kernel before, which may write these pixels, must have ended.
-__device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, const TensorMap &packed,
+// Start all copies of a block, of `lines` lines of `depth` channels. Up to TAPS stages are copied before the first
+// patch, which must wait for the previous kernel, since that may write these pixels.
+__device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
-  Turn<PATCHES> patch;
-  Turn<STAGES> stage;
-  int next = 0;  // of the cluster's blocks, the one that brings the stage
+  PipelineState<PATCHES> patch;
+  PipelineState<STAGES> stage;
+  int next = 0;  // the block of the cluster that copies the stage
   for (int number = tiles.first; number < tiles.end; number += tiles.step) {
     const Tile tile(tiles, number);
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
-      const auto bring_patch = [&] {
+      const auto copy_patch = [&] {
         shared.patch_empty[patch.at].wait(patch.phase + 1);
         shared.patch_full[patch.at].expect(PATCH * 16);
         copy_box(shared.patches[patch.at], image, shared.patch_full[patch.at], channel, tile.image, tile.x - 1,
@@ -90,7 +103,7 @@ __device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, co
       };
       const bool is_first = number == tiles.first && channel == 0;
       for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
-        if (row == 0 && !is_first) bring_patch();
+        if (row == 0 && !is_first) copy_patch();
         shared.stage_empty[stage.at].wait(stage.phase + 1);
         shared.stage_full[stage.at].expect(STAGE * 16);
         if (next == tiles.rank)
@@ -99,35 +112,35 @@ __device__ __forceinline__ void bring(Shared &shared, const TensorMap &image, co
         if (is_first && row == AHEAD - 1) {
           wait_for_kernel_before();
           let_next_begin();
-          bring_patch();
+          copy_patch();
         }
       }
     }
   }
 }
 
-// Arrive at the barrier of a stage in all blocks of the cluster, once a warp.
+// Arrive at the barrier of a stage in all blocks of the cluster, once per warp.
 __device__ __forceinline__ void release(Barrier &empty) {
   if (threadIdx.x % 32 == 0)
     for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
 }
 
-// Multiply what comes, by one warpgroup of GROUPS, and call `finish(sums, tile, group)` for each tile.
-template <Math math, class Finish>
+// Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile.
+template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
-                                         const Finish &finish) {
+                                         const Epilogue &epilogue) {
   const int group = threadIdx.x / 128;
-  Turn<PATCHES> patch;
-  Turn<STAGES> stage;
+  PipelineState<PATCHES> patch;
+  PipelineState<STAGES> stage;
   for (int number = tiles.first; number < tiles.end; number += tiles.step) {
     const Tile tile(tiles, number);
     const int top = tile.y + group;
-    float sums[4][BN / 8][4] = {};  // by places, (0, 0), (0, 1), (1, 0), (1, 1)
-    Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be under way
+    float sums[4][BN / 8][4] = {};  // by the element around a pixel: (0, 0), (0, 1), (1, 0), (1, 1)
+    Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
-      // Rows of the filter in pairs, one of each parity, so that the code is short.
+      // Rows of the filter in pairs, one of each parity, for short code.
 #pragma unroll 1
       for (int pair = 0; pair < TAPS; pair += 2)
 #pragma unroll
@@ -161,15 +174,15 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     wait_for_products<0>();
     release(*stage_used);
     if (threadIdx.x % 32 == 0) patch_used->arrive(tiles.rank);
-    finish(sums, tile, group);
+    epilogue(sums, tile, group);
   }
 }
 
-// What is done with the sums of a warpgroup: bias, activation, and writing them. The columns of products are channels
-// in such an order (cuda_implicit_tma.py) that a lane has V neighbours to write at once. Rows of operands are whole
-// vectors, with zeros behind the last channel, as the sums are.
+// The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are channels permuted
+// (cuda_implicit_tma.py) so that a lane stores V neighbours at once. Rows of operands are whole vectors, with zeros
+// after the last channel, as in the sums.
 template <class As, bool is_operand>
-struct Finish {
+struct Epilogue {
   using Out = typename As::Type;
   static constexpr int V = 16 / sizeof(Out), LANES = 4;  // lanes of a row
   struct alignas(16) Written {
@@ -178,7 +191,7 @@ struct Finish {
   const float *bias;
   Out *out;
   int images, h, k, out_width;
-  float least;  // what lower sums become
+  float lowest;  // the lower bound that the activation clamps to
 
   __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
     const int lane = threadIdx.x % 32, column = tile.column + lane % LANES * V;
@@ -197,7 +210,7 @@ struct Finish {
           Written found;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            found.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], least));
+            found.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
           write(out + pixel * out_width, column + at, found);
         }
@@ -231,19 +244,19 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   const int lines = (width - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
     leave_registers<40>();
-    if (threadIdx.x == 128 * GROUPS) bring(shared, image, packed, tiles, lines, depth);
+    if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();
-    const float least = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
-    multiply<math>(shared, tiles, h, lines, Finish<As, is_operand>{bias, out, images, h, k, out_width, least});
+    const float lowest = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
+    multiply<math>(shared, tiles, h, lines, Epilogue<As, is_operand>{bias, out, images, h, k, out_width, lowest});
   }
-  cluster_barrier();  // a block's barriers are there until the others have arrived at them
+  cluster_barrier();  // no block exits while others may arrive at its barriers
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define ATTRIBUTES __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
 #define BODY(...) { __VA_ARGS__; }
-#else  // cuda_implicit_tma.py says so
+#else  // empty kernels: cuda_implicit_tma.py refuses other GPUs
 #define ATTRIBUTES __launch_bounds__(THREADS, 1)
 #define BODY(...) {}
 #endif

@@ -1,14 +1,14 @@
-"""The implicit products on tensor cores whose operands the copy engine brings, of compute capability 9.0.
+"""The implicit products on tensor cores with operands copied by the TMA, for compute capability 9.0.
 
-A block computes the four places around each of 128 pixels, which it reads once for all 25 products that are due there:
-a copy brings two rows of pixels of 8 `octets` images, with those around them, and another one a row of the filter, of
-`bn` output channels; both are 128 bytes of the channels deep. One thread has the copies done and never waits for a
-product; a `cluster` of blocks shares those of the filter. The channels come to the columns of the products in such an
-order that each lane has neighbours to write. Bound by the tensor cores, between whose products the writing of a tile
-comes, in TF32 a seventh of the time, and with few images by the start of a kernel.
+A block computes the four elements around each of 128 pixels, which it reads once for all 25 products there: one copy
+loads two rows of pixels of 8 `octets` images, with their neighbours, and another one a row of the filter, of `bn`
+output channels; both have 128 bytes of channels. One thread, the producer, issues the copies and never waits for a
+product; a `cluster` of blocks multicasts those of the filter. Channels are permuted among the columns of the products
+so that each lane stores neighbours. Bound by the tensor cores, which are idle while a tile is stored, a seventh of the
+time in TF32, and for few images by the launch latency.
 
-Where a column leaves the image zeros are multiplied, 3 of 20 times in rows of four pixels; a row of the filter whose
-pixels all lie outside is left out.
+Zeros are multiplied where a column is outside the image, 3 of 20 times in rows of four pixels; a row of the filter
+whose pixels are all outside is skipped.
 """
 
 from functools import cache, partial
@@ -27,9 +27,9 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit_tma.cu"
 LIMITS = {"dtype": ("float32",)}
-PRECISION = {"float32": "tf32"}  # unless `math` is another
-ACTIVATIONS = ("none", "relu")  # as activation.cuh counts them
-OPERANDS = True  # are what a layer reads
+PRECISION = {"float32": "tf32"}  # unless `math` is different
+ACTIVATIONS = ("none", "relu")  # by index in activation.cuh
+OPERANDS = True  # a layer reads operands
 OVERLAPS = True
 # For rows of eight pixels and more, for rows of four; then for so few tiles that half as large ones end sooner.
 TILES = (
@@ -38,15 +38,15 @@ TILES = (
     {"octets": 1, "bn": 32, "cluster": 2},
     {"octets": 2, "bn": 32, "cluster": 2},
 )
-# As in the source: bytes of a line, pixels of a warpgroup, rows of a block, its threads; bytes for all buffers.
+# As in the source: bytes of a line, pixels of a warpgroup, rows of a block, its threads; bytes of all buffers.
 LINE, PIXELS, ROWS, THREADS, MEMORY = 128, 64, 2, 384, 226 * 1024
-BARRIERS, LANES = 16, 4  # bytes for each buffer; lanes that write a row of the result
-# Columns whose products take as long as the reading of a tile's pixels from shared memory.
+BARRIERS, LANES = 16, 4  # bytes per buffer; lanes that store a row of the result
+# The number of columns whose products take as long as reading a tile's pixels from shared memory.
 READING = 32
 
 
 def tiles(sizes, octets, bn, cluster):
-    """Tiles of all blocks, those of a cluster together."""
+    """The number of tiles, counting those of a cluster as one."""
     images, h, k = (sizes[name] for name in ("images", "h", "k"))
     at_once = 8 * octets
     of_pixels = ceil(images / at_once) * ceil(h / (PIXELS // at_once)) * ceil(h / ROWS)
@@ -54,7 +54,7 @@ def tiles(sizes, octets, bn, cluster):
 
 
 def geometry(sizes, octets, bn, cluster):
-    """Grid for a tile in each block, block, and bytes of dynamic shared memory."""
+    """Grid with a tile per block, block, and bytes of dynamic shared memory."""
     patch, stage = LINE * 8 * octets * (PIXELS // (8 * octets) + 2) * (ROWS + 2), LINE * TAPS * bn
     stages = (MEMORY - 2 * patch) // stage
     return (
@@ -65,7 +65,7 @@ def geometry(sizes, octets, bn, cluster):
 
 
 def fastest(tilings, sizes):
-    """Of these tilings the first of those that leave least to the cluster with most tiles."""
+    """The first of the tilings with the shortest predicted time of the cluster with the most tiles."""
 
     def cost(tiling):
         rounds = ceil(tiles(sizes, **tiling) / (cuda.multiprocessors() // tiling["cluster"]))
@@ -75,9 +75,9 @@ def fastest(tilings, sizes):
 
 
 def columns_of(channels, itemsize):
-    """The column of the products for each channel, of as many as are whole vectors of 16 bytes for all lanes.
+    """The column of the products for each channel, for as many channels as give all lanes whole vectors of 16 bytes.
 
-    Lane t has columns 2 t and 2 t + 1 of every eight; those of several eights make its vector.
+    Lane t has columns 2 t and 2 t + 1 of every eight; those of several groups of eight form its vector.
     """
     vector = 16 // itemsize
     of_lanes = LANES * vector
@@ -87,7 +87,7 @@ def columns_of(channels, itemsize):
 
 
 def order(given, columns, ordered):
-    """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, at least k, c)."""
+    """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, columns >= k, c)."""
     ordered[...] = 0
     ordered[:, cuda.load_cupy().asarray(columns)] = given.reshape(TAPS**2, *given.shape[2:])
 
@@ -103,7 +103,7 @@ def layer(
     bn: int = 0,
     cluster: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
+    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
     implicit_tensor.require_warpgroups("cuda_implicit_tma")
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
     sizes, bias = problem.sizes, problem.bias
@@ -120,7 +120,7 @@ def layer(
 
     @cache
     def launch(address, images):
-        """A launch for so many images at an address, of which the card is told beforehand."""
+        """A launch for `images` images at an address, which the tensor map contains."""
         own = sizes | {"images": images}
         tiling = fastest(tilings, own)
         at_once = 8 * tiling["octets"]
@@ -152,7 +152,7 @@ def setup(
     bn: int = 0,
     cluster: int = 0,
 ):
-    """The timed convolution, the conversion of the image where it is due, and the filter's before it."""
+    """The timed convolution with the conversion of the image if necessary, and before it that of the filter."""
     done = layer(problem, math=math, octets=octets, bn=bn, cluster=cluster)
     own = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)[0]
     return operands.steps(problem, done, math, operands.writer("cuda_implicit_tma", math, **own))

@@ -1,6 +1,6 @@
-// The transposed convolution on tensor cores that read both operands from shared memory, of compute capability 9.0: a
-// warpgroup, of GROUPS in a block, computes BM / GROUPS x BN of a block's elements. While the products of one buffer
-// are under way, those of the buffer before end, and the others are being filled.
+// The transposed convolution on tensor cores that read both operands from shared memory (compute capability 9.0): each
+// of GROUPS warpgroups computes BM / GROUPS x BN of a block's elements. While the products of one buffer are running,
+// those of the previous buffer end, and the other buffers are filled. Shapes are those of implicit_tensor.cuh.
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
@@ -36,7 +36,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   for (int tile = 0; tile < tiles; ++tile) {
     wait_for_groups<STAGES - 3>();
     publish_copies();
-    // After this barrier the tile is whole, and the products of the one before the last have ended in all warpgroups.
+    // After this barrier the tile is complete, and the products of the tile two before have ended in all warpgroups.
     __syncthreads();
     const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
     begin_products();

@@ -1,9 +1,10 @@
-"""The implicit products on tensor cores that read both operands from shared memory, of compute capability 9.0.
+"""The implicit products on tensor cores that read both operands from shared memory, for compute capability 9.0.
 
-As `cuda_implicit_mma`, but a warpgroup, of `groups` in a block of `bm` x `bn`, has its products done while it copies
-the next tiles, and no operand passes registers. With `parities` = 2 two places side by side, which share most of their
-pixels, are columns of one product: where output channels are few, fewer tiles are copied for five products in six that
-are due. Bound by latency: with few channels neither the tensor cores nor a cache of an H200 is busy for 60 % of a call.
+Like `cuda_implicit_mma`, but the products of a warpgroup, of `groups` in a block of `bm` x `bn`, are asynchronous,
+while it copies the next tiles, and no operand passes through registers. With `parities` = 2 two elements side by side,
+which share most of their pixels, are columns of one product: for few output channels, fewer tiles are copied, and five
+of six products are needed. Latency-bound: with few channels neither the tensor cores nor a cache of an H200 is busy for
+60 % of a call.
 """
 
 from typing import Literal
@@ -16,11 +17,11 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_implicit_wgmma.cu"
 LIMITS = {"dtype": ("float32",)}
-PRECISION = {"float32": "tf32"}  # unless `math` is another
+PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
-OPERANDS = True  # are what a layer reads
-# For large results; for fewer images or channels; for few images. Those with two places in a product suit few channels.
-# Fastest in their places on an H200.
+OPERANDS = True  # a layer reads operands
+# For large results; for fewer images or channels; for few images. Those with two elements in a product suit few
+# channels. Each was the fastest in its range on an H200.
 TILES = (
     {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 1},
     {"bm": 128, "bn": 128, "groups": 1, "stages": 4, "parities": 1},
@@ -48,7 +49,7 @@ def layer(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The Layer from operands to a `result` of float32 or operands, with tiles that suit as many images as come."""
+    """The Layer from operands to a `result` of float32 or operands, with tiles for the number of images."""
     implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.layer(problem, "cuda_implicit_wgmma", tilings, geometry, math, activation, result)
@@ -64,7 +65,7 @@ def setup(
     stages: int = 0,
     parities: int = 0,
 ):
-    """The timed convolution, the conversion of the image where it is due, and the packing of the filter before it."""
+    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
     implicit_tensor.require_warpgroups("cuda_implicit_wgmma")
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, groups=groups, stages=stages, parities=parities)
     return implicit_tensor.setup(problem, "cuda_implicit_wgmma", tilings, geometry, math)

@@ -1,4 +1,4 @@
-// All 25 rows of the filter, of which a branch lets those through that hit a pixel.
+// Iterates over all 25 taps of the filter; a branch skips those without a pixel.
 #include "direct.cuh"
 
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {

@@ -1,7 +1,7 @@
-"""The transposed convolution on the GPU, a thread per element of the result, with a branch for each row of the filter.
+"""The transposed convolution on the GPU, a thread per element of the result, with a branch for each tap of the filter.
 
-The branch lets 4 to 9 of 25 through, not the same ones in all threads of a warp. Bound by its loads: each multiply-add
-asks for two elements, which the caches serve.
+The branch is taken for 4 to 9 of 25 taps, not the same ones in all threads of a warp. Bound by its loads: each
+multiply-add loads two elements, which hit the caches.
 """
 
 from ladder.workloads.tconv import launch
@@ -11,7 +11,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_naive.cu"
-# A grid has at most so many images.
+# The maximum number of images of a grid.
 LIMITS = {"images": (1, 65535), "channels": (1, 1024), "columns": (1, 1024), "rows": (1, 64)}
 
 geometry = launch.geometry

@@ -1,7 +1,7 @@
-"""The transposed convolution on the GPU, a thread per element of the result, over those pixels alone that hit it.
+"""The transposed convolution on the GPU, a thread per element of the result, over the contributing pixels only.
 
-Loops begin at the parity of the element, so that nothing is asked inside; threads of other parity still take other
-numbers of steps. Bound by its loads: each multiply-add asks for two elements, which the caches serve.
+Loops begin at the parity of the element, and need no branch inside; threads of different parity still have different
+trip counts. Bound by its loads: each multiply-add loads two elements, which hit the caches.
 """
 
 from ladder.workloads.tconv import launch

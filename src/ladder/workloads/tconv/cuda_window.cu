@@ -1,9 +1,11 @@
-// The transposed convolution to few channels: a thread computes the four places around each of PIXELS neighbours of a
-// row, all their channels, and multiplies exactly those pixels and rows of the filter that meet.
+// The transposed convolution to few channels: a thread computes all channels of the four elements around each of PIXELS
+// neighbours in a row, and multiplies only pairs of pixels and taps that contribute.
 //
-// A block works on ROWS x COLUMNS pixels of one image. These and the ones around them come to shared memory in steps of
-// BK channels, into the one of two buffers that isn't computed from. An element there serves 25 k multiply-adds of up
-// to 9 pixels' threads; the filter's, packed (c, WEIGHTS) in the order of use, are the same for all threads.
+// A block has ROWS x COLUMNS pixels of one image. These and their neighbours are copied to shared memory in steps of BK
+// channels, double-buffered. A value there is used by 25 k multiply-adds in the threads of up to 9 pixels; the filter,
+// packed (c, WEIGHTS) in the order of use, is the same for all threads.
+//
+// Shapes: image (images, h, h, c), bias (CHANNELS), out (images, 2 h, 2 h, CHANNELS).
 //
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 32 * STAGE bytes.
 #include "activation.cuh"
@@ -14,14 +16,14 @@
 constexpr int PIXELS = 4, COLUMNS = 32, ACROSS = COLUMNS / PIXELS;
 constexpr int THREADS = ROWS * ACROSS;
 constexpr int BK = 4 * V;
-constexpr int PITCH = COLUMNS + 4;  // pixels in a row of a tile: those on both sides too, and whole lines of 128 bytes
+constexpr int PITCH = COLUMNS + 4;  // pixels in a row of a tile with both neighbours, in whole lines of 128 bytes
 
 static_assert(THREADS % 32 == 0 && THREADS <= 1024, "ROWS must be a multiple of 4, at most 128.");
 
 extern __shared__ Vector memory[];
 
-// Where vector `u` of a pixel lies in a row of a tile. Threads that read at once are PIXELS apart: two pixels share a
-// line, whose vectors are exchanged differently for each thread.
+// The index of vector `u` of a pixel in a row of a tile. Threads that read at once are PIXELS apart: two pixels share a
+// line, whose vectors are swizzled differently for each thread, which avoids bank conflicts.
 __device__ __forceinline__ int place(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
 
 #define CONVOLVE_ARGUMENTS(Out)                                                                                      \
@@ -63,7 +65,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   load(0);
   for (int step = 0; step < steps; ++step) {
     wait_for_copies();
-    // After this barrier the stage is whole, and nobody reads the other one any more.
+    // After this barrier the stage is complete, and the other one is free.
     __syncthreads();
     if (step + 1 < steps) load(step + 1);
     const Vector *const tile = memory + step % 2 * STAGE, *const filter = tile + TILE;
@@ -77,7 +79,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const Vector *const weights = &filter[(u * V + v) * WEIGHTS];
-        int next = 0;  // known to the compiler once the loops are unrolled
+        int next = 0;  // a constant after unrolling
 #pragma unroll
         for (int row = 0; row < 3; ++row)
 #pragma unroll
@@ -96,7 +98,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   }
 
   if (top + y >= h) return;
-  // Of `together` neighbours so many are written at once.
+  // Of `together` neighbouring results, `at_once` are stored by one access.
   constexpr int together = PIXELS * 2 * CHANNELS, at_once = sizeof(Out) == 1 ? 2 * PIXELS : V;
   const bool out_wide = h * CHANNELS % (at_once / 2) == 0 && left + x + PIXELS <= h;
 #pragma unroll

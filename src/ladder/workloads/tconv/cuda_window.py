@@ -1,8 +1,8 @@
-"""The transposed convolution to few channels on the GPU's ordinary units: its own sums for every thread, in registers.
+"""The transposed convolution to few channels on the GPU without tensor cores, with a thread's sums in registers.
 
-A thread has 4 pixels of a row and computes all that lies around them, so that what it reads from shared memory serves
-25 multiply-adds for every output channel; blocks are `rows` x 32 pixels of an image. Products are of exact size.
-Bound by the floating-point units, and by the image's first reading where channels are few.
+A thread has 4 pixels of a row and computes all elements around them, so that a value that it reads from shared memory
+is used by 25 multiply-adds per output channel; blocks are `rows` x 32 pixels of an image. There are no wasted products.
+Compute-bound, and for few channels bound by reading the image.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 
 ACTIVATIONS = ("none", "relu", "tanh")
 BYTES = True
 COLUMNS, PIXELS, BK, V = 32, 4, 16, 4  # as in the source
-# The rows of the filter around a pixel in the order of use: those of each of its pixels, place by place.
+# The taps of the filter around a pixel in the order of use: for each of its pixels, element by element.
 ORDER = [
     (y + 3 - 2 * row, x + 3 - 2 * column)
     for row, column, y, x in np.ndindex(3, 3, 2, 2)
@@ -37,7 +37,7 @@ def geometry(sizes, rows):
 
 
 def pack(weights, packed):
-    """Write a filter (5, 5, k, c) to an array (c, products of a pixel filled up to whole vectors)."""
+    """Write a filter (5, 5, k, c) to an array (c, 25 k padded to whole vectors)."""
     k = weights.shape[2]
     packed[...] = 0
     for index, (r, s) in enumerate(ORDER):
@@ -61,5 +61,5 @@ def layer(problem, *, activation="none", result="float32", rows: int = 16):
 
 
 def setup(problem, *, rows: int = 16):
-    """The timed convolution, and the packing of the filter before it."""
+    """The timed convolution, and before it the packing of the filter."""
     return steps(problem, layer(problem, rows=rows))

@@ -1,18 +1,20 @@
-// The transposed convolution to at most 4 channels on tensor cores: the four places around a pixel are columns of two
-// products, one for each row of the result, and rows of the products are the pixels of one image.
+// The transposed convolution to at most 4 channels on tensor cores: the four elements around a pixel are columns of two
+// products, one for each row of the result, and the rows of the products are the pixels of one image.
 //
-// A block works on ROWS x COLUMNS pixels, a warp on HEIGHT rows of them. These and the ones around them come to shared
-// memory in lines of 128 bytes, the filter's too, packed (9, 16, width) with zeros where a pixel isn't hit. A warp reads
-// a row of pixels at three shifts, and uses it for all rows of places that it belongs to. Other blocks of the
+// A block has ROWS x COLUMNS pixels, a warp HEIGHT rows of them. These and their neighbours are copied to shared memory
+// in lines of 128 bytes, as is the filter, packed (9, 16, width) with zeros for taps without a pixel. A warp reads a
+// row of pixels at three shifts, and uses it for all rows of the result that it contributes to. Other blocks of the
 // multiprocessor compute while one waits.
 //
-// The kernel is compiled for one block a multiprocessor, since else its unrolled loop spills registers. Rejected
+// Shapes: image (images, h, h, width), bias (k), out (images, 2 h, 2 h, k).
+//
+// The kernel is compiled for one block per multiprocessor, since otherwise its unrolled loop spills registers. Rejected
 // experiments: docs/experiments/tconv.md.
 //
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"
-#include "overlap.cuh"
+#include "programmatic_launch.cuh"
 #include "written.cuh"
 
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
@@ -38,12 +40,12 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
 
   float sums[HEIGHT][2][2][4] = {};  // by rows of pixels, halves of a row, and rows of the result
   for (int channel = 0; channel < width; channel += depth) {
-    if (channel) __syncthreads();  // nobody reads any more what is written next
+    if (channel) __syncthreads();  // all warps have read what is overwritten next
     for (int e = threadIdx.x; e < FILTER; e += THREADS) {
       const int r = e / LINE, u = e % LINE, at = channel + u * V;
       copy_vector(&filter[place(r, u)], packed + size_t(r) * width + at, at < width);
     }
-    if (channel == 0) {  // the filter has been there for longer than the kernel before, the image hasn't
+    if (channel == 0) {  // the previous kernel writes the image, but not the filter
       wait_for_kernel_before();
       let_next_begin();
     }
@@ -68,13 +70,13 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
           unsigned of_a[2][4];
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            // Rows eight apart have their vectors in the same places, so that few of these are computed.
+            // Rows eight apart have the same swizzle, so that few addresses are computed.
             const Vector *const from = memory + place(first + row * (PITCH % 8), u + lane / 16);
             load_matrices(of_a[half], from + (row * (PITCH - PITCH % 8) + half * 16) * LINE);
           }
 #pragma unroll
           for (int tap = 0; tap < 3; ++tap) {
-            const int of = row - tap;  // the row of pixels around which the places lie
+            const int of = row - tap;  // the row of pixels whose surrounding elements these are
             if (of < 0 || of >= HEIGHT) continue;
 #pragma unroll
             for (int half = 0; half < 2; ++half)
@@ -87,14 +89,14 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     }
   }
 
-  const int within = lane % 4 * 2;  // of a row of the result, whose 2 k values around a pixel are neighbours
+  const int within = lane % 4 * 2;  // the index in a row of the result, whose 2 k values around a pixel are contiguous
   if (within >= 2 * k) return;
   const float summands[2] = {bias[within % k], bias[(within + 1) % k]};
 #pragma unroll
   for (int row = 0; row < HEIGHT; ++row)
 #pragma unroll
     for (int i = 0; i < 16; ++i) sums[row][i / 8][i / 4 % 2][i % 4] += summands[i % 2];
-  activate<16 * HEIGHT, true>(&sums[0][0][0][0], activation);  // far more exact than operands
+  activate<16 * HEIGHT, true>(&sums[0][0][0][0], activation);  // far more accurate than the operands
 
   const size_t line = size_t(2) * h * k;
   const int y = top + HEIGHT * warp, x = left + lane / 4;

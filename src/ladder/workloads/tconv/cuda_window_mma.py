@@ -1,9 +1,9 @@
 """The transposed convolution to few channels on the GPU's tensor cores: products of the pixels around a pixel.
 
-The four places around a pixel are columns of two products, one for each row of the result, of 8 columns: at 3 channels
-75 of 120 products are due. Blocks are `rows` x 32 pixels of an image, read once; a warp takes four rows of them, or two
-if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`. Bound by the memory: reading
-the image and the products that wait for it take a third longer than the bytes alone.
+The four elements around a pixel are columns of two products, one for each row of the result, of 8 columns: for 3
+channels, 75 of 120 products are needed. Blocks are `rows` x 32 pixels of an image, read once; a warp has four rows of
+them, or two if `rows` isn't a multiple of four. `math` and operands are as in `cuda_implicit_mma`. Memory-bound: with
+the products that wait for it, reading the image takes a third longer than the bytes alone.
 """
 
 from functools import partial
@@ -20,12 +20,12 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_window_mma.cu"
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (2, 32)}
-PRECISION = {"float32": "tf32"}  # unless `math` is another
+PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
-OPERANDS = True  # are what a layer reads
+OPERANDS = True  # a layer reads operands
 OVERLAPS = True
 BYTES = True
-COLUMNS, LINE, COMPUTED = 32, 128, 8  # as in the source; columns of a product, two of which are computed
+COLUMNS, LINE, COMPUTED = 32, 128, 8  # as in the source; COMPUTED columns of each of two products
 
 
 def geometry(sizes, rows):
@@ -36,7 +36,7 @@ def geometry(sizes, rows):
 
 
 def spread(places, columns):
-    """Write the packed filter of all places (9, 4 k, c) to the columns of two products (9, 2, 8, c)."""
+    """Write the packed filter of all elements (9, 4 k, c) to the columns of two products (9, 2, 8, c)."""
     columns[...] = 0
     of_row = places.reshape(len(places), 2, -1, places.shape[-1])
     columns[:, :, : of_row.shape[2]] = of_row
@@ -67,6 +67,6 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
 
 
 def setup(problem, *, math: Literal["tf32", "float16", "bfloat16"] = "tf32", rows: int = 16):
-    """The timed convolution, the writing of its operands where it is due, and the packing of the filter before it."""
+    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
     done = layer(problem, math=math, rows=rows)
     return operands.steps(problem, done, math, operands.writer("cuda_window_mma", math, rows=rows))

@@ -1,5 +1,7 @@
-// A transposed convolution with a thread for each element of the result: what its variants share. Blocks are CHANNELS x
-// COLUMNS x ROWS of one image; what lies beyond the image or its channels has no work.
+// What the transposed convolutions with one thread per element of the result share. Blocks are CHANNELS x COLUMNS x
+// ROWS of one image; threads outside the image or its channels do nothing.
+//
+// Shapes: image (images, h, h, c), filter (5, 5, k, c), bias (k), out (images, 2 h, 2 h, k).
 #pragma once
 
 constexpr int TAPS = 5;
@@ -9,7 +11,7 @@ static_assert(CHANNELS * COLUMNS * ROWS <= 1024, "A block has at most 1024 threa
 #define CONVOLVE_ARGUMENTS const REAL *__restrict__ image, const REAL *__restrict__ filter, \
                            const REAL *__restrict__ bias, REAL *__restrict__ out, int h, int c, int k
 
-// The element of this thread: blocks go through columns, rows and channels, and along y through images.
+// The element of this thread: blocks along x cover columns, rows and channels, blocks along y images.
 struct Element {
   int x, y, channel;
   __device__ Element(int h) {
@@ -24,7 +26,7 @@ struct Element {
   }
 };
 
-// The sum over channels of one pixel and one row of the filter.
+// The dot product of a pixel (c) and a row of the filter (c).
 __device__ inline REAL along_channels(const REAL *pixel, const REAL *row, int c) {
   REAL sum = 0;
   for (int i = 0; i < c; ++i) sum += pixel[i] * row[i];

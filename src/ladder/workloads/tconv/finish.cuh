@@ -1,13 +1,13 @@
-// What is done with the sums of tensor cores: bias, activation, and writing them as float32 or as operands.
+// The epilogue of products on tensor cores: bias, activation, and stores as float32 or as operands.
 #pragma once
 #include "activation.cuh"
 #include "columns.cuh"
 #include "ptx.cuh"
 #include "tensor_operands.cuh"
 
-// Write a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns as mma_of() leaves them, the first at row
-// `row` and, of this lane, at column `own`, the others every `step` rows and every 8 columns. `rows(row)` says where
-// the first column of a row goes, null for one that isn't written.
+// Store a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns in the layout of mma_of(), the first at
+// row `row` and, for this lane, column `own`, the others every `step` rows and every 8 columns. `rows(row)` is the
+// address of the first column of a row, null for a row that isn't stored.
 template <bool in_pairs, class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int own, int h,
                                       int k, int out_width) {
@@ -35,8 +35,8 @@ __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const 
   }
 }
 
-// Add the bias to a warp's sums, which are those of write() with the first at column `column`, and write them
-// activated.
+// Add the bias to a warp's sums, laid out as in write() with the first at column `column`, activate them, and store
+// them.
 template <class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void finish(float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
                                        int k, const float *bias, int out_width, int activation) {
@@ -50,7 +50,7 @@ __device__ __forceinline__ void finish(float (&sums)[tall][wide][4], const Rows 
 #pragma unroll
       for (int i = 0; i < 2 * tall; ++i) sums[i / 2][j][i % 2 * 2 + e] += summand;
     }
-  activate<tall * wide * 4, true>(&sums[0][0][0], activation);  // far more exact than operands
+  activate<tall * wide * 4, true>(&sums[0][0][0], activation);  // far more accurate than the operands
   if (out_width % 2 == 0 && k % 2 == 0)
     write<true, As, step>(sums, rows, row, own, h, k, out_width);
   else

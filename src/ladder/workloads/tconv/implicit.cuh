@@ -1,20 +1,20 @@
-// A transposed convolution as products whose gathered matrix is never written. A block works on many images at one
-// place of the result, so that all its rows sum over the same pixels and rows of the filter: those that exist, and no
-// zero. What is a row of a matrix is an image's channels at one pixel, and the next row is the next image's.
+// A transposed convolution as implicit products, whose gathered matrix is never stored. A block computes one element
+// position of the result for many images, so that all its rows sum over the same existing pixels and taps, and no zero
+// is multiplied. A row of the matrix is an image's channels at one pixel, and the next row is that of the next image.
 //
-// PARITIES says how many parities of the result's rows and columns are columns of one product:
-//   1  those of one place (2 p + y, 2 q + x); the filter is packed (25, k);
-//   2  those of two places side by side, which share most of their pixels; the filter is packed (15, 2 k);
-//   4  those of the four places around pixel (p, q), where output channels are few; the filter is packed (9, 4 k).
-// Where a place isn't hit by a pixel, the packed filter has zeros.
+// PARITIES is the number of neighbouring elements of the result whose channels are the columns of one product:
+//   1  one element (2 p + y, 2 q + x); the filter is packed (25, k);
+//   2  two elements side by side, which share most of their pixels; the filter is packed (15, 2 k);
+//   4  the four elements around pixel (p, q), for few output channels; the filter is packed (9, 4 k).
+// The packed filter has zeros where a pixel doesn't contribute to an element.
 #pragma once
 #include "activation.cuh"
 #include "columns.cuh"
 
 constexpr int TAPS = 5;
 
-// The rows (or columns) of the image that one row (or column) of the result takes, from `first` to before `end`; with
-// `both`, one of each parity.
+// The range of rows (or columns) of the image, `first` to `end` - 1, that contribute to one row (or column) of the
+// result; with `both`, to one of each parity.
 template <bool both>
 struct Span {
   int at, parity, first, end;
@@ -27,8 +27,8 @@ struct Span {
   __device__ __forceinline__ int count() const { return end - first; }
 };
 
-// A pixel by its number among h x h, along the sides of squares that grow; the first row and column come last, and the
-// last ones before these, since the places around them have least to sum.
+// A pixel by its number among h x h, ordered along the sides of growing squares; the first row and column are last, and
+// the last row and column before these, since their elements have the shortest sums.
 struct Pixel {
   int y, x;
   __device__ __forceinline__ Pixel(int number, int h) {
@@ -38,8 +38,8 @@ struct Pixel {
   }
 };
 
-// A place of the result by its number among those of an image: those with most to sum first, so that the last blocks of
-// a grid are short.
+// An element position of the result by its number: those with the longest sums first, so that the last blocks of a grid
+// are short.
 struct Site {
   static constexpr int PLACES = 4 / PARITIES;  // around a pixel
   Span<PARITIES == 4> y;
@@ -50,7 +50,7 @@ struct Site {
   __device__ __forceinline__ int tap(int row, int column) const {
     return y.tap(row) * (PARITIES == 1 ? TAPS : 3) + x.tap(column);
   }
-  // Where the first column of a product goes, in pixels of the result.
+  // The pixel of the result that the first column of a product belongs to.
   __device__ __forceinline__ size_t pixel(size_t image, int h) const {
     return (image * 2 * h + 2 * y.at + y.parity) * 2 * h + 2 * x.at + x.parity;
   }

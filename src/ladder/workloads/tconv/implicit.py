@@ -1,4 +1,4 @@
-"""What the implicit products share: the packed filter, the grid, and the tiles that suit a shape."""
+"""What the implicit products share: the packed filter, the grid, and the choice of tiles by shape."""
 
 from math import ceil
 
@@ -7,12 +7,12 @@ import numpy as np
 from ladder.devices import cuda
 from ladder.workloads.tconv import TAPS
 
-# What a block costs besides its steps along the channels, in such steps, and how much of the longest one ends alone.
+# The overhead of a block, in steps along the channels, and the part of the longest block that runs alone at the end.
 START, TAIL = 64, 0.25
 
 
 def rows(parities):
-    """Rows of the packed filter: its own, or, with several parities in one product, pixels around one."""
+    """The number of taps of the packed filter or, with several parities in one product, of pixels around one."""
     return {1: TAPS**2, 2: 3 * TAPS, 4: 9}[parities]
 
 
@@ -30,23 +30,23 @@ def pack(weights, packed, parities):
 
 
 def grid(sizes, bm, bn, parities=1):
-    """Blocks of `bm` images by `bn` columns, for every place of the result."""
+    """The grid with blocks of `bm` images by `bn` columns, for every element position of the result."""
     places = 4 // parities * sizes["h"] ** 2
     return -(-sizes["k"] * parities // bn) * places, -(-sizes["images"] // bm)
 
 
 def fastest(tilings, sizes, reload=8):
-    """Of these tilings the one that should take the least time; `reload` is as for `cost`."""
+    """The tiling with the shortest predicted time; `reload` is as for `cost`."""
     if len(tilings) == 1:
         return tilings[0]
     return min(tilings, key=lambda tiling: cost(sizes, cuda.multiprocessors(), reload=reload, **tiling))
 
 
 def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **others):
-    """A tiling's time in arbitrary units: its multiply-adds, padding included, shared among multiprocessors.
+    """A tiling's predicted time in arbitrary units: its multiply-adds, padding included, shared among multiprocessors.
 
-    Behind them comes a part of the longest block, since the last ones don't end together. Small tiles take longer for a
-    multiply-add, as each of their elements is used less often: twice as long at `reload` rows and many columns.
+    A part of the longest block is added, since the last blocks don't end together. Multiply-adds of small tiles take
+    longer, as each of their elements is used less often: twice as long for `reload` rows and many columns.
     """
     h, c = sizes["h"], sizes["c"]
     across, down = grid(sizes, bm, bn, parities)

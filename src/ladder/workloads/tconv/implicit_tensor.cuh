@@ -1,9 +1,10 @@
-// What the implicit products on tensor cores share: lines of both operands in a ring of STAGES buffers, and what is done
-// with the sums. A block of THREADS computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64
-// in half precision, of one pixel after the other (see implicit.cuh).
+// What the implicit products on tensor cores share: lines of both operands in a ring of STAGES buffers, and the
+// epilogue. A block of THREADS computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64 in
+// half precision, pixel by pixel (see implicit.cuh).
 //
-// A pixel's channels, and those of a row of the packed filter (rows, columns, width), are `width` operands: whole
-// vectors of 16 bytes, zeros behind the last channel. Operands are written by `<math>_operands` or by a layer before.
+// Shapes: image (images, h, h, width), packed filter (taps, columns, width), bias (k), out (images, 2 h, 2 h,
+// out_width). The `width` operands of a pixel are whole vectors of 16 bytes, with zeros after the last channel. They
+// are written by `<math>_operands` or by the previous layer.
 #pragma once
 #include "finish.cuh"
 #include "implicit.cuh"
@@ -20,7 +21,7 @@ extern __shared__ __align__(1024) Vector memory[];
   const Type *__restrict__ image, const Type *__restrict__ packed, const float *__restrict__ bias,                  \
       Out *__restrict__ out, int images, int h, int width, int k, int out_width, int activation
 
-// What a block works on: images from `first` on, columns from `column` on, at one place of the result.
+// The work of a block: images from `first` on and columns from `column` on, at one element position of the result.
 struct Block {
   const int images, h, k, columns, across, first, column;
   const Site site;
@@ -40,7 +41,7 @@ struct Copies {
   __device__ __forceinline__ Copies(const Block &block, const Type *image, const Type *packed, int width)
       : block(block), image(image), packed(packed), width(width), walk(block.site, width) {}
 
-  // Start the copies of the next tile, to the buffer of its number.
+  // Start the copies of the next tile, to the buffer `tile` % STAGES.
   __device__ __forceinline__ void start(int tile) {
     Vector *const to = memory + tile % STAGES * STAGE;
     const int h = block.h;
@@ -51,7 +52,7 @@ struct Copies {
     walk.next();
   }
 
-  // Copy a line of each of `rows` rows, `stride` operands apart; zeros where there are none left.
+  // Copy a line of each of `rows` rows, `stride` operands apart; rows beyond `rows_left` are zeros.
   template <int rows>
   __device__ __forceinline__ void load(Vector *tile, const Type *corner, int stride, int rows_left) const {
     constexpr int step = THREADS / LINE;
@@ -64,7 +65,7 @@ struct Copies {
   }
 };
 
-// The place of a row of a block's product, where its first column goes, or null where there is no image.
+// The address of the first column of a row of a block's product, or null if there is no such image.
 template <class Out>
 struct Rows {
   const Block &block;
@@ -76,7 +77,7 @@ struct Rows {
   }
 };
 
-// The kernels of an arithmetic, from its operands to float32 and to operands, by a template `convolution`.
+// The kernels of a type of operands, with results in float32 and as operands, by a template `convolution`.
 #define IMPLICIT_KERNELS(math, attributes)                                                                 \
   extern "C" __global__ void attributes math##_to_float32(                                                 \
       CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, float)) {                                              \

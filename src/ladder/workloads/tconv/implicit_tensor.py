@@ -9,22 +9,22 @@ from ladder.errors import LadderError
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 
-# Of tensor cores, which outrun their operands; fitted to times on an H200.
+# `reload` for tensor cores, which wait for their operands; fitted to times on an H200.
 RELOAD = 48
-ACTIVATIONS = ("none", "relu", "tanh")  # as activation.cuh counts them
+ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 
 def require_warpgroups(variant):
-    """Refuse a card whose tensor cores don't read operands from shared memory by themselves. Raises LadderError."""
+    """Refuse a GPU whose tensor cores can't read operands from shared memory. Raises LadderError."""
     if cuda.architecture() != "sm_90":
-        raise LadderError(f"tconv/{variant} needs a card of compute capability 9.0: take cuda_implicit_mma.")
+        raise LadderError(f"tconv/{variant} requires a GPU of compute capability 9.0: use cuda_implicit_mma.")
 
 
 def layer(problem, variant, tilings, geometry, math, activation, result):
     """The Layer by a variant's kernels, from operands to a `result` of float32 or operands.
 
-    `tilings` are what it chooses from by how many images come; `geometry(sizes, **tiling)` gives grid, block and bytes
-    of shared memory.
+    The tiling is chosen from `tilings` by the number of images; `geometry(sizes, **tiling)` returns grid, block and
+    bytes of shared memory.
     """
     sizes = problem.sizes
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
@@ -54,7 +54,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
 
 
 def setup(problem, variant, tilings, geometry, math):
-    """The timed convolution, the writing of its operands where it is due, and the packing of the filter before it."""
+    """The timed convolution with the conversion of the image if necessary, and before it the packing of the filter."""
     done = layer(problem, variant, tilings, geometry, math, "none", "float32")
     own = implicit.fastest(tilings, problem.sizes, RELOAD)
     return operands.steps(problem, done, math, operands.writer(variant, math, **own))

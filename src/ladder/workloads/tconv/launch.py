@@ -1,4 +1,4 @@
-"""What the launches of CUDA variants share."""
+"""The launch that the direct CUDA variants share."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ladder.workloads.tconv.layer import Layer
 
 
 def thread_per_element(problem, variant, **block):
-    """The Layer by a kernel with a thread for each element of the result, in blocks of `block`."""
+    """The Layer by a kernel with a thread per element of the result, in blocks of `block`."""
     kernel = cuda.kernel("tconv", variant, "convolve", dtype=problem.sizes["dtype"], **block)
     counts = [np.int32(problem.sizes[name]) for name in ("h", "c", "k")]
 

@@ -1,7 +1,7 @@
 """The transposed convolution as the loops of its definition, on one thread or with its rows shared among several.
 
-Of the 25 rows and columns of the filter a branch lets those through that hit a pixel. Each element is one sum in plain
-order, so that a thread is bound by the latency of its additions.
+A branch skips the taps of the filter without a pixel. Each element is one sequential sum, so that a thread is bound by
+the latency of its additions.
 """
 
 import numba

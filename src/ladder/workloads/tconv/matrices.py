@@ -1,4 +1,4 @@
-"""What the transposed convolutions by products of whole matrices share: blocks of images, and their matrix in memory.
+"""What the transposed convolutions by explicit matrix products share: blocks of images, and their matrix in memory.
 
 The products are those of any CUDA variant of `gemm`.
 """
@@ -16,7 +16,7 @@ BLOCK = 256  # threads, as in the sources
 
 
 class Blocks(NamedTuple):
-    """A layer that is done for at most `count` images at a time: `steps(image, out)` of these, as (phase, function).
+    """A layer that processes at most `count` images at a time by `steps(image, out)`, as (phase, function).
 
     `prepare` and `writes` are those of the Layer.
     """
@@ -27,7 +27,7 @@ class Blocks(NamedTuple):
     prepare: tuple = ()
 
     def all_steps(self, image, out):
-        """The steps of all images, of a last block that isn't full too."""
+        """The steps of all images, including a last, smaller block."""
         for start in range(0, len(image), self.count):
             some = slice(start, start + self.count)
             yield from self.steps(image[some], out[some])
@@ -37,14 +37,14 @@ class Blocks(NamedTuple):
         return Layer(lambda image, out: in_order([*self.all_steps(image, out)])(), self.prepare, self.writes)
 
     def timed(self, problem):
-        """The Steps of a case that is this layer alone."""
+        """The Steps of a case with only this layer."""
         return Steps([*self.all_steps(problem.image, problem.out)], prepare=list(self.prepare))
 
 
 def empty(problem, block, rows, columns):
-    """How many images are in a block, at most `block`, and an array for their matrix, of so many `rows` an image.
+    """The number of images of a block, at most `block`, and an array for their matrix, with `rows` rows per image.
 
-    Raises LadderError where the card's free memory doesn't hold it.
+    Raises LadderError if it doesn't fit in the GPU's free memory.
     """
     count, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
     try:
@@ -52,6 +52,6 @@ def empty(problem, block, rows, columns):
     except MemoryError:
         size = count * rows * columns * dtype.itemsize
         raise LadderError(
-            f"The matrix of {count} images takes {size} bytes, more than the card's memory has free: "
+            f"The matrix of {count} images takes {size} bytes, more than the GPU's free memory: "
             "lower `block`, or the images that come at once."
         ) from None

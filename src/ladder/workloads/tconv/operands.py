@@ -14,7 +14,7 @@ TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # CuPy h
 
 
 def empty(device, shape, math):
-    """An array for operands of arrays of this shape; behind the last channel of a row are zeros."""
+    """An array for operands of arrays of this shape, with zeros after the last channel of a row."""
     width = -(-shape[-1] // PER_VECTOR[math]) * PER_VECTOR[math]
     array = device.empty((*shape[:-1], width), TYPES[math])
     array[...] = 0
@@ -33,7 +33,7 @@ def writer(variant, math, **tuning):
 
 
 def steps(problem, layer, math, write):
-    """The Steps of a case that is one layer, before it those of writing its image as operands where that is due."""
+    """The Steps of a case with one layer, preceded by the conversion of its image to operands if necessary."""
     prepare = list(layer.prepare)
     if math == "tf32" and problem.sizes["c"] % PER_VECTOR[math] == 0:
         return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=prepare)

@@ -1,7 +1,7 @@
-"""The transposed convolution with loops over those rows and columns of the filter alone that hit a pixel.
+"""The transposed convolution with loops over only those taps of the filter that have a pixel.
 
-They begin at the parity of the element and step by two, so that nothing is asked inside. Sums over channels may be
-reordered, for vectors; each of their multiply-adds loads two operands, which bounds it.
+They begin at the parity of the element and step by two, and need no branch inside. Sums over channels may be reordered,
+so that they are vectorised. Bound by loads, of which each multiply-add has two.
 """
 
 import numba

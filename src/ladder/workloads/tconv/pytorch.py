@@ -1,7 +1,8 @@
 """Peer: PyTorch's transposed convolution on the CPU, channels last.
 
-With a padding of 1 an output of one row and column more begins where ours does; these are cut off. The more usual
-padding of 2 with one row more behind is another operator. The filter's axes are put in PyTorch's order by a view.
+With a padding of 1, PyTorch's output begins where ours does, and has an additional last row and column, which are cut
+off. The more usual padding of 2 with an additional row at the end is a different operator. A view permutes the filter's
+axes to PyTorch's order.
 """
 
 import torch
@@ -13,7 +14,7 @@ REQUIRES = ("torch",)
 
 
 def setup(problem, *, threads: int):
-    """The timed convolution, with the copy into the caller's array."""
+    """The timed convolution, with the copy to the caller's array."""
     torch.set_num_threads(threads)
     image, weights, bias, out = map(torch.from_numpy, (problem.image, problem.filter, problem.bias, problem.out))
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)

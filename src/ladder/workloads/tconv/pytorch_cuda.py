@@ -1,9 +1,9 @@
-"""Peer: PyTorch's transposed convolution on a GPU by cuDNN, its algorithms measured, channels last.
+"""Peer: PyTorch's transposed convolution on a GPU by cuDNN's fastest algorithm, channels last.
 
-Two forms give our result: with a padding of 1 an output of one row and column more begins where ours does, and these
-are cut off; where `turned`, with a filter turned round and a padding of 2 with one row and column more behind, it is
-ours upside down and back to front, of an image that is turned before the clock starts. `math` is the arithmetic.
-PyTorch writes to an array of its own: the phase `copy` brings that to the caller's, and isn't cuDNN's.
+Two forms give our result: with a padding of 1, the output begins where ours does, and has an additional last row and
+column, which are cut off; with `turned`, a filter rotated by 180 degrees and a padding of 2 with an additional row and
+column at the end, it is ours rotated by 180 degrees, for an image that is rotated before the timed call. `math` is the
+precision. PyTorch writes to an array of its own: the phase `copy` copies it to the caller's, and is not part of cuDNN.
 """
 
 from typing import Literal
@@ -26,7 +26,7 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     turned: Literal["off", "on"] = "off",
 ):
-    """The timed convolution and the copy into the caller's array; before it, operands in half precision are written."""
+    """The timed convolution and the copy to the caller's array; before it, operands are converted to half precision."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = math == "tf32"
     given = (problem.image, problem.filter, problem.bias, problem.out)
@@ -56,5 +56,5 @@ def setup(
 
 
 def layout(array):
-    """How an operand lies in memory: images and filters channels last."""
+    """An operand's memory layout: images and filters channels last."""
     return torch.channels_last if array.dim() == 4 else torch.contiguous_format

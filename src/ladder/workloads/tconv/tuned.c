@@ -1,25 +1,25 @@
-/* A transposed convolution as products of exact size: of the elements of one parity, and of each row and column of the
-   filter that belongs to it, every pixel's channels times the filter's. The order of the rows of a product is that of
-   pixels first and images last, so that those that hit the image lie side by side. */
+/* A transposed convolution as products without padding: for the elements of one parity and each of their taps, the
+   channels of all pixels times the tap's. Rows of a product are ordered by pixel, then by image, so that those inside
+   the image are contiguous. */
 #include "activation.h"
 #include <omp.h>
 #include <string.h>
 
 #define TAPS 5
 
-/* How many numbers the packed filter has. */
+/* The number of elements of the packed filter. */
 long packed_size(long c, long k)
 {
     return TAPS * TAPS * c * padded(k);
 }
 
-/* How many numbers the threads' sums have, of blocks of `block` images, and a vector of bias. */
+/* The number of elements of the threads' sums, for blocks of `block` images, and of a padded bias. */
 long workspace(long threads, long block, long h, long k)
 {
     return (threads * block * h * h + 1) * padded(k);
 }
 
-/* The filter (5, 5, k, c) with output channels last, in whole vectors. */
+/* packed (5, 5, c, padded k) = filter (5, 5, k, c): output channels last, in whole vectors. */
 void pack(const REAL *filter, REAL *packed, long c, long k)
 {
     const long stride = padded(k);
@@ -29,15 +29,16 @@ void pack(const REAL *filter, REAL *packed, long c, long k)
             packed[line * stride + j] = j < k ? filter[(line / c * k + j) * c + line % c] : 0;
 }
 
-/* Adds one row and column of the filter to the sums of the rows of pixels `p`, where it hits pixels `to` rows below. */
+/* sums (h, h, count, stride) += image (count, h, h, c) times one tap (c, stride), for the pixels `down` rows below and
+   `right` columns to the right, where they exist. */
 static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, long h, long c, long stride, long down,
                     long right)
 {
-    const long first = right < 0 ? -right : 0, last = least(h, h - right);
+    const long first = right < 0 ? -right : 0, last = min(h, h - right);
     if (first >= last)
         return;
     const REAL *rows[(last - first) * count];
-    for (long p = down < 0 ? -down : 0; p < least(h, h - down); p++) {
+    for (long p = down < 0 ? -down : 0; p < min(h, h - down); p++) {
         for (long q = first; q < last; q++)
             for (long n = 0; n < count; n++)
                 rows[(q - first) * count + n] = image + ((n * h + p + down) * h + q + right) * c;
@@ -45,7 +46,7 @@ static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, 
     }
 }
 
-/* The elements of one parity of some images. */
+/* The elements of one parity of `count` images, with sums (h, h, count, padded k) as scratch. */
 static void convolve_parity(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long count,
                             long h, long c, long k, long odd_row, long odd_column, enum activation activation)
 {
@@ -64,7 +65,8 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
                        sums + ((p * h + q) * count + n) * stride, k * sizeof(REAL));
 }
 
-/* Shapes as in __init__.py; `sums` has `workspace` numbers, and blocks of images are shared among threads by parity. */
+/* Shapes as in __init__.py; `sums` has `workspace` elements. Threads share the blocks of images and the four parities.
+   */
 void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long images, long h,
               long c, long k, long block, long threads, long activation)
 {
@@ -76,7 +78,7 @@ void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out
     for (long part = 0; part < 4 * blocks; part++) {
         const long first = part / 4 * block, odd = 3 - part % 4;
         convolve_parity(image + first * h * h * c, packed, widened, out + first * 4 * h * h * k,
-                        sums + omp_get_thread_num() * block * h * h * stride, least(block, images - first), h, c, k,
+                        sums + omp_get_thread_num() * block * h * h * stride, min(block, images - first), h, c, k,
                         odd / 2, odd % 2, activation);
     }
 }

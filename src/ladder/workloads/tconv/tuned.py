@@ -1,9 +1,9 @@
-"""The best on the host in C: products of exact size by parity, in tiles of registers, read where the pixels lie.
+"""The best version in C on the host: products without padding by parity, in register tiles, with pixels read in place.
 
-The elements of one parity are sums over 4, 6 or 9 of the filter's rows, each a product of pixels by channels. `block`
-images share a row of the filter while it is in the caches, and their sums stay in the second cache. The filter is
-packed whenever it is written, outside the timed call, as a network's is that was loaded once. Bound by the
-multiply-adds, also by those of the last vector where output channels don't fill it.
+The elements of one parity are sums over 4, 6 or 9 of the filter's taps, each a product of pixels by channels. `block`
+images share a tap of the filter while it is in the caches, and their sums stay in the L2 cache. The filter is packed
+outside the timed call, as in a network that is loaded once. Bound by the multiply-adds, including those of a partly
+filled last vector of output channels.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ def layer(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The Layer with an activation; `block` 0 takes as many images as give a row of 64 pixels."""
+    """The Layer with an activation; `block` 0 is as many images as give a row of 64 pixels."""
     images, h, c, k, dtype = (problem.sizes[name] for name in ("images", "h", "c", "k", "dtype"))
     block = min(images, block or max(1, PIXELS // h))
     library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)
@@ -56,12 +56,12 @@ def setup(
     vector: int = 32,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
 ):
-    """The timed convolution, and the packing before it."""
+    """The timed convolution, and before it the packing."""
     return steps(problem, layer(problem, threads=threads, block=block, vector=vector, flags=flags))
 
 
 def size(function, *counts):
-    """What a function of the library says of so many numbers."""
+    """The result of a function of the library for these counts."""
     function.restype = ctypes.c_long
     return function(*map(ctypes.c_long, counts))
 

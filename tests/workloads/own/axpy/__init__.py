@@ -19,7 +19,7 @@ FACTOR = 2.5
 
 
 def refuse(sizes):
-    """Why these sizes make no sense, or None."""
+    """Why these sizes are invalid, or None."""
     return f"elements={sizes['elements']} of axpy is too many." if sizes["elements"] > 2**30 else None
 
 

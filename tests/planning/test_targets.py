@@ -1,4 +1,4 @@
-"""Where cases run: this machine, or the nodes of a cluster as its file describes them."""
+"""Where cases run: this machine, or the nodes of a cluster by its description."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ import yaml
 from conftest import ROOT
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness import demands
-from ladder.planning import places, plan
+from ladder.harness import preconditions
+from ladder.planning import plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 
@@ -26,7 +26,7 @@ NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 def test_a_launcher_that_is_no_command_line_is_refused(text, sentence, site):
     key = "The launcher of MPI's ranks, the key `mpi`, "
     with pytest.raises(LadderError, match=key + sentence):
-        places.here({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
+        targets.here({"cores": 2, "gpus": 0, "machine": "here", "mpi": text})
     with pytest.raises(LadderError, match="site.yaml is wrong: nodes.cpu.launcher " + sentence):
         site(nodes={"cpu": NODES | {"launcher": text}})
     with pytest.raises(LadderError, match=r"site.yaml is wrong: nodes.cpu.options is .* No closing quotation"):
@@ -40,8 +40,8 @@ def site(tmp_path, monkeypatch):
     def write(**description):
         path = tmp_path / "site.yaml"
         path.write_text(yaml.safe_dump(description))
-        monkeypatch.setenv(places.SITE_VARIABLE, str(path))
-        return places.site()
+        monkeypatch.setenv(targets.SITE_VARIABLE, str(path))
+        return targets.site()
 
     return write
 
@@ -50,15 +50,21 @@ def case_of(variant, **tuning):
     return Case("gemv", variant, workloads.complete("gemv", {"n": 5, "m": 3}), tuning)
 
 
+def reason_of(case, target):
+    """Why a case is skipped on a target, as a sentence, or None."""
+    reason = plan.skip_reason(case, True, target)
+    return reason and str(reason)
+
+
 @pytest.mark.parametrize(
-    ("quota", "reason"), [(0.5, "needs 1 cores, and the control group has a quota of 0.5"), (1, None)]
+    ("quota", "reason"), [(0.5, "needs 1 cores, but the control group has a quota of 0.5"), (1, None)]
 )
 def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
-    monkeypatch.setattr(places.control_groups, "quota", lambda: quota)
-    place = places.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
-    assert (place.cores, plan.reason_left_out(case_of("blas", threads=1), True, place)) == (1, reason)
-    with pytest.raises(LadderError, match=f"works on 2 CPUs, .* a quota of {quota}"):
-        demands.require_met(case_of("blas", threads=2), None)
+    monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)
+    place = targets.here({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
+    assert (place.cores, reason_of(case_of("blas", threads=1), place)) == (1, reason)
+    with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
+        preconditions.require_met(case_of("blas", threads=2), None)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +73,10 @@ def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, rea
 )
 def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, gres):
     gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"}
-    place = places.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    place = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     case = case_of("mpi_cublas", ranks=ranks, mode="ship")
-    assert plan.reason_left_out(case, True, place) is None
-    assert (places.nodes_of(place, case), places.gres_of(place, case)) == (nodes, gres)
+    assert plan.skip_reason(case, True, place) is None
+    assert (targets.nodes_of(place, case), targets.gres_of(place, case)) == (nodes, gres)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +90,7 @@ def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, g
         (
             {"launcher": None},
             ("gemv", "mpi_cublas", {"ranks": 2, "mode": "ship"}),
-            "needs a launcher of MPI, none available",
+            "needs an MPI launcher, none available",
         ),
         (
             {"cores": 3},
@@ -95,33 +101,33 @@ def test_ranks_go_over_as_many_nodes_as_their_cards_are_on(site, ranks, nodes, g
 )
 def test_what_fits_no_nodes_is_left_out(site, changes, case, why):
     gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"} | changes
-    place = places.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
+    place = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     workload, variant, tuning = case
     sizes = {"images": 50} if workload == "dcgan" else {"n": 5, "m": 3}
     case = Case(workload, variant, workloads.complete(workload, sizes), tuning)
-    assert plan.reason_left_out(case, True, place) == why
+    assert reason_of(case, place) == why
 
 
 def test_a_case_without_cards_asks_for_none_and_for_all_nodes_of_its_kind(site):
     described = {"cpu": NODES, "mpi": NODES | {"count": 4, "launcher": "srun"}}
-    found = places.of_cluster(site(nodes=described))
+    found = targets.of_cluster(site(nodes=described))
     for kind, case, nodes in [
         ("cpu", case_of("blas", threads=2), 1),
         ("mpi", case_of("mpi", ranks=2, mode="ship"), 4),
     ]:
-        assert (places.nodes_of(found[kind], case), places.gres_of(found[kind], case)) == (nodes, "")
+        assert (targets.nodes_of(found[kind], case), targets.gres_of(found[kind], case)) == (nodes, "")
 
 
 def test_the_shipped_description_is_sound_and_has_all_kinds(monkeypatch):
-    monkeypatch.delenv(places.SITE_VARIABLE, raising=False)
-    found = places.of_cluster(places.site(ROOT / places.SITE))
-    assert set(found) == set(places.KINDS)
-    assert places.labels(found) == ["cluster-cpu", "cluster-gpu"]
+    monkeypatch.delenv(targets.SITE_VARIABLE, raising=False)
+    found = targets.of_cluster(targets.site(ROOT / targets.SITE))
+    assert set(found) == set(targets.KINDS)
+    assert targets.labels(found) == ["cluster-cpu", "cluster-gpu"]
 
 
 def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
     described = {"cpu": NODES, "mpi": NODES | {"count": 4, "machine": "lab-mpi", "launcher": "srun"}}
-    found = places.of_cluster(site(nodes=described, account="a"))
+    found = targets.of_cluster(site(nodes=described, account="a"))
     for case, label in [
         (case_of("blas", threads=2), "lab"),
         (case_of("mpi", ranks=1, mode="ship"), "lab"),
@@ -129,9 +135,9 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         (case_of("cublas"), "lab"),
         (case_of("mpi_cublas", ranks=2, mode="ship"), "lab"),
     ]:
-        assert places.place_of(found, case).label == label
+        assert targets.target_of(found, case).label == label
     assert (found["mpi"].cores, found["mpi"].nodes) == (8, 4)
-    assert found["mpi"].asked == {
+    assert found["mpi"].slurm_resources == {
         "slurm_account": "a",
         "qos": None,
         "slurm_partition": "p",
@@ -140,16 +146,18 @@ def test_a_case_goes_where_its_kind_is_and_else_among_the_cores(site):
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
-    assert plan.reason_left_out(case_of("cublas"), True, found["cpu"]) == "needs a GPU, none available"
+    assert reason_of(case_of("cublas"), found["cpu"]) == "needs a GPU, none available"
 
 
 def test_a_clusters_gpus_are_planned_for_where_cupy_is_not_installed_and_this_machines_are_not(site, monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
-    found = places.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
-    assert places.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
-    assert plan.reason_left_out(case_of("cublas"), True, found["gpu"]) is None
-    reason = plan.reason_left_out(case_of("cublas"), True, places.Place("here", 2, 1))
-    assert reason == "cupy is not installed: `make setup GPU=1` brings it"
+    found = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
+    assert targets.gres_of(found["gpu"], case_of("cublas")) == "gpu:h100:1"
+    assert plan.skip_reason(case_of("cublas"), True, found["gpu"]) is None
+    assert (
+        reason_of(case_of("cublas"), targets.Target("here", 2, 1))
+        == "cupy is not installed: `make setup GPU=1` installs it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,9 +180,9 @@ def test_a_wrong_description_is_a_sentence_that_names_file_and_key(site, descrip
 
 
 def test_without_a_description_a_sentence_says_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setenv(places.SITE_VARIABLE, str(tmp_path / "none.yaml"))
+    monkeypatch.setenv(targets.SITE_VARIABLE, str(tmp_path / "none.yaml"))
     with pytest.raises(LadderError, match=r"There is no .*none\.yaml .* LADDER_SITE"):
-        places.site()
+        targets.site()
 
 
 def test_a_path_has_no_comma_and_gives_the_slug_again():
@@ -185,25 +193,25 @@ def test_a_path_has_no_comma_and_gives_the_slug_again():
 
 
 def test_this_machine_is_what_the_configuration_says_and_else_what_it_is(monkeypatch):
-    monkeypatch.setattr(places.cpus, "cores", lambda: 16)
-    monkeypatch.setattr(places.nvidia, "gpus", lambda: ["one", "two", "three"])
-    monkeypatch.setattr(places.description, "label", lambda: "a-label")
-    monkeypatch.setattr(places.programs, "launcher", lambda command: f"found {command}")
+    monkeypatch.setattr(targets.cpus, "cores", lambda: 16)
+    monkeypatch.setattr(targets.nvidia, "gpus", lambda: ["one", "two", "three"])
+    monkeypatch.setattr(targets.description, "label", lambda: "a-label")
+    monkeypatch.setattr(targets.programs, "launcher", lambda command: f"found {command}")
     auto = {"cores": "auto", "gpus": "auto", "machine": "auto", "mpi": "auto"}
-    assert places.here(auto) == {"cpu": places.Place("a-label", 16, 3, "found auto")}
+    assert targets.here(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
     given = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
-    assert places.here(given) == {"cpu": places.Place("mine", 4, 1, "found srun")}
-    assert places.here(given, 2)["cpu"].cores == places.here(auto, 2)["cpu"].cores == 2
-    assert places.here(given, 9)["cpu"].cores == 4
+    assert targets.here(given) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
+    assert targets.here(given, 2)["cpu"].cores == targets.here(auto, 2)["cpu"].cores == 2
+    assert targets.here(given, 9)["cpu"].cores == 4
 
 
 def test_a_kind_of_nodes_is_asked_for_as_its_description_says(site):
     nodes = {"partition": "q", "machine": "cards", "cores": 64, "memory": 7000, "gpus": 4, "model": "a100", "count": 3}
     nodes |= {"minutes": 55, "constraint": "ib", "launcher": "srun", "options": ["--mail-type=NONE", "-v"]}
-    found = places.of_cluster(site(account="a", qos="high", nodes={"cpu": NODES, "gpu": nodes}))["gpu"]
+    found = targets.of_cluster(site(account="a", qos="high", nodes={"cpu": NODES, "gpu": nodes}))["gpu"]
     assert (found.label, found.cores, found.gpus, found.launcher) == ("cards", 64, 4, "srun")
     assert (found.nodes, found.model) == (3, "a100")
-    assert found.asked == {
+    assert found.slurm_resources == {
         "slurm_account": "a",
         "qos": "high",
         "slurm_partition": "q",

@@ -8,7 +8,7 @@ import pytest
 from ladder.__main__ import main
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness import comparison, demands, measure
+from ladder.harness import comparison, measure, preconditions
 from ladder.planning import configuration
 from ladder.records.case import Case
 
@@ -22,7 +22,7 @@ def training(**sizes):
 def write(path="own.npz", **sizes):
     """Write what has the name and the arrays of a reference of these sizes."""
     due = workloads.load("mlp").reference_sizes(training(**sizes).sizes)
-    demands.write_reference(path, "mlp", due, {"w1_drift": np.zeros(2)})
+    preconditions.write_reference(path, "mlp", due, {"w1_drift": np.zeros(2)})
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def place(monkeypatch, tmp_path):
     """A folder with references of all kinds, in which no worker may be started."""
     monkeypatch.chdir(tmp_path)
     for module in (measure, comparison):
-        monkeypatch.setattr(module, "quiet", lambda *cases: pytest.fail("it is measured"))
+        monkeypatch.setattr(module, "hold_machine", lambda *cases: pytest.fail("it is measured"))
     write()
     write("other.npz", epochs=3)
     Path("text.npz").write_text("foo", encoding="utf-8")
@@ -42,10 +42,10 @@ def place(monkeypatch, tmp_path):
     ("name", "sentence"),
     [
         ("missing.npz", "missing.npz can't be read: No such file"),
-        ("text.npz", "text.npz isn't a reference that the verb `reference` has written, or is broken"),
-        ("torn.npz", "torn.npz isn't a reference that the verb `reference` has written, or is broken"),
-        ("unnamed.npz", "unnamed.npz isn't the reference that is needed, of mlp/layers=784-7-10,"),
-        ("other.npz", "other.npz isn't the reference that is needed, of mlp/layers=784-7-10,"),
+        ("text.npz", "text.npz isn't a reference written by the verb `reference`, or is broken"),
+        ("torn.npz", "torn.npz isn't a reference written by the verb `reference`, or is broken"),
+        ("unnamed.npz", "unnamed.npz isn't the reference of mlp/layers=784-7-10,"),
+        ("other.npz", "other.npz isn't the reference of mlp/layers=784-7-10,"),
         (None, "is checked against a reference: write it"),
     ],
 )
@@ -62,19 +62,17 @@ def test_what_is_no_reference_of_the_case_is_refused(name, sentence):
 
 def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_path():
     for dtype in ("float32", "float64"):
-        demands.require_met(training(dtype=dtype), "own.npz")
-    named = Path(demands.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
+        preconditions.require_met(training(dtype=dtype), "own.npz")
+    named = Path(preconditions.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
     named.parent.mkdir()
     Path("unnamed.npz").rename(named)
-    demands.require_met(training(), named)
+    preconditions.require_met(training(), named)
 
 
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
-    with pytest.raises(
-        LadderError, match=r"gemm/blas/\S+ are 8e\+05 GB, and this machine's memory is .* lower its sizes"
-    ):
-        demands.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
+    with pytest.raises(LadderError, match=r"gemm/blas/\S+ need 8e\+05 GB, but this machine has .* lower its sizes"):
+        preconditions.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
 
 
 def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):
@@ -82,4 +80,4 @@ def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):
     key = training().key
     with pytest.raises(SystemExit):
         main(["compare", key, key])
-    assert "ladder compare: The memory isn't enough: Unable to allocate" in capsys.readouterr().err
+    assert "ladder compare: Out of memory: Unable to allocate" in capsys.readouterr().err

@@ -1,6 +1,6 @@
-"""Large arrays, filled and compared by a thread per CPU.
+"""Large arrays, filled and compared in chunks by one thread per CPU.
 
-NumPy releases Python's lock on large arrays, so threads of Python suffice.
+NumPy releases Python's global interpreter lock on large arrays, so Python threads suffice.
 """
 
 import os
@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ladder.devices.host import AFFINITY
 
-# The elements that are drawn, which takes several times as long as copying them to the rest of an array. A prime.
+# The number of elements that are drawn; drawing takes several times longer than copying. A prime.
 DRAWN = 2**22 + 15
-PARTS = 4  # per CPU, so that a late one delays little
+PARTS = 4  # per CPU, for load balance
 
 
 def fill(array, draw):
-    """Fill a C-contiguous array in place: its first `DRAWN` elements by `draw(them)`, the rest by repeating them.
+    """Fill a C-contiguous array in place: its first `DRAWN` elements with `draw(part)`, the rest by repeating them.
 
-    The count is a prime, so that the repeats line up with no row and no block of any kernel.
+    DRAWN is prime, so that the repeats align with no row and no block of any kernel.
     """
     flat = array.reshape(-1)
     drawn = flat[:DRAWN]
@@ -31,13 +31,13 @@ def fill(array, draw):
 def by_threads(work, items):
     """[work(item), ...] in the order of the items. Raises what `work` raises.
 
-    The affinity is set, since the threads of one that OpenMP has bound would share its CPU.
+    The affinity is set, since threads that are started by one bound by OpenMP would share its CPU.
     """
     with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))
 
 
 def parts(count):
-    """Slices that cover `count` elements or rows, for threads to take in turn: a few per CPU, none empty."""
+    """Slices that cover `count` elements or rows, a few per CPU for threads to take in turn, none empty."""
     number = min(count, PARTS * len(AFFINITY))
     return [slice(count * part // number, count * (part + 1) // number) for part in range(number)]

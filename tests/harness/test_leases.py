@@ -1,4 +1,4 @@
-"""What timed cases hold for themselves."""
+"""What timed cases hold exclusively."""
 
 import contextlib
 import fcntl
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from ladder import devices
-from ladder.harness import exclusive
+from ladder.harness import leases
 from ladder.records import locks
 
 
@@ -27,13 +27,13 @@ def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, sha
     refused = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
     cases = [SimpleNamespace(device=device(kind)) for kind in kinds]
     (other,) = locks.opened("timing")
-    with exclusive.quiet(*cases), refused:
+    with leases.hold_machine(*cases), refused:
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def test_cases_that_lease_the_same_hold_the_larger_number_once(device, monkeypatch):
     held = []
-    monkeypatch.setattr(exclusive.workloads, "cards", lambda case: case.cards)
+    monkeypatch.setattr(leases.workloads, "cards", lambda case: case.cards)
 
     @contextlib.contextmanager
     def cards(count):
@@ -48,6 +48,6 @@ def test_cases_that_lease_the_same_hold_the_larger_number_once(device, monkeypat
         SimpleNamespace(device=device(True, lease), cards=count)
         for lease, count in ((cards, 2), (nothing, 0), (cards, 4), (cards, 1))
     ]
-    with exclusive.leased(*cases) as variables:
+    with leases.lease_devices(*cases) as variables:
         assert (variables, held) == ({"CARDS": "4", "OTHER": "1"}, [4])
     assert held == [4, "given back"]

@@ -1,51 +1,51 @@
-"""Large arrays: filled to the end by numbers that come again, and looked through in order."""
+"""Large arrays: filled to the end with repeated numbers, and processed in order."""
 
 import os
 
 import numpy as np
 import pytest
 
-from ladder.devices import large
+from ladder.devices import chunked
 
 
 def test_numbers_come_again_after_a_prime_count():
-    assert all(large.DRAWN % divisor for divisor in range(2, 2050))
+    assert all(chunked.DRAWN % divisor for divisor in range(2, 2050))
 
 
 @pytest.mark.parametrize("shape", [(1,), (30,), (31,), (32,), (62,), (10, 7)])
 def test_all_is_filled_and_no_more_drawn_than_needed(monkeypatch, shape):
-    monkeypatch.setattr(large, "DRAWN", 31)
+    monkeypatch.setattr(chunked, "DRAWN", 31)
     array, drawn = np.full(shape, np.nan), []
 
     def draw(part):
         part[...] = np.arange(part.size)
         drawn.append(part.size)
 
-    large.fill(array, draw)
+    chunked.fill(array, draw)
     assert np.array_equal(array.reshape(-1), np.arange(array.size) % 31)
     assert drawn == [min(31, array.size)]
 
 
 def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
-    assert large.by_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
+    assert chunked.by_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
     with pytest.raises(ZeroDivisionError):
-        large.by_threads(lambda item: 1 / item, range(3))
+        chunked.by_threads(lambda item: 1 / item, range(3))
 
 
 @pytest.mark.parametrize("cpus", [1, 3, 64])
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 65, 4097])
 def test_parts_have_everything_once_and_none_is_empty(monkeypatch, cpus, count):
-    monkeypatch.setattr(large, "AFFINITY", set(range(cpus)))
-    found = [list(range(count))[part] for part in large.parts(count)]
+    monkeypatch.setattr(chunked, "AFFINITY", set(range(cpus)))
+    found = [list(range(count))[part] for part in chunked.parts(count)]
     assert [element for part in found for element in part] == list(range(count))
     assert all(found)
-    assert len(found) <= large.PARTS * cpus
+    assert len(found) <= chunked.PARTS * cpus
 
 
 def test_threads_of_a_bound_thread_may_use_all_cpus():
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        assert large.by_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
+        assert chunked.by_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
     finally:
         os.sched_setaffinity(0, allowed)

@@ -1,0 +1,52 @@
+"""The sources in other languages that belong to a module of a workload, and the headers that they include.
+
+A header is looked up beside the source that includes it, then in the folders `include` beside the workloads, the
+project's and users'.
+"""
+
+import functools
+import hashlib
+import re
+
+from ladder.catalogue import literals, workloads
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
+
+
+class NativeSource:
+    """A source or header. Its digest is that of its text without comments."""
+
+    def __init__(self, path):
+        self.path = path
+        words = COMMENT.sub(" ", path.read_text(encoding="utf-8")).split()
+        self.local_digest = self.digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
+
+    @functools.cached_property
+    def references(self):
+        """The headers that it includes, without those of the compiler."""
+        folders = [self.path.parent, *include_folders()]
+        candidates = (
+            [path for folder in folders if (path := folder / name).is_file()]
+            for name in INCLUDE.findall(self.path.read_text(encoding="utf-8"))
+        )
+        return [read(paths[0]) for paths in candidates if paths]
+
+
+@functools.cache
+def read(path):
+    return NativeSource(path)
+
+
+def include_folders():
+    """The folders of headers that workloads share."""
+    return [folder for folder in workloads.folders("include") if folder.is_dir()]
+
+
+def of(path):
+    """The NativeSources of a module: the files of the same name that aren't Python's, and its SOURCE."""
+    paths = {sibling for sibling in path.parent.glob(f"{path.stem}.*") if sibling.suffix[:3] != ".py"}
+    source = literals.read(path).get("SOURCE")
+    if isinstance(source, str) and (source_path := path.with_name(source)).is_file():
+        paths.add(source_path)
+    return [read(each) for each in sorted(paths)]

@@ -1,0 +1,69 @@
+"""The NVIDIA GPUs that are visible to a process, through CuPy; one of them is current."""
+
+import functools
+
+from ladder.errors import LadderError
+from ladder.machine import nvidia
+
+
+def import_cupy():
+    """CuPy. Raises LadderError if it isn't installed."""
+    try:
+        import cupy
+        import cupyx  # noqa: F401
+    except ImportError:
+        require_gpu()
+        raise LadderError("CuPy is not installed: `pip install 'ladder[gpu]'` installs it.") from None
+    return cupy
+
+
+@functools.cache
+def load_cupy():
+    """CuPy, after a test that it can use a GPU. Raises LadderError with the reason if it can't."""
+    cupy = import_cupy()
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+        cupy.cuda.Device().use()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        gpus = nvidia.gpus()
+        is_old = "InsufficientDriver" in str(error) and gpus  # CUDA reports a missing driver like this too
+        hint = f"update the driver, {gpus[0]['driver']}" if is_old else "`nvidia-smi` must list a GPU"
+        raise LadderError(f"There is no GPU to work on: CUDA reports {error}; {hint}.") from None
+    return cupy
+
+
+def require_gpu():
+    """The UUIDs of this machine's GPUs. Raises LadderError if there are none."""
+    if uuids := [gpu["uuid"] for gpu in nvidia.gpus()]:
+        return uuids
+    raise LadderError("There is no GPU to work on: `nvidia-smi` lists none.")
+
+
+@functools.cache
+def numbers():
+    """The numbers of the GPUs that are visible to this process."""
+    return range(load_cupy().cuda.runtime.getDeviceCount())
+
+
+def synchronize():
+    """Wait until all visible GPUs have finished all work."""
+    for number in numbers():
+        load_cupy().cuda.Device(number).synchronize()
+
+
+def name(number=None):
+    """The UUID of a GPU, by default the current one, as the driver's tools write it, GPU-...
+
+    NVML finds it by the address on the PCI bus; without NVML that address is the name. CuPy's own UUID is truncated at
+    a zero byte.
+    """
+    cupy = load_cupy()
+    number = cupy.cuda.Device().id if number is None else number
+    address = cupy.cuda.runtime.deviceGetPCIBusId(number)
+    return nvidia.uuid_at(address) or address
+
+
+def energy():
+    """The energy in J that all visible GPUs have used since their drivers were loaded; None if one doesn't count it."""
+    joules = [nvidia.energy(name(number)) for number in numbers()]
+    return None if None in joules else sum(joules)

@@ -1,0 +1,30 @@
+"""Refuse samples that are faster than the machine's ceilings allow."""
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+
+
+def require_plausible(case, results, cost, ceilings):
+    """Refuse samples faster than the measured ceilings allow: the clock or the kernel must be wrong.
+
+    `ceilings` holds the best rates measured on this machine: FLOP/s of one core by precision, B/s of all cores; under a
+    device's name the same for one such device; and the `margin` by which a sample may exceed them.
+    """
+    kind = devices.of(case).CEILINGS
+    limits = ceilings if kind == "host" else ceilings.get(kind)
+    if limits is None:
+        return
+    gpus = workloads.gpus(case)
+    fastest = min(min(result["samples"]) for result in results)
+    rate = limits["flops"].get(cost.precision)
+    floors = {"arithmetic": cost.flops / (rate * (gpus or case.cores)) if rate else 0.0}
+    if case.cache == "cold" and limits["bandwidth"]:
+        # Each GPU has its own memory, and each rank may have a node of its own.
+        floors["memory traffic"] = (cost.bytes / max(gpus, case.ranks) - limits["cache_bytes"]) / limits["bandwidth"]
+    for what, floor in floors.items():
+        if fastest < floor / ceilings["margin"]:
+            raise LadderError(
+                f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {what} "
+                f"alone takes {floor:.3g} s. Look for work that is skipped, or measure the ceilings again."
+            )

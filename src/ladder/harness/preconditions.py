@@ -1,0 +1,70 @@
+"""What a case requires before its workers start: a device, CPUs, an intact reference, and memory for its arrays."""
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ladder import devices
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.harness import archives
+from ladder.machine import cpus
+from ladder.records.case import Case
+
+
+def require_met(case, reference):
+    """Refuse a case that this machine can't run, or whose `reference`, a path or None, is not the right one."""
+    devices.require_known(case.workload, case.variant)
+    cpus.require_quota(-(-case.ranks // int(os.environ.get("LADDER_NODES", "1"))) * case.threads)
+    require_reference(case, reference)
+    require_memory(case)
+
+
+def require_reference(case, path):
+    """Refuse a missing reference, a broken file, and the reference of other sizes."""
+    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
+    if path is None:
+        if sizes:
+            raise LadderError(
+                f"{case.key} is checked against a reference: write it with the verb `reference` and name it by "
+                "--reference."
+            )
+        return
+    reference = archives.read(path, "a reference written by the verb `reference`")
+    # Until November 2026 only the path that the workflow gives a reference said what it belongs to.
+    owner = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
+    if sizes and owner != (expected := identity(case.workload, sizes)):
+        raise LadderError(f"{path} isn't the reference of {expected}: write that with the verb `reference`.")
+
+
+def identity(workload, sizes):
+    """What a reference belongs to, as text: the workload and the sizes that it depends on."""
+    return f"{workload}/{Case(workload, 'reference', sizes, {}).slug.removesuffix(',cache=cold')}"
+
+
+def write_reference(path, workload, sizes, arrays):
+    """Write a reference, whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part.npz")
+    np.savez(part, of=identity(workload, sizes), **arrays)
+    part.replace(path)
+
+
+def require_memory(case):
+    """Refuse a case whose arrays exceed this machine's memory."""
+    import psutil
+
+    workload = workloads.load(case.workload)
+    inputs, outputs = workload.arrays(case.sizes)
+    on_gpus = getattr(workload, "GENERATED", ()) if workloads.gpus(case) else ()
+    kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
+    required = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
+    available = psutil.virtual_memory().total
+    if required > available:
+        raise LadderError(
+            f"The arrays of {case.key} need {required / 1e9:.3g} GB, but this machine has {available / 1e9:.3g} GB of "
+            "memory: lower its sizes."
+        )

@@ -1,0 +1,44 @@
+"""Why cases are skipped: data, which become a sentence where they are printed or written."""
+
+import re
+from dataclasses import dataclass
+
+# By kind, the sentence about what a case needs and what is available.
+SENTENCES = {
+    "quota": "needs {needed} cores, but the control group has a quota of {available}",
+    "cores": "needs {needed} cores, {available} available",
+    "cores of a node": "needs {needed} cores on a node, {available} available",
+    "launcher": "needs an MPI launcher, none available",
+    "GPU": "needs a GPU, none available",
+    "GPUs": "needs {needed} GPUs, {available} available",
+    "GPUs of a node": "needs {needed} GPUs on one node, {available} available",
+    "peer": "peers are switched off",
+    "CuPy": "cupy is not installed: `make setup GPU=1` installs it",
+    "MPI": "mpi4py finds no MPI",
+    "program": "the program {needed} is not installed",
+    "library": "{needed} is not installed",
+    "record": "not measured",
+    "other": "{needed}",
+}
+PATTERNS = {
+    kind: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text))) for kind, text in SENTENCES.items()
+}
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Why a case is skipped: a kind of SENTENCES, what the case needs, and what is available."""
+
+    kind: str
+    needed: object = None
+    available: object = None
+
+    def __str__(self):
+        return SENTENCES[self.kind].format(needed=self.needed, available=self.available)
+
+
+def parse(sentence):
+    """The Skipped of a sentence in a table, its numbers as text."""
+    sentence = re.sub(r"to be\shad$", "available", sentence)  # the words of early publications
+    matches = ((kind, pattern.fullmatch(sentence)) for kind, pattern in PATTERNS.items())
+    return next(Skipped(kind, **match.groupdict()) for kind, match in matches if match)

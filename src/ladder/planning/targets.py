@@ -1,0 +1,113 @@
+"""Where cases run: on this machine, or on the kinds of nodes of a cluster that a file describes."""
+
+import os
+import sys
+from dataclasses import dataclass, field
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.machine import control_groups, cpus, description, nvidia, programs
+from ladder.planning import configuration, yaml_files
+
+# Kinds of cases, by what they require: cores of one node, MPI ranks, GPUs.
+KINDS = ("cpu", "mpi", "gpu")
+SITE = "cluster/site.yaml"
+SITE_VARIABLE = "LADDER_SITE"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Machines of one kind: the label of their results, what one case may use there, and the resources of its job.
+
+    `cores` and `gpus` are those of a node, and a case's ranks may be on up to `nodes`. `quota` is the number of CPUs
+    whose time control groups allow, possibly a fraction, None if unlimited. `launcher` starts MPI ranks, None if there
+    is none. `model` is the scheduler's name for the type of the GPUs, or None. `slurm_resources` are those of
+    Snakemake's Slurm executor, None for those not requested; it is empty for the machine that plans.
+    """
+
+    label: str
+    cores: int
+    gpus: int = 0
+    launcher: str | None = None
+    nodes: int = 1
+    model: str | None = None
+    slurm_resources: dict = field(default_factory=dict, hash=False)
+    quota: float | None = None
+
+
+def kind_of(case):
+    """The kind of a case, one of KINDS."""
+    if workloads.gpus(case):
+        return "gpu"
+    return "mpi" if case.ranks > 1 else "cpu"
+
+
+def target_of(targets, case):
+    """The Target on which a case runs: that of its kind, else that of `cpu`."""
+    return targets.get(kind_of(case), targets["cpu"])
+
+
+def nodes_of(target, case):
+    """The number of nodes of a case on its target: enough for its GPUs or, without GPUs, all nodes."""
+    gpus = workloads.gpus(case)
+    return -(-gpus // target.gpus) if gpus and target.gpus else target.nodes
+
+
+def gres_of(target, case):
+    """The GPUs of a case on each of its nodes, in the form of Slurm's option `--gres`; empty for none."""
+    return gres(target.model, -(-workloads.gpus(case) // nodes_of(target, case)))
+
+
+def gres(model, gpus):
+    """A number of GPUs of a model, or of any (None), in the form of Slurm's option `--gres`; empty for none."""
+    return ":".join(["gpu", *filter(None, [model]), str(gpus)]) if gpus else ""
+
+
+def labels(targets):
+    """The labels of all targets, that of `cpu` first."""
+    return list(dict.fromkeys([targets["cpu"].label, *(target.label for target in targets.values())]))
+
+
+def here(config, max_cores=None):
+    """This machine as the only target, with at most `max_cores` cores: {kind: Target}."""
+    cores = cpus.cores() if config["cores"] == "auto" else config["cores"]
+    gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
+    label = description.label() if config["machine"] == "auto" else config["machine"]
+    launcher = programs.launcher(config["mpi"])
+    return {"cpu": Target(label, min(cores, max_cores or sys.maxsize), gpus, launcher, quota=control_groups.quota())}
+
+
+def of_cluster(site):
+    """The targets of a cluster from its validated description: {kind: Target}."""
+    shared = {"slurm_account": site["account"], "qos": site["qos"]}
+    return {kind: of_nodes(nodes, shared) for kind, nodes in site["nodes"].items()}
+
+
+def of_nodes(nodes, shared):
+    """The Target of one kind of nodes. A case gets whole nodes, so that no other work disturbs its timing."""
+    resources = shared | {
+        "slurm_partition": nodes["partition"],
+        "mem_mb": nodes["memory"],
+        "runtime": nodes["minutes"],
+        "constraint": nodes["constraint"],
+        "slurm_extra": " ".join(["--exclusive", *nodes["options"]]),
+    }
+    return Target(*(nodes[key] for key in ("machine", "cores", "gpus", "launcher", "count", "model")), resources)
+
+
+def site_path():
+    """The file that describes the cluster: that of the variable LADDER_SITE, else cluster/site.yaml."""
+    return workloads.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
+
+
+def site(path=None):
+    """Read the description of the cluster from a file, by default that of `site_path`.
+
+    Raises LadderError if there is none, or a wrong one.
+    """
+    path = path or site_path()
+    if not path.exists():
+        raise LadderError(
+            f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
+        )
+    return configuration.validate_site(yaml_files.read(path, "cluster's description"), path)

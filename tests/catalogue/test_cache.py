@@ -1,0 +1,107 @@
+"""Results of walks along the code are cached while the code is the same, and no longer."""
+
+import pytest
+
+from ladder.catalogue import cache, imports, sources
+from ladder.errors import LadderError
+
+MINE = "ladder.workloads.gemm.mine"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A user's folder with a variant of gemm, in a study that caches results."""
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "results/cache/code")
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
+    folder = tmp_path / "variants/gemm"
+    folder.mkdir(parents=True)
+    (folder / "mine.py").write_text(VARIANT)
+    yield folder
+    sources.forget()
+
+
+VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
+
+
+def results():
+    """The fingerprint and the files of the variant, as in a new process."""
+    sources.forget()
+    return sources.of(MINE), sources.code_of(MINE)
+
+
+def walks(monkeypatch):
+    """Count the walks from now on."""
+    counted = []
+    for name in ("fingerprint", "files_of_workloads"):
+        walk = getattr(imports, name)
+        monkeypatch.setattr(imports, name, lambda *roots, walk=walk: counted.append(roots) or walk(*roots))
+    return counted
+
+
+def test_a_second_process_finds_the_same_without_a_walk(folder, monkeypatch):
+    first = results()
+    counted = walks(monkeypatch)
+    assert results() == first
+    assert not counted
+
+
+@pytest.mark.parametrize("path", ["mine.py", "kernel.cu", "../include/shared.cuh"])
+def test_any_edit_walks_again_and_drops_the_cached_results(folder, monkeypatch, path):
+    (folder / "kernel.cu").write_text('#include "shared.cuh"\n')
+    (folder.parent / "include").mkdir()
+    (folder.parent / "include/shared.cuh").write_text("int x;\n")
+    first = results()
+    with (folder / path).open("a") as file:
+        file.write("int z;\n" if path != "mine.py" else "z = 1\n")
+    counted = walks(monkeypatch)
+    assert results() != first
+    assert len(counted) == 2
+    assert len(list(cache.FOLDER.iterdir())) == 1
+
+
+def test_the_order_of_users_folders_counts(folder, tmp_path, monkeypatch):
+    other = tmp_path / "others/gemm"
+    other.mkdir(parents=True)
+    (other / "mine.py").write_text(VARIANT + "z = 1\n")
+    answers = []
+    for order in (("variants", "others"), ("others", "variants")):
+        monkeypatch.setenv("LADDER_VARIANTS", ":".join(str(tmp_path / name) for name in order))
+        answers.append(results())
+    assert answers[0] != answers[1]
+
+
+def test_a_torn_entry_is_computed_again(folder):
+    first = results()
+    for path in cache.FOLDER.rglob("*.json"):
+        path.write_text(path.read_text()[:-3])
+    assert results() == first
+
+
+def test_a_header_outside_of_the_code_is_read_every_time(folder, tmp_path):
+    (folder / "kernel.cu").write_text('#include "../../far.cuh"\n')
+    (tmp_path / "far.cuh").write_text("int x;\n")
+    before, _ = results()
+    (tmp_path / "far.cuh").write_text("int y;\n")
+    assert results()[0] != before
+
+
+def test_a_file_that_is_edited_during_the_walk_leaves_nothing_behind(folder):
+    """The result is that of the new text, while the state is that of the old one."""
+    sources.forget()
+    cache.state()
+    (folder / "mine.py").write_text(VARIANT + "z = 1\n")
+    edited = sources.of(MINE)
+    (folder / "mine.py").write_text(VARIANT)
+    assert results()[0] != edited
+
+
+def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, tmp_path):
+    (tmp_path / "results/cache").write_text("no folder")
+    assert results() == results()
+
+
+def test_an_error_is_not_cached(folder):
+    for _ in range(2):
+        with pytest.raises(LadderError, match="There is no"):
+            sources.of("ladder.workloads.gemm.nothing")
