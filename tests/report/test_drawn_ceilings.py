@@ -1,6 +1,7 @@
 """The ceilings that figures draw and tables share are those of the machine that is told of, on as many threads."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -214,11 +215,11 @@ def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(sha
     assert cells[4:6] == [percent(1 / 40), "6"]
     (cells,) = told(gemm_tables.square(products), code("tiled"))
     assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
-    one, two = told(mlp_tables.peers(shares), "100", code("tiled"))
+    one, two = told(mlp_tables.peers(SimpleNamespace(machine=lambda role: shares)), "100", code("tiled"))
     assert (one[2], one[-1]) == ("1", percent(1 / 10, 2))
     assert (two[2], two[-1]) == ("2", percent(1 / 18, 2))
-    (cells,) = told(stream_tables.of_cores(shares), code(HERE))
+    (cells,) = told(stream_tables.ceilings(shares), code(HERE))
     assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
-    (cells,) = told(stream_tables.of_cards(shares), code(HERE))
+    (cells,) = told(stream_tables.gpu_ceilings(shares), code(HERE))
     assert cells[1:3] == ["0.600", "0.900"]
     assert cells[5] == "0.300"

@@ -187,7 +187,7 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
         rung("other", 1e-3, begins=True),
         rung("peer", 5e-4, is_peer=True, predicted=1e-4),
     ]
-    waterfall.fill(axes, rungs, 5e-5, most=7)
+    waterfall.fill(axes, rungs, 5e-5, max_ticks=7)
     (dots,) = axes.collections
     places = [0, 1, 2, 3 + waterfall.GAP]
     expected = [
@@ -223,7 +223,7 @@ def ticks(axis):
 
 
 def test_times_have_a_logarithmic_axis_in_their_units(axes):
-    scales.time_axis(axes.yaxis, (0.5e-3, 20.0), most=6)
+    scales.time_axis(axes.yaxis, (0.5e-3, 20.0), max_ticks=6)
     assert axes.get_yscale() == "log"
     assert ticks(axes.yaxis) == pytest.approx({"1 ms": 1e-3, "10 ms": 1e-2, "100 ms": 0.1, "1 s": 1.0, "10 s": 10.0})
 

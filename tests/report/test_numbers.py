@@ -156,7 +156,7 @@ def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole,
     differing = {key for key in on_cores(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
     assert differing == counts | {"study/machines"}
-    assert set(stream_tables.of_cores(whole).splitlines()) <= set(stream_tables.of_cores(with_gpu).splitlines())
+    assert set(stream_tables.ceilings(whole).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
 
 
 @pytest.mark.parametrize(

@@ -197,17 +197,6 @@ def test_some_phases_over_the_rest(study):
             study.over_the_rest(selection, [name])
 
 
-def test_the_best_of_several_is_chosen_on_other_processes(study):
-    """The interval is that of half of the processes, which is wider."""
-    best = study.ratio_to_best("serial", ["openmp", "dynamic"])
-    plain = study.ratio("serial", "openmp")
-    assert best.value == plain.value
-    assert best.high / best.low > plain.high / plain.low
-    assert {case[2] for case in best.cases} == {"openmp"}
-    with pytest.raises(NotMeasured):
-        study.ratio_to_best("serial", [select("openmp", "threads", threads=99)])
-
-
 ABSENT = select("openmp", "threads", threads=99)
 
 
