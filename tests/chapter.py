@@ -45,8 +45,7 @@ def tables(workload, study=None):
     if study is None:
         return tables_of_everything(workload)
     chapter = CHAPTERS[workload]
-    module = chapter.module("tables")
-    return chapters.made(chapter, study) | (module.tables(chapter.study(study)) if module else {})
+    return {name: chapter.table(name, study) for name in chapter.tables}
 
 
 def answers(workload, study, *keys):

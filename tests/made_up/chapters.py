@@ -48,7 +48,7 @@ def of(workload, variant, experiment, seconds, cache="cold", facts=None, **state
 def of_line(chapter, selection, seconds, experiment=None, workload=None, **stated):
     """The Measurement of a selection of a chapter: of the sizes of its source, at the tuning of its line."""
     data = chapter_study.of_chapter(chapter, NOTHING)
-    line, source = data.line(selection), data.source_of(selection)
+    line, source = data.line(selection), data.sources[data.source_of(selection)]
     experiment = experiment or source.experiments[0]
     open_values = (None, UNSTATED, MAX, SEVERAL, COMMON)
     every = (source.conditions | line.tuning | stated).items()

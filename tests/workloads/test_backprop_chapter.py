@@ -13,7 +13,7 @@ from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import select
 from ladder.workloads.backprop import RUNGS
 from ladder.workloads.backprop.paper import model, text, varied
-from ladder.workloads.backprop.paper.lines import CHANGES, LINES, OTHER, block_of
+from ladder.workloads.backprop.paper.lines import CHANGES, FIGURE, LINES, OTHER, block_of
 from made_up import chapters as made
 
 EVERY = made.whole("backprop")
@@ -87,12 +87,12 @@ def test_an_error_may_not_be_reached(study, monkeypatch):
 
 
 def test_lines_are_the_rungs_and_tables_hold_each_and_every_loop_and_kernel():
-    assert {line.variant for line in LINES.values()} == set(RUNGS)
+    assert {LINES[key].variant for key in FIGURE} == set(RUNGS)
     peers = {name for name, idea in RUNGS.items() if idea.startswith("peer: ")}
     assert {line.variant for line in LINES.values() if line.is_peer} == peers
     made_tables = chapter.tables("backprop")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
-    assert rows == {"ladder": len(LINES), "verdicts": 26, "flags": len(made.LOOPS), "kernels": 11}
+    assert rows == {"ladder": len(FIGURE), "verdicts": 26, "flags": len(made.LOOPS), "kernels": 11}
     assert "flatten" not in made_tables["kernels"]
 
 

@@ -60,7 +60,7 @@ def lacking(workload, study):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(functions, "of_chapter", lambda study: every)
         text = text_of(workload, study)
-    missing += [key for key, line in (lines.lines | lines.beside).items() if line.in_table and lines.find(key).empty]
+    missing += [key for group in lines.table for key in group if lines.find(key).empty]
     missing += [key for key, verdict in chapter.verdicts(workload, study).items() if verdict == "not tested"]
     return text, [one for one in missing if one != "nodes" and one[0] not in ODD]
 
@@ -175,5 +175,5 @@ def test_the_waterfall_shows_every_rung(workload):
     asked = {one: study.tables[one] for one in figures.constants(name)["EXPERIMENTS"]}
     shown = {re.split("[ ,]", text)[0] for text in words(draw(name, asked, ceilings((MACHINE,))))}
     lines = chapter_study.module(workload, "lines")
-    rungs = [lines.LINES[key] for key in getattr(lines, "FIGURE", lines.LINES) if lines.LINES[key].in_figure]
+    rungs = [lines.LINES[key] for key in getattr(lines, "FIGURE", lines.LINES)]
     assert [rung for rung in rungs if not {rung.variant, rung.tuning.get("product")} & shown] == []

@@ -58,10 +58,10 @@ VALUES = {
         'speedup("serial", "tasks")': "4.0 x",
         'efficiency("openmp", "threads")': "100 percent",
         'count("openmp", "threads")': "4",
-        'floor("cuda_fused")': "310 micro second",
-        'floor("tf32")': "110 micro second",
+        'predicted_time("cuda_fused")': "310 micro second",
+        'predicted_time("tf32")': "110 micro second",
         'share("cuda_fused")': "77 percent",
-        'share_of_block("before", "weight change")': "40 percent",
+        'phase_share("before", "weight change")': "40 percent",
         "epochs_to_error()": "3",  # by the rule 1 / epoch
         'time_to_error(select("numpy_loop", "learning"))': "120 milli second",
     },
@@ -108,7 +108,7 @@ VALUES = {
         'energy("cublas")': "400 milli joule",  # of the graph alone
     },
     "dcgan": {
-        'picture_time("loops")': "100",
+        'time("loops", 3)': "100",
         'picture_rate("mixed")': "670",
         'speedup("loops", "parity")': "5.0 x",
         'speedup("peer-home", "home")': "2.0 x",
@@ -116,7 +116,7 @@ VALUES = {
         'count("home", "batch")': "512",
         'problem("flops")': "274 MFLOP",
         'problem("zeros")': "4.7 x",  # 1299 MFLOP with zeros inserted
-        'layer_share("window", "layer 1")': "3",
+        'phase_share("window", "layer 1")': "3",
         # Of 100 pictures a call takes 1.1 ms on one GPU, 1.3 on two and 2.15 on four, of 200 1.2, 0.6 and 0.3; a start
         # 0.4 s on one and 0.7 on two.
         'pays("two", 2)': "pay from 11",

@@ -14,7 +14,7 @@ from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.lines import MAX
 from ladder.statistics.claims import Ratio
 from ladder.workloads.dcgan.paper import cards, lines, splits, tables, timeline, waterfall
-from ladder.workloads.dcgan.paper.lines import IMAGES, LINES
+from ladder.workloads.dcgan.paper.lines import FIGURE, IMAGES, LINES, TABLE
 from made_up import MACHINE
 from made_up import chapters as made
 
@@ -42,7 +42,7 @@ def test_every_line_of_the_ladder_is_one_case(study):
     for key, seconds in made.PICTURE.items():
         threads = 2 if LINES[key].tuning.get("threads") == MAX else 1
         assert middle(study.rows(key)) == pytest.approx(seconds / threads, rel=0.02), key
-    assert set(made.PICTURE) == {key for key, line in LINES.items() if line.in_figure}
+    assert set(made.PICTURE) == {*FIGURE}
 
 
 def test_without_phases_nothing_is_said_of_the_link():
@@ -183,7 +183,7 @@ def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose():
     text = chapter.tables("dcgan")["ladder"]
     assert r"\texttt{host}, tuned, BLAS, 2 threads &" in text
     assert r"\texttt{home}, float32 &" in text
-    assert text.count(r"\texttt{") == sum(line.in_table for line in LINES.values()) == 15
+    assert text.count(r"\texttt{") == len(TABLE[0]) == 15
 
 
 def test_shares_of_a_rung_stand_in_the_order_of_their_colours(study):

@@ -63,7 +63,7 @@ def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it(measu
 
 def test_multiply_adds_are_the_best_ever_sampled(measured):
     rows = measured.samples("ceiling_gpu_fma", dtype="float64")
-    (cells,) = cells_of(stream_tables.of_cards(measured), "texttt{a-")
+    (cells,) = cells_of(stream_tables.gpu_ceilings(measured), "texttt{a-")
     assert cells[5] == digits((rows["flops"] / rows["seconds"]).max() / 1e12)
 
 
@@ -85,7 +85,7 @@ def test_mixed_precision_is_told_with_what_it_gains_and_loses(measured, of_produ
 def test_the_link_is_known_from_the_bytes_of_streams_arrays(measured):
     """Triad sends two arrays and brings back one; read brings back partial sums alone."""
     moved = {"to device": {"read": 1, "copy": 1, "triad": 2}, "to host": {"copy": 1, "triad": 1}}
-    table = stream_tables.of_cards(made_up.both(measured, made_up.study(made.gemm(), "another (published)")))
+    table = stream_tables.gpu_ceilings(made_up.both(measured, made_up.study(made.gemm(), "another (published)")))
     (cells,) = [cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12]
     assert "--" not in cells
     for phase, cell in zip(moved, cells[-2:], strict=True):
