@@ -17,7 +17,6 @@ from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.mlp.paper import claims as mlp_claims
 from ladder.workloads.mlp.paper import parts
-from ladder.workloads.mlp.paper import tables as mlp_tables
 from made_up import chapters as made
 
 EVERY = made.whole("mlp")
@@ -100,7 +99,8 @@ def test_tf32_is_named_in_the_table_of_the_gpu():
         is_shown = one.experiment == "mlp_gpu" and one.case.tuning.get("product") in ("cuda_mma", "cublas")
         return is_shown and replace(one, case=replace(one.case, sizes=one.case.sizes | {"dtype": "float32"}))
 
-    lines = [line for line in mlp_tables.gpu(made.study("mlp", change=single)).splitlines() if "float32" in line]
+    table = chapter.tables("mlp", made.study("mlp", change=single))["gpu"]
+    lines = [line for line in table.splitlines() if "float32" in line]
     names = [line.partition(" & ")[0] for line in lines]
     assert names == [r"\texttt{cuda\_\allowbreak{}mma}, TF32", r"\texttt{cublas}"]
 
