@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.workloads.mlp.paper import claims as mlp_claims
 from ladder.workloads.mlp.paper import parts
+from ladder.workloads.mlp.paper import tables as mlp_tables
 from made_up import chapters as made
 
 EVERY = made.whole("mlp")
@@ -99,7 +101,8 @@ def test_tf32_is_named_in_the_table_of_the_gpu():
         is_shown = one.experiment == "mlp_gpu" and one.case.tuning.get("product") in ("cuda_mma", "cublas")
         return is_shown and replace(one, case=replace(one.case, sizes=one.case.sizes | {"dtype": "float32"}))
 
-    table = chapter.tables("mlp", made.study("mlp", change=single))["gpu"]
+    study = made.study("mlp", change=single)
+    table = mlp_tables.gpu(SimpleNamespace(machine=lambda role: study))
     lines = [line for line in table.splitlines() if "float32" in line]
     names = [line.partition(" & ")[0] for line in lines]
     assert names == [r"\texttt{cuda\_\allowbreak{}mma}, TF32", r"\texttt{cublas}"]
