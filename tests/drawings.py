@@ -79,14 +79,22 @@ def record(case, processes, converged):
 
 
 @functools.cache
-def planned():
-    """The cases of the study's own configuration, by experiment; of the numbers of threads those of THREADS."""
+def configured():
+    """The cases of the study's own configuration on a machine of 24 cores, by experiment."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
     found = {}
     for one in plan.plan(config, {"cpu": Target("here", 24)}):
-        if one.case.threads in THREADS or ("ranks" in one.case.tuning and one.case.threads <= THREADS[-1]):
-            found.setdefault(one.experiment, []).append(one.case)
+        found.setdefault(one.experiment, []).append(one.case)
     return found
+
+
+@functools.cache
+def planned(threads=(*THREADS,)):
+    """The same, of the numbers of threads those of THREADS."""
+    return {
+        experiment: [one for one in cases if one.threads in threads or ("ranks" in one.tuning and one.threads <= 24)]
+        for experiment, cases in configured().items()
+    }
 
 
 @functools.cache

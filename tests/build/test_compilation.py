@@ -14,6 +14,7 @@ from ladder.catalogue import sources, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
+from ladder.harness import precompile as precompiling
 from ladder.harness.precompile import precompile
 from ladder.harness.workers import Worker
 from ladder.planning import configuration
@@ -129,6 +130,32 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     assert again["compiled"] == first["compiled"]
     assert again["state"] != first["state"]
     assert compiled(case) == 0
+
+
+def test_what_is_noted_serves_until_that_changes_for_which_it_was_compiled(monkeypatch):
+    started, numba = [], ["2.0"]
+
+    class Compiling:
+        def __init__(self, case, protocol, prelude):
+            started.append(case)
+
+        def wait_ready(self):
+            pass
+
+        def compile(self):
+            return {"compiled": len(started)}
+
+        def stop(self):
+            pass
+
+    monkeypatch.setattr(precompiling, "Worker", Compiling)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: numba[0])
+    found = []
+    for numba[0] in ("2.0", "2.0", "3.0", "1.0"):
+        found.append(precompile(product(m=99), configuration.protocol({})))
+    assert [note["compiled"] for note in found] == [1, 1, 2, 3]
+    assert [note["state"]["numba"] for note in found] == ["2.0", "2.0", "3.0", "1.0"]
+    assert {(case.sizes["m"], case.threads) for case in started} == {(compilation.SMALL, 1)}
 
 
 def test_what_another_numba_has_compiled_is_compiled_again(monkeypatch):

@@ -60,6 +60,15 @@ def test_any_edit_walks_again_and_drops_the_cached_results(folder, monkeypatch, 
     assert len(list(cache.FOLDER.iterdir())) == 1
 
 
+def test_what_python_compiles_is_no_edit(folder, monkeypatch):
+    first = results()
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__/mine.cpython-311.pyc").write_bytes(b"\0")
+    counted = walks(monkeypatch)
+    assert results() == first
+    assert not counted
+
+
 def test_the_order_of_users_folders_counts(folder, tmp_path, monkeypatch):
     other = tmp_path / "others/gemm"
     other.mkdir(parents=True)

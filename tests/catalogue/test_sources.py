@@ -77,6 +77,47 @@ def test_every_way_to_import_is_followed(own, line, modules):
     assert {one.path.stem for one in reached if one.path.parent == own} == due
 
 
+@pytest.mark.parametrize(
+    ("text", "follows"),
+    [
+        ("from ladder.errors import LadderError\nerror = LadderError", True),
+        ("from ladder import errors\nerror = errors.LadderError", True),
+        ("import ladder.errors\nerror = ladder.errors.LadderError", True),
+        ("import ladder.errors as errors\nerror = errors.LadderError", True),
+        ("import ladder.errors", False),
+        ("from ladder import errors", False),
+        # What a function has under the name of an import.
+        ("from ladder import errors\ndef run(errors):\n    return errors.LadderError", False),
+        ("from ladder import errors\ndef run():\n    errors = len\n    return errors.LadderError", False),
+        ("from ladder import errors\nrun = lambda errors: errors.LadderError", False),
+        ("from ladder import errors\nrun = [errors.LadderError for errors in ()]", False),
+        ("from ladder import errors\ndef run(error=errors.LadderError):\n    errors = 1", True),
+        ("from ladder import errors\ndef run():\n    global errors\n    errors = errors.LadderError", True),
+        ("from ladder import errors\ndef run(error):\n    return errors.LadderError", True),
+    ],
+)
+def test_a_definition_is_followed_where_it_is_named_and_nothing_local_has_its_name(own, text, follows):
+    (own / "mine.py").write_text(f"{text}\n")
+    reached = [one for one in imports.reachable("ladder.workloads.gemm.mine") if isinstance(one, imports.Definition)]
+    assert ("LadderError" in {name for one in reached for name in syntax.bound(one.node)}) == follows
+
+
+def test_a_reference_depends_on_its_own_code_and_is_nothing_without_any(own):
+    found = [sources.reference_fingerprint("gemm")]
+    assert found[0] == sources.of()
+    for text in ("x = 1\n", "x = 2\n"):
+        (own / "reference.py").write_text(text)
+        sources.forget()
+        found.append(sources.reference_fingerprint("gemm"))
+    assert len(set(found)) == 3
+
+
+def test_packages_are_those_that_a_file_imports_at_any_depth(tmp_path):
+    text = "import numpy as np, scipy.linalg\nfrom numba.core import types\nfrom . import a\nfrom .b import c\n"
+    (tmp_path / "mine.py").write_text(f"{text}def run():\n    import ladder.errors\n    from cupy import cuda\n")
+    assert syntax.libraries(tmp_path / "mine.py") == {"numpy", "scipy", "numba", "ladder", "cupy"}
+
+
 def test_only_docstrings_are_left_out_of_a_functions_body(own):
     def digest(first):
         sources.forget()
@@ -142,6 +183,14 @@ def test_another_python_finds_the_same_code(own, monkeypatch):
     (own / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
     sources.forget()
     assert sources.of("ladder.workloads.gemm.mine") != before
+
+
+def test_files_of_a_modules_name_in_other_languages_belong_to_it(own):
+    for name in ("mine.py", "mine.c", "mine.cuh", "mine.zig", "mine.pyi", "mine.pyc", "mine_too.c"):
+        (own / name).write_text("")
+    (own / "mine.py").write_text('DEVICE = "host"\nRUNTIME = "openmp"\n')
+    found = {path.name for path in sources.code(Case("gemm", "mine", GEMM, {})) if path.parent == own}
+    assert found == {"mine.py", "mine.c", "mine.cuh", "mine.zig"}
 
 
 KERNEL = """

@@ -16,7 +16,7 @@ from conftest import PROTOCOL, TESTS
 from ladder.catalogue import workloads
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import cublas, cuda, gpus
+from ladder.devices import cublas, cuda, cuda_clock, gpus
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
@@ -325,6 +325,62 @@ def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
     monkeypatch.setattr(cuda, "PATIENCE", 0.01)
     monkeypatch.setattr(cuda, "REPEATS", 0.01)
     assert cuda.energy(lambda: None, timed=lambda run: 1.0) == {}
+
+
+def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
+    def count():
+        raise RuntimeError(error)
+
+    runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count)
+    monkeypatch.setattr(gpus, "import_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    for seen, error, hint in (
+        ([{"driver": "580.1"}], "cudaErrorInsufficientDriver", "update the driver, 580.1"),
+        ([{"driver": "580.1"}], "cudaErrorNoDevice", "`nvidia-smi` must list a GPU"),
+        ([], "cudaErrorInsufficientDriver", "`nvidia-smi` must list a GPU"),
+    ):
+        monkeypatch.setattr(nvidia, "gpus", lambda seen=seen: seen)
+        with pytest.raises(LadderError, match=f"no GPU to work on: CUDA reports {error}; {hint}"):
+            gpus.load_cupy.__wrapped__()
+
+
+@pytest.mark.parametrize(("overhead", "clock"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")])
+def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, clock):
+    asked, times = getattr(cuda_clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
+    monkeypatch.setattr(cuda_clock, clock, lambda *run: next(times))
+    asked.cache_clear()
+    try:
+        assert asked() == 2e-6
+        monkeypatch.setattr(cuda_clock, clock, lambda *run: pytest.fail("it is measured again"))
+        assert asked() == 2e-6
+    finally:
+        asked.cache_clear()
+
+
+def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
+    asked = []
+    driver = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *given: asked.append(given) or held)
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(driver=driver)))
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
+    kernel, held = SimpleNamespace(kernel=SimpleNamespace(ptr=4096)), 2
+    assert cuda.blocks_at_once(kernel, 128, 1000) == 264
+    assert (asked, kernel.max_dynamic_shared_size_bytes) == ([(4096, 128, 1000)], 1000)
+    held = 0
+    with pytest.raises(LadderError, match="A block of 128 threads with 1000 bytes of shared memory fits no"):
+        cuda.blocks_at_once(kernel, 128, 1000)
+
+
+def test_pages_are_locked_for_all_cards_as_long_as_an_array_lives(monkeypatch):
+    told = []
+    runtime = SimpleNamespace(
+        hostRegister=lambda *given: told.append(given), hostUnregister=lambda *given: told.append(given)
+    )
+    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    array = np.empty(10)
+    address, portable = array.ctypes.data, 1
+    cuda.lock_pages(array)
+    assert told == [(address, 80, portable)]
+    del array
+    assert told[1:] == [(address,)]
 
 
 @pytest.mark.gpu

@@ -42,7 +42,7 @@ def cupy(capability):
     )
 
 
-def launched(monkeypatch, status=0):
+def launched(monkeypatch, status=0, **options):
     """Launch a kernel of three arguments; the driver's arguments, read during the call."""
     told = {}
 
@@ -59,12 +59,13 @@ def launched(monkeypatch, status=0):
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
     kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
     arguments = Array(), np.int32(-5), np.uintp(0)
-    dependent_launch.overlapping(kernel)((17, 2), (384,), arguments, shared_mem=1000)
+    dependent_launch.overlapping(kernel)((17, 2), (384,), arguments, **options)
     return told
 
 
 def test_the_driver_is_told_all_of_a_launch_and_that_it_may_begin_early(monkeypatch):
-    assert launched(monkeypatch) == {
+    assert launched(monkeypatch)["shared"] == 0
+    assert launched(monkeypatch, shared_mem=1000) == {
         "grid": [17, 2, 1],
         "block": [384, 1, 1],
         "shared": 1000,

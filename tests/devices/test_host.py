@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -122,6 +123,26 @@ def test_a_runtime_of_openmp_without_gnus_entry_is_asked_for_its_limit(monkeypat
     library = SimpleNamespace(omp_get_thread_limit=lambda: 3)
     monkeypatch.setattr(host.ctypes, "CDLL", lambda path: library)
     assert [host.openmp_team({"filepath": "libomp.so"}, count) for count in (2, 4)] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "layer"),
+    [({"numba-tbb": 2}, "tbb"), ({"numba-omp": 2, "numba-tbb": 2}, "omp, tbb"), ({"blas-openblas": 2}, "none")],
+)
+def test_numba_on_other_threads_than_openmps_is_refused(runtimes, layer):
+    found = {"cpus": 4, "tasks": 4, "runtimes": runtimes}
+    host.require_threads(2, "numba", found | {"runtimes": {"numba-omp": 2}})
+    with pytest.raises(LadderError, match=f"Numba's threading layer is {layer} instead of omp"):
+        host.require_threads(2, "numba", found)
+
+
+def test_a_process_knows_the_cpus_that_it_may_use_and_not_those_of_another():
+    os.sched_setaffinity(0, {CPUS[-1]})
+    try:
+        found = runpy.run_path(host.__file__)["AFFINITY"]
+    finally:
+        os.sched_setaffinity(0, CPUS)
+    assert found == {CPUS[-1]}
 
 
 def test_numba_that_may_not_compile_is_named(monkeypatch):

@@ -334,6 +334,73 @@ def test_without_mpi_a_sentence_says_what_to_install(monkeypatch):
         mpi.communicator()
 
 
+def test_an_mpi4py_that_finds_no_mpi_is_a_sentence(monkeypatch):
+    class Missing:
+        def __getattr__(self, name):
+            if name != "MPI":
+                raise AttributeError(name)
+            raise RuntimeError("cannot load MPI library")
+
+    monkeypatch.setitem(sys.modules, "mpi4py", Missing())
+    with pytest.raises(LadderError, match=r"mpi4py finds no MPI \(cannot load MPI library\): `pip install mpich`"):
+        mpi.communicator()
+
+
+class World(SimpleNamespace):
+    """As much of a communicator as a rank asks for, where the others answer as it is told."""
+
+    rank, size = 1, 3
+
+    def Barrier(self):
+        self.clock[0] += 5_000_000_000  # the slowest rank comes late
+
+    def iprobe(self, source, tag):
+        return not self.naps or len(self.naps) >= 12
+
+    def recv(self, source, tag):
+        self.received = source, tag
+        return "go"
+
+    def send(self, line, rank, tag):
+        self.sent.append((line, rank, tag))
+
+    def allgather(self, own):
+        return self.answers(own)
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """The communicator of three ranks, and a clock in ns which their work and their naps move."""
+    found = World(clock=[7_000_000_000], naps=[None], sent=[], answers=lambda own: [own] * 3)
+    times = SimpleNamespace(perf_counter_ns=lambda: found.clock[0], sleep=found.naps.append)
+    monkeypatch.setattr(mpi, "communicator", lambda: found)
+    monkeypatch.setattr(mpi, "time", times)
+    return found
+
+
+def test_a_call_on_ranks_takes_the_seconds_of_the_slowest_from_the_barrier_on(world):
+    def run():
+        world.clock[0] += 1_500_000_000
+
+    world.answers = lambda own: [0.25, own, 0.75]
+    assert mpi.stopwatch(run) == 1.5
+    assert mpi.by_rank() == [0.25, 1.5, 0.75]
+    world.answers = lambda own: [0.25, own, 2.0]
+    assert mpi.stopwatch(run) == 2.0
+
+
+def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
+    assert mpi.receive() == "go"
+    naps = world.naps[1:]
+    assert naps[:3] == [1e-3, 2e-3, 4e-3]
+    assert max(naps) == naps[-1] == mpi.NAP
+    monkeypatch.setattr(world, "rank", 0)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
+    assert mpi.receive() == "line\n"
+    assert world.sent == [("line\n", rank, world.received[1]) for rank in (1, 2)]
+    assert world.received[0] == 0
+
+
 def test_cases_on_ranks_are_left_out_where_mpi4py_finds_no_mpi(monkeypatch):
     pytest.importorskip("mpi4py")
     made = plan.variables.inherited() | {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}
@@ -540,6 +607,32 @@ def test_the_conditions_of_ranks_are_those_of_all(monkeypatch):
     monkeypatch.setattr(mpi.host, "conditions", lambda: of_ranks[0])
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda own: of_ranks))
     assert mpi.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
+
+
+def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_path):
+    """Here both are this process, which opens its own memory by the way of another's."""
+    from ladder.devices import mpi_cuda
+
+    monkeypatch.setattr(mpi_cuda.cuda, "lock_pages", lambda array: None)
+    first = mpi_cuda.empty((3, 5), "float32")
+    own = os.fstat(first.base.file)
+    monkeypatch.setattr(mpi_cuda, "is_first", lambda: False)
+
+    def shared(node=(0, 1), status=own):
+        told = os.getpid(), first.base.file, status, first.shape, first.dtype
+        monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: told))
+        monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node))
+        return mpi_cuda.shared(None)
+
+    second = shared()
+    first[...] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
+    assert (second.tolist(), second.dtype) == (first.tolist(), first.dtype)
+    second[2, 4] = -1
+    assert first[2, 4] == -1
+    assert shared(node=(1, 2)) is None
+    with pytest.raises(LadderError, match=f"Rank 1 can't map the memory of the first rank, process {os.getpid()} of"):
+        shared(status=tmp_path.stat())
+    assert mpi_cuda.empty((0, 5), "float64").size == 0
 
 
 def test_ranks_that_share_a_card_are_refused():

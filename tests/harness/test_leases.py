@@ -31,9 +31,20 @@ def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, sha
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
+@pytest.mark.parametrize(
+    ("device", "shares"), [("host", False), ("mpi", False), ("offload", False), ("cuda", True), ("mpi_cuda", False)]
+)
+def test_only_a_case_of_one_card_shares_the_machine(monkeypatch, device, shares):
+    """What the host does, or sends, takes its cores and its memory, which others' timings would feel."""
+    monkeypatch.setattr(devices, "of", devices.load)
+    with leases.hold_machine(device), pytest.raises(BlockingIOError) if not shares else contextlib.nullcontext():
+        (other,) = locks.opened("timing")
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 def test_cases_that_lease_the_same_hold_the_larger_number_once(device, monkeypatch):
     held = []
-    monkeypatch.setattr(leases.workloads, "cards", lambda case: case.cards)
+    monkeypatch.setattr(leases.workloads, "gpus", lambda case: case.cards)
 
     @contextlib.contextmanager
     def cards(count):

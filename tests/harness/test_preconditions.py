@@ -69,10 +69,32 @@ def test_a_reference_serves_every_precision_and_one_from_before_is_known_by_its_
     preconditions.require_met(training(), named)
 
 
+def test_a_reference_is_written_with_its_folders():
+    write("new/and below/own.npz")
+    preconditions.require_met(training(), "new/and below/own.npz")
+
+
+@pytest.mark.parametrize(("nodes", "cores"), [(None, 8), ("1", 8), ("2", 4), ("3", 4), ("4", 2)])
+def test_a_quota_is_for_the_ranks_of_this_node(monkeypatch, nodes, cores):
+    asked = []
+    monkeypatch.setattr(preconditions.cpus, "require_quota", asked.append)
+    monkeypatch.setenv("LADDER_NODES", nodes) if nodes else monkeypatch.delenv("LADDER_NODES", raising=False)
+    tuning = {"ranks": 4, "threads": 2, "mode": "ship"}
+    preconditions.require_met(Case("gemv", "mpi_openmp", workloads.complete("gemv", {"n": 5, "m": 3}), tuning), None)
+    assert asked == [cores]
+
+
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
     with pytest.raises(LadderError, match=r"gemm/blas/\S+ need 8e\+05 GB, but this machine has .* lower its sizes"):
         preconditions.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
+
+
+def test_arrays_that_a_card_generates_need_no_memory_of_the_host():
+    sizes = workloads.complete("descent", {"n": 10**7, "kappa": 10.0, "iterations": 3})
+    preconditions.require_memory(Case("descent", "cuda_fused", sizes, {}))
+    with pytest.raises(LadderError, match="but this machine has"):
+        preconditions.require_memory(Case("descent", "blas", sizes, {"threads": 1}))
 
 
 def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):

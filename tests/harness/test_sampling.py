@@ -11,7 +11,7 @@ from ladder.harness.validation import Check
 LIMITS = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
-def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), **limits):
+def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
     """The samples of a device whose clock shows these times, and the calls."""
     done, clock = [], iter(times)
 
@@ -20,7 +20,7 @@ def sampled(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), **limits):
         run()
         return next(clock)
 
-    device = SimpleNamespace(stopwatch=stopwatch, broadcast=lambda value: value)
+    device = SimpleNamespace(stopwatch=stopwatch, broadcast=broadcast)
     steps = [lambda name=name: done.append(name) for name in ("run", "flush", "reset")]
     return worker.sample(device, *steps, SimpleNamespace(**LIMITS | limits)), done
 
@@ -44,6 +44,13 @@ def test_every_timed_call_finds_fresh_inputs_and_empty_caches():
 )
 def test_sampling_ends_when_the_median_is_known_or_the_limits_are_reached(limits, count):
     assert len(sampled(**limits)[0]) == count
+
+
+@pytest.mark.parametrize(("seconds", "first_is_late", "count"), [(60.0, True, 3), (0.0, False, 9)])
+def test_ranks_end_when_the_first_one_is_late(seconds, first_is_late, count):
+    """Whatever their own clocks say: one that went on alone would wait for the others without end."""
+    limits = {"samples": 9, "least": 3, "most": 9, "seconds": seconds}
+    assert len(sampled(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
 
 
 def test_samples_that_scatter_ask_for_more():

@@ -100,8 +100,9 @@ def found(one, data=None, seed=1):
     return {(row.array, row.fault, row.check): row for row in sensitivity.sensitivities(one, data, seed)}
 
 
-def known(dtype="float64", **tuning):
-    return Case("known", "doubled", workloads.complete("known", {"n": 7, "dtype": dtype}), tuning)
+def known(dtype="float64", bound=0.00375, **tuning):
+    sizes = {"n": 7, "bound": bound, "dtype": dtype}
+    return Case("known", "doubled", workloads.complete("known", sizes), tuning)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -115,6 +116,12 @@ def test_a_known_bound_is_found_to_two_digits(made_up, dtype):
             assert row.error > 0.00375
     assert rows["count", ELEMENT, "count"].error == 1 / 16
     assert rows["y", ELEMENT, "close"].share == 0
+
+
+def test_a_check_that_refuses_the_largest_error_alone_is_not_blind(made_up):
+    row = found(known(bound=0.75))["y", ELEMENT, "close"]
+    assert row.seen == row.places
+    assert row.error == pytest.approx(0.75, rel=0.012)
 
 
 def test_what_a_check_does_not_see_is_no_number(made_up):
@@ -135,7 +142,7 @@ def test_the_result_is_right_again_and_a_seed_gives_the_same(made_up):
 
 
 def test_a_wrong_result_and_one_elsewhere_are_refused(made_up):
-    with pytest.raises(LadderError, match="The result is wrong"):
+    with pytest.raises(LadderError, match=r"The result is wrong \(known/doubled/.*, round 1\)"):
         found(known(factor=3))
     with pytest.raises(LadderError, match="its arrays aren't on the host"):
         found(case("gemm", "cuda_naive", "float64", {}, m=3, n=3, k=3))

@@ -1,5 +1,7 @@
 """The conditions under which a process runs, by synthetic files of Linux's."""
 
+import resource
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,9 @@ def test_a_blas_tells_which_kernels_it_runs_and_numpy_and_numba_for_which_vector
     assert families
     assert found["numba/optimisation"] == int(numba.config.OPT)
     assert {"numpy/vectors", "numba/cpu", "numba/vectors", "scheduler/nice", "limit/stack"} <= set(found)
+
+
+@pytest.mark.parametrize(("soft", "told"), [(8 * 2**20, 8 * 2**20), (resource.RLIM_INFINITY, "unlimited")])
+def test_a_limit_is_that_of_the_process_in_bytes(monkeypatch, root, soft, told):
+    monkeypatch.setattr(conditions.resource, "getrlimit", lambda kind: (soft, resource.RLIM_INFINITY))
+    assert conditions.of_process([0], root)["limit/stack"] == told

@@ -114,6 +114,15 @@ def test_without_a_card_there_are_the_clocks_of_the_cpus_alone():
     assert set(description.clocks()) <= {"lowest", "highest"}
 
 
+def test_the_clocks_of_the_cpus_are_the_lowest_and_the_highest_of_all(monkeypatch):
+    for text, told in (
+        ("cpu MHz\t\t: 1200.5\ncache size\t: 9 KB\ncpu MHz\t\t: 3900.0\ncpu MHz\t\t: 2000\n", (1200.5, 3900.0)),
+        ("Features\t: fp\n", None),  # as on ARM
+    ):
+        monkeypatch.setattr(description.Path, "read_text", lambda path, encoding, text=text: text)
+        assert description.clocks() == (dict(zip(("lowest", "highest"), told, strict=True)) if told else {})
+
+
 def test_a_record_may_hold_a_cards_state_and_nothing_else_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 17, "n": 5, "k": 9}), {"threads": 1}, "warm")

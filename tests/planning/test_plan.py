@@ -146,6 +146,22 @@ def test_what_is_not_installed_is_left_out(variant):
 
 
 @pytest.mark.parametrize(
+    ("missing", "here", "there"),
+    [
+        ("cupy", "cupy is not installed: `make setup GPU=1` installs it", None),
+        ("torch", "torch is not installed", "torch is not installed"),
+    ],
+)
+def test_a_cluster_may_have_cupy_where_it_is_not_installed_yet(monkeypatch, missing, here, there):
+    monkeypatch.setattr(plan, "is_installed", lambda library: library != missing)
+    sizes = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
+    case = Case("mlp", "pytorch_cuda", sizes, {})
+    for target, why in ((Target("here", 2, 1), here), (Target("there", 2, 1, slurm_resources={"nodes": 1}), there)):
+        found = plan.skip_reason(case, True, target)
+        assert (found and str(found)) == why
+
+
+@pytest.mark.parametrize(
     ("limits", "expected"),
     [
         ('{"form": ("nn",)}', [None, "takes form nn only"]),

@@ -22,6 +22,20 @@ def test_a_document_comes_back_as_it_was_written(here, tmp_path):
     assert documents.read(tmp_path / "here.json", "description") == json.loads(json.dumps(here))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda here: here | {"cpu": "fast"}, r"cpu: 'fast' is not of type 'object'\. Restore it"),
+        (lambda here: here | {"cores": 0}, "cores: 0 is less than the minimum of 1"),
+        (lambda here: {"cpu": here["cpu"]}, "as a whole: 'system' is a required property"),
+    ],
+)
+def test_a_document_that_does_not_fit_its_schema_is_refused_with_its_place(here, tmp_path, wrong, sentence):
+    write_json(tmp_path / "here.json", wrong(here))
+    with pytest.raises(LadderError, match=rf"here\.json can't be used as the description: {sentence}"):
+        documents.read(tmp_path / "here.json", "description")
+
+
 def test_no_bit_of_a_document_can_change_unseen(here, tmp_path):
     path = tmp_path / "here.json"
     write_json(path, here)

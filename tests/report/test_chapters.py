@@ -19,6 +19,15 @@ def test_the_projects_chapters_stand_in_their_order():
     assert [one.workload for one in chapters.chapters()] == order
 
 
+def test_a_chapter_has_the_title_that_it_states_or_its_workloads_name(tmp_path, monkeypatch):
+    for workload, text in (("gemm", 'TITLE = "Products"\nORDER = 2\n'), ("gemv", "ORDER = 1\n")):
+        (tmp_path / workload / "paper").mkdir(parents=True)
+        (tmp_path / workload / "paper/__init__.py").write_text(text)
+    monkeypatch.setattr(chapters.workloads, "names", lambda: ["gemm", "gemv"])
+    monkeypatch.setattr(chapters.workloads, "folders", lambda workload: [tmp_path / workload])
+    assert [(one.title, one.order) for one in chapters.chapters()] == [("gemv", 1), ("Products", 2)]
+
+
 def test_lines_without_a_unit_are_no_ladder():
     """Its table is made of the lines of a chapter that states whose time they compare."""
     tables = {one.workload: one.tables for one in chapters.chapters()}
@@ -27,13 +36,10 @@ def test_lines_without_a_unit_are_no_ladder():
 
 
 def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
-    one = chapter(tmp_path / "paper", tables=("square",))
+    one = chapter(tmp_path / "paper", tables=("other",))
     monkeypatch.setattr(chapters, "chapters", lambda: [one])
-    monkeypatch.setattr(
-        chapters.Chapter, "module", lambda self, name: type("M", (), {"tables": lambda study: {"other": ""}})
-    )
-    assert chapters.table_names() == ["gemm_square"]
-    with pytest.raises(LadderError, match=r"TABLES = \('square',\), but tables\.py gives other"):
+    assert chapters.table_names() == ["gemm_other"]
+    with pytest.raises(LadderError, match=r"TABLES = \('other',\), but tables\.py has no function `other`"):
         chapters.tables(None)
 
 

@@ -3,6 +3,7 @@
 import copy
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -141,6 +142,16 @@ def test_the_columns_of_the_tables(here, one):
         [2, "not measured"],
     ]
     assert found["samples"]["flops"].unique().tolist() == [2 * 17 * 5 * 9]
+
+
+def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(here):
+    warm = replace(case_of(1), cache="warm", variables={"NUMBA_OPT": "0"})
+    here.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), recorded=False)
+    found = tables(here.plan())
+    ran, not_measured = [["warm", 0], ["cold", -1]], [["warm", 1]]
+    for name, told in (("samples", ran), ("checks", ran), ("missing", not_measured)):
+        rows = found[name].drop_duplicates("case")[["cache", "NUMBA_OPT"]]
+        assert rows.fillna(-1).values.tolist() == told
 
 
 def test_a_card_s_state_becomes_columns_and_energy_is_that_of_whole_runs(here):

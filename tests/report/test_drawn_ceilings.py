@@ -1,13 +1,13 @@
 """The ceilings that figures draw and tables share are those of the machine that is told of, on as many threads."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 import made_up
 from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
-from ladder.records.case import Case
 from ladder.report import figures
 from ladder.report import rates as rates_of_studies
 from ladder.report.figures import by_threads, layout, theme, waterfall
@@ -19,6 +19,7 @@ from ladder.workloads.dcgan.paper import model as model_of_dcgan
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
+from made_up import chapters as made
 
 HERE, THERE = MACHINES[:2]
 GIGA = 1e9
@@ -197,13 +198,10 @@ def told(text, *names):
 @pytest.fixture(scope="module")
 def shares():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
-    trained = made_up.mlp(batch=100)
-    chosen = [("gemm_threads", Case("gemm", "tiled", made_up.gemm("nn"), {"threads": count}), 1.0) for count in (1, 6)]
-    chosen += [("gemm_square", Case("gemm", "tiled", made_up.gemm("tn"), {"threads": 1}), 1.0)]
-    for count in (1, 2):
-        case = Case("mlp", "host", trained, {"product": "tiled", "threads": count})
-        chosen.append(("mlp_peers", case, 1.0))
-    found = made_up.study(HERE, chosen=chosen)
+    chosen = [made.of("gemm", "tiled", "gemm_threads", 1.0, threads=count) for count in (1, 6)]
+    chosen += [made.of("gemm", "tiled", "gemm_square", 1.0, form="tn", threads=1)]
+    chosen += [made.of("mlp", "host", "mlp_peers", 1.0, product="tiled", threads=count) for count in (1, 2)]
+    found = made_up.study(chosen, HERE)
     for parts in found.tables.values():
         parts["samples"]["seconds"] = 1.0
         parts["samples"]["flops"] = 1e9
@@ -217,11 +215,11 @@ def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(sha
     assert cells[4:6] == [percent(1 / 40), "6"]
     (cells,) = told(gemm_tables.square(products), code("tiled"))
     assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
-    one, two = told(mlp_tables.peers(shares), "100", code("tiled"))
+    one, two = told(mlp_tables.peers(SimpleNamespace(machine=lambda role: shares)), "100", code("tiled"))
     assert (one[2], one[-1]) == ("1", percent(1 / 10, 2))
     assert (two[2], two[-1]) == ("2", percent(1 / 18, 2))
-    (cells,) = told(stream_tables.of_cores(shares), code(HERE))
+    (cells,) = told(stream_tables.ceilings(shares), code(HERE))
     assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
-    (cells,) = told(stream_tables.of_cards(shares), code(HERE))
+    (cells,) = told(stream_tables.gpu_ceilings(shares), code(HERE))
     assert cells[1:3] == ["0.600", "0.900"]
     assert cells[5] == "0.300"

@@ -158,6 +158,22 @@ def test_a_cell_is_as_dark_as_it_is_near_to_the_best_of_its_column(axes):
     assert [text.get_text() for text in axes.get_yticklabels()] == ["8", "16"]
 
 
+def test_a_case_that_does_not_count_threads_has_one():
+    calls = {"workload": "gemm", "variant": ["cuda_naive", "blas"], "device": ["cuda", "host"], "phase": "total"}
+    frame = pd.DataFrame(calls)
+    for threads, due in ((frame.assign(threads=[np.nan, 4]), [1, 4]), (frame, [1, 1])):
+        assert medians.samples({"samples": threads})["threads"].tolist() == due
+
+
+def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_case():
+    rows = [("nn", 8, "cold", "b"), ("tn", 4, "cold", "a"), ("nn", 8, "cold", "a"), ("nn", 8, "warm", "a")]
+    frame = pd.DataFrame(rows, columns=["form", "m", "cache", "variant"]).assign(workload="gemm")
+    found = [(row["form"], row["cache"], row["variant"], [*own["variant"]]) for row, own in medians.problems(frame)]
+    assert found == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
+    assert [len(own) for _, own in medians.problems(frame, but=["form", "m"])] == [3, 1]
+    assert medians.problems(frame.iloc[:0]) == []
+
+
 def rung(label, seconds, **more):
     """A rung of three processes of which the last has one slow sample, which counts in no median."""
     processes = [[0.99 * seconds] * 3, [seconds] * 3, [1.01 * seconds] * 2 + [9 * seconds]]
@@ -171,7 +187,7 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
         rung("other", 1e-3, begins=True),
         rung("peer", 5e-4, is_peer=True, predicted=1e-4),
     ]
-    waterfall.fill(axes, rungs, 5e-5, most=7)
+    waterfall.fill(axes, rungs, 5e-5, max_ticks=7)
     (dots,) = axes.collections
     places = [0, 1, 2, 3 + waterfall.GAP]
     expected = [
@@ -207,7 +223,7 @@ def ticks(axis):
 
 
 def test_times_have_a_logarithmic_axis_in_their_units(axes):
-    scales.time_axis(axes.yaxis, (0.5e-3, 20.0), most=6)
+    scales.time_axis(axes.yaxis, (0.5e-3, 20.0), max_ticks=6)
     assert axes.get_yscale() == "log"
     assert ticks(axes.yaxis) == pytest.approx({"1 ms": 1e-3, "10 ms": 1e-2, "100 ms": 0.1, "1 s": 1.0, "10 s": 10.0})
 

@@ -122,7 +122,7 @@ def test_a_span_is_one_count_or_the_lowest_and_the_highest():
 
 
 def test_the_heads_of_groups_stand_above_their_own_columns():
-    over, *titles = latex.grouped("Size", {"Time": ["a", "b"], "Rate": ["c", "d", "e"], "Share": ["f"]})
+    over, *titles = latex.grouped(["Size"], {"Time": ["a", "b"], "Rate": ["c", "d", "e"], "Share": ["f"]})
     assert over == (
         r" & \multicolumn{2}{c}{Time} & \multicolumn{3}{c}{Rate} & \multicolumn{1}{c}{Share} \\"
         r"\cmidrule(lr){2-3}\cmidrule(lr){4-6}\cmidrule(lr){7-7}" + "\nSize"

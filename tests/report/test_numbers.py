@@ -8,7 +8,6 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.records.case import Case
 from ladder.report import latex, numbers, plan_table, ratios, validation_table
 from ladder.report import study as study_of
 from ladder.report.phrases import Missing
@@ -16,7 +15,8 @@ from ladder.report.study import Study, load
 from ladder.report.telling import chapter_study
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.stream.paper import tables as stream_tables
-from made_up import MACHINE, both, case_rows, cases, gemm, gpu_cases, study, tables
+from made_up import MACHINE, both, description, study, tables
+from made_up import chapters as made
 
 PROTOCOL = configuration.protocol({})
 # Keys whose values no measurement gives.
@@ -27,9 +27,15 @@ def said(found):
     return numbers.numbers(found, PROTOCOL, 1.25)
 
 
+def on_host(machine=MACHINE, **options):
+    """The study of products and trainings on the host."""
+    trainings = [one for one in made.mlp() if one.experiment.startswith("mlp") and one.case.variant != "cuda"]
+    return study(map(made.checked, (*made.gemm(), *trainings)), machine, **options)
+
+
 @pytest.fixture(scope="module")
 def whole():
-    return study()
+    return on_host()
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +50,7 @@ def on_cores(values):
 
 
 def test_the_keys_do_not_depend_on_what_was_measured(values):
-    partial = Study({"gemm_square": tables()["gemm_square"]}, MACHINE)
+    partial = Study({"gemm_square": on_host().tables["gemm_square"]}, MACHINE)
     assert list(said(Study({}, None))) == list(values) == list(said(partial))
 
 
@@ -64,8 +70,8 @@ def of_the_product(whole, variant):
 
 def test_numbers_are_those_of_the_rule(whole):
     plain, tiled, in_c = (of_the_product(whole, name) for name in ("openmp", "tiled", "c_openmp"))
-    assert ratios.compared(ratios.of(plain, tiled), "it").startswith(r"is \num{20}\,$\times$ faster")
-    assert ratios.compared(ratios.of(tiled, plain), "it").startswith(r"is \num{20}\,$\times$ slower")
+    assert ratios.compared(ratios.of(plain, tiled), "it").startswith(r"is \num{25}\,$\times$ faster")
+    assert ratios.compared(ratios.of(tiled, plain), "it").startswith(r"is \num{25}\,$\times$ slower")
     assert ratios.compared(ratios.of(in_c, plain), "it").startswith(("does not differ", "ties with it"))
 
 
@@ -97,11 +103,8 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(whole):
 
 
 def test_sizes_never_mix():
-    rows = [
-        case_rows(MACHINE, "gemm_square", Case("gemm", "openmp", gemm("nn", m=m), {"threads": 1}), seconds)
-        for m, seconds in ((64, 0.001), (512, 0.2))
-    ]
-    assert set(study_of.one_size(pd.DataFrame(rows[0] + rows[1]))["m"]) == {512}
+    small, large = (made.of("gemm", "openmp", "gemm_square", m / 1000, m=m, threads=1) for m in (64, 512))
+    assert set(study_of.one_size(tables([small, large])["gemm_square"]["samples"])["m"]) == {512}
 
 
 def test_a_case_of_one_process_gives_no_verdict(whole):
@@ -113,7 +116,7 @@ def test_a_case_of_one_process_gives_no_verdict(whole):
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
-    for name, parts in tables("published-one (published)").items():
+    for name, parts in tables(made.gemm(), "published-one (published)").items():
         (tmp_path / name).mkdir()
         for table, frame in parts.items():
             frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
@@ -127,7 +130,7 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
 
 
 def test_a_machine_is_described_alike_here_and_published(tmp_path):
-    about = study().descriptions[MACHINE]
+    about = description()
     own, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
     published.parent.mkdir()
     own.write_text(json.dumps(about))
@@ -136,7 +139,7 @@ def test_a_machine_is_described_alike_here_and_published(tmp_path):
 
 
 def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
-    slower = study("another (published)", chosen=None)
+    slower = on_host("another (published)")
     for parts in slower.tables.values():
         if "seconds" in parts["samples"]:
             parts["samples"]["seconds"] *= 3
@@ -148,12 +151,12 @@ def test_of_two_machines_only_the_subject_is_spoken_of(whole, values):
 @pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(whole, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
-    with_gpu = both(study(chosen=[*cases(), *gpu_cases()]), study("another (published)"))
+    with_gpu = both(made.whole("gemm"), on_host("another (published)"))
     together = said(with_gpu)
     differing = {key for key in on_cores(values) if values[key] != together[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
     assert differing == counts | {"study/machines"}
-    assert set(stream_tables.of_cores(whole).splitlines()) <= set(stream_tables.of_cores(with_gpu).splitlines())
+    assert set(stream_tables.ceilings(whole).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
 
 
 @pytest.mark.parametrize(
@@ -182,7 +185,7 @@ def test_left_out_cases_are_named_by_products():
 
 
 def test_the_plan_names_what_a_small_machine_left_out():
-    text = plan_table.plan(study(most_threads=2))
+    text = plan_table.plan(on_host(max_threads=2))
     line = next(line for line in text.splitlines() if "mlp" in line and "threads" in line)
     assert "more threads or ranks than the 2 cores available" in line
     assert all(f"\\texttt{{{count}}}" in line for count in (4, 6, 12, 24))
@@ -208,7 +211,7 @@ def test_a_variant_of_which_none_ran_for_one_reason_is_named_alone():
 
 
 def test_validation_tells_the_worst_of_every_variant():
-    found = study()
+    found = on_host()
     parts = found.tables["gemm_square"]
     parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
     row = parts["checks"].loc[7]

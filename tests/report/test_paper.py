@@ -14,20 +14,15 @@ import pytest
 
 import drawings
 import made_up
-import made_up_backprop
-import made_up_dcgan
-import made_up_descent
-import made_up_gemv
-import made_up_products
 from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, texts, typesetting
 from ladder.report.figures import theme
 from ladder.report.study import Study
+from made_up import chapters as made
 
 PAPER = ROOT / "paper"
-ASKED = re.compile(r"\\(?:result|ifmeasured)\{([^{}]*)\}")
 pytestmark = pytest.mark.xdist_group("paper")  # each is typeset once
 needs_latex = pytest.mark.skipif(not shutil.which("latexmk"), reason="latexmk isn't installed")
 
@@ -38,12 +33,11 @@ def values_of(found):
 
 def generated(found, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
-    latex.write(folder / "results/numbers.tex", numbers.text(values_of(found)))
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
     made_up.sensitivity(folder / "sensitivity.csv")
     for name, text in tables.tables(found, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
-    return [folder / "results/numbers.tex", *sorted((folder / "results/tex").glob("*.tex"))]
+    return sorted((folder / "results/tex").glob("*.tex"))
 
 
 def sources():
@@ -74,9 +68,8 @@ def text_of(pdf):
 
 
 def test_every_key_of_the_text_is_one_of_the_numbers():
-    asked = set(ASKED.findall(joined().replace((PAPER / "macros.tex").read_text(), "")))
-    assert asked <= set(values_of(Study({}, None)))
-    texts_of(Study({}, None))  # which stops at a name that is unknown
+    """Rendering stops at an unknown name."""
+    assert texts_of(Study({}, None))
 
 
 def test_every_table_is_in_the_text():
@@ -100,7 +93,7 @@ WRITTEN = [PAPER / f"{name}.tex" for name in ("introduction", "synthesis", "buil
 def test_no_measured_number_is_typed_by_hand(path):
     text = re.sub(r"(?s)<<.*?>>|<%.*?%>", "", path.read_text())
     text = re.sub(r"(?m)%.*$", "", text)
-    text = re.sub(r"\\(?:result|ifmeasured|ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
+    text = re.sub(r"\\(?:ref|label|studyfigure|studytable|code|cite[a-z]*)\{[^{}]*\}", "", text)
     # The pixels of an image, the level of an interval, BLAS's level, the cache, and words of figures' and types' names.
     text = re.sub(r"28 \\times 28|\\qty\{9[59]\}\{\\percent\}|level~3|TF32|L2|K40|p\{[^{}]*\}", "", text)
     assert re.findall(r"[^\n]*\d[^\n]*", text) == []
@@ -116,19 +109,19 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 
 def everything():
     """A study with every experiment of one machine, and cores of another that is published."""
-    cases = [*made_up.cases(), *made_up.gpu_cases()]
-    own = made_up.study(chosen=cases)
-    others = made_up_descent.tables(made_up.MACHINE) | made_up_backprop.tables(made_up.MACHINE)
-    others |= made_up_dcgan.tables(made_up.MACHINE) | made_up_gemv.tables(made_up.MACHINE)
-    others |= made_up_products.tables(made_up.MACHINE)
-    own = replace(own, tables=own.tables | others)
-    return made_up.both(own, made_up.study("another (published)", most_threads=1))
+    parts = {name: tables for workload in made.CHAPTERS for name, tables in made.whole(workload).tables.items()}
+    return made_up.both(replace(made.whole("gemm"), tables=parts), on_one_thread("another (published)"))
+
+
+def on_one_thread(machine=made_up.MACHINE):
+    """The study of products and trainings on a machine of one core."""
+    return made_up.study(made.gemm(), machine, max_threads=1)
 
 
 @pytest.fixture(scope="module")
 def papers(tmp_path_factory):
     """A function: the PDF of a study by name and the log of its making, made once."""
-    studies = {"nothing": lambda: Study({}, None), "one thread": lambda: made_up.study(most_threads=1)}
+    studies = {"nothing": lambda: Study({}, None), "one thread": on_one_thread}
     studies |= {"everything": everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
 
@@ -164,20 +157,11 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize(
-    ("chapter", "made"),
-    [
-        ("mlp", made_up_products),
-        ("gemv", made_up_gemv),
-        ("backprop", made_up_backprop),
-        ("descent", made_up_descent),
-        ("dcgan", made_up_dcgan),
-    ],
-)
-def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter, made):
+@pytest.mark.parametrize("chapter", [name for name in made.CHAPTERS if name != "gemm"])
+def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """Typeset alone from a page's head on, with its figures of two machines, one of them without a card."""
-    host = [one for one in made.cases() if "cu" not in one[1].variant]
-    found = made_up.both(made.study(), made.study("amd-epyc-2c (published)", chosen=host))
+    host = made.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
+    found = made_up.both(made.study(chapter, machine="nvidia-h200"), host)
     inputs, known = generated(found, tmp_path), drawings.ceilings((found.subject,))
     (tmp_path / "results/figures").mkdir()
     written = texts_of(found)
@@ -207,11 +191,9 @@ def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
 
 
 def tiny(folder, text):
-    """A paper of its own with the project's macros and no results but one."""
+    """A paper of its own with the project's macros."""
     shutil.copy(PAPER / "macros.tex", folder)
-    head = (
-        r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\defineresult{known/key}{1}\begin{document}"
-    )
+    head = r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\begin{document}"
     (folder / "tiny.tex").write_text(f"{head}\n{text}\n\\end{{document}}\n")
     return folder / "tiny.tex"
 
@@ -220,8 +202,7 @@ def tiny(folder, text):
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        (r"\result{known/kee}", "There is no result `known/kee'"),
-        (r"\ifmeasured{unheard/of}{yes}{no}", "There is no result `unheard/of'"),
+        (r"\figurecaption{unheard_of}", "There is no figure `unheard_of'"),
         (r"\nonsense", "Undefined control sequence"),
         (r"See \ref{nowhere}.", "nowhere"),
         (r"\usepackage{nosuchpackage}", "Can be used only in preamble"),
@@ -236,9 +217,9 @@ def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, name
 @needs_latex
 def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
     copy = "chapters/own/text.tex"
-    given = {"texts": {copy: r"\result{own/kee}"}, "origins": {copy: "own/paper/text.tex"}}
+    given = {"texts": {copy: r"\figurecaption{unheard_of}"}, "origins": {copy: "own/paper/text.tex"}}
     source = tiny(tmp_path, r"\input{chapters/own/text}")
-    with pytest.raises(LadderError, match=r"stopped: own/paper/text\.tex:1: .*There is no result `own/kee'"):
+    with pytest.raises(LadderError, match=r"stopped: own/paper/text\.tex:1: .*There is no figure `unheard_of'"):
         typesetting.build(source, [], tmp_path / "build", tmp_path / "tiny.pdf", **given)
 
 
@@ -246,7 +227,7 @@ def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
 def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     with pytest.raises(LadderError):
         typesetting.build(tiny(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")
-    typesetting.build(tiny(tmp_path, r"\result{known/key}"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    typesetting.build(tiny(tmp_path, "Text."), [], tmp_path / "build", tmp_path / "tiny.pdf")
     assert (tmp_path / "tiny.pdf").exists()
 
 

@@ -73,8 +73,6 @@ def test_rows_are_those_of_the_subject_in_an_experiment():
     assert found.of("here").samples("one")["seconds"].tolist() == [1.0]
     assert found.of("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
     assert found.samples("other").empty
-    assert found.first_with("one", phase="total", seconds=2.0).subject == "there"
-    assert found.first_with("one", seconds=7.0).subject is None
 
 
 def test_machines_measured_here_stand_before_published_ones():

@@ -1,18 +1,34 @@
 """The kit of chapters: lines and machines that are picked, units, phases, claims, and names that are unknown."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-import made_up_gemv
 from ladder.errors import LadderError
 from ladder.report import study as queries
 from ladder.report import verdict_table
+from ladder.report.latex import code
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study, claims, functions
 from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
-from ladder.report.telling.lines import MAX, OFF, SEVERAL, UNSTATED, Cause, Claim, Line, Needs, place, select, source
+from ladder.report.telling.lines import (
+    MAX,
+    OFF,
+    SEVERAL,
+    UNSTATED,
+    Cause,
+    Claim,
+    Line,
+    Needs,
+    Widest,
+    place,
+    select,
+    source,
+)
+from made_up import MACHINE
+from made_up import chapters as made
 
 
 def rows(cases, process=range(6)):
@@ -74,7 +90,7 @@ def test_a_place_is_where_a_case_runs(row, words):
 
 @pytest.fixture(scope="module")
 def found():
-    return made_up_gemv.study()
+    return made.whole("gemv")
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +136,45 @@ def test_machines_of_other_roles_stand_apart():
     assert pick(host=["b", "a (published)"], card=["a (published)"]) == ["a (published)"] * 2 + [None]
 
 
+@pytest.mark.parametrize(
+    ("columns", "are_met"),
+    [
+        ({"variant": ["a", "b", "c"], "ranks": [1, 2, None]}, True),
+        ({"variant": ["a", "b"], "ranks": [1, 1]}, False),
+        ({"variant": ["a", "a"], "ranks": [2, 4]}, False),
+        ({"variant": ["a", "b"]}, False),
+        ({"variant": [], "ranks": []}, False),
+    ],
+)
+def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, are_met):
+    assert Needs(("any",), frozenset({"a", "b"}), {"ranks": 2}).are_met(pd.DataFrame(columns)) == are_met
+
+
+@pytest.mark.parametrize(
+    ("counts", "machine"),
+    [
+        ({"a": [1, 2, 3], "b": [4, 1], "c": [1, 4]}, "b"),
+        ({"a": [1, None, 2], "b": [1, 1]}, "a"),
+        ({"a": [1], "b": [None]}, None),
+    ],
+)
+def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
+    rows = [{"machine": name, "phase": "total", "ranks": count} for name, each in counts.items() for count in each]
+    study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
+    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": source("wide", "any")})
+    assert found["wide"].subject == machine
+
+
+def test_the_threads_of_the_memory_are_the_most_that_were_measured():
+    def chapter(*threads):
+        machine = SimpleNamespace(samples=lambda names: pd.DataFrame({"threads": threads}))
+        return SimpleNamespace(machine={"host": machine}.get)
+
+    assert functions.memory_threads(chapter(1, 8, 4), "host") == 8
+    with pytest.raises(NotMeasured):
+        functions.memory_threads(chapter(), "host")
+
+
 def test_phases_of_one_name_add_up():
     phases = pd.DataFrame(
         {"process": process, "sample": sample, "phase": name, "seconds": seconds}
@@ -140,17 +195,6 @@ def test_some_phases_over_the_rest(study):
     for selection, name in ((sent, "nothing"), (select("openmp", "threads"), "compute")):
         with pytest.raises(NotMeasured):
             study.over_the_rest(selection, [name])
-
-
-def test_the_best_of_several_is_chosen_on_other_processes(study):
-    """The interval is that of half of the processes, which is wider."""
-    best = study.ratio_to_best("serial", ["openmp", "dynamic"])
-    plain = study.ratio("serial", "openmp")
-    assert best.value == plain.value
-    assert best.high / best.low > plain.high / plain.low
-    assert {case[2] for case in best.cases} == {"openmp"}
-    with pytest.raises(NotMeasured):
-        study.ratio_to_best("serial", [select("openmp", "threads", threads=99)])
 
 
 ABSENT = select("openmp", "threads", threads=99)
@@ -221,7 +265,7 @@ def test_values_of_a_text(study):
     assert ask["scaled_speedup"](select("openmp", "threads"), "threads").startswith(r"\num{4.0}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{4}"
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
-    assert ask["machine"]("host") == r"\texttt{nvidia-\allowbreak{}h200}"
+    assert ask["machine"]("host") == code(MACHINE)
     named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.of_chapter("gemv", named), "card") == "NVIDIA H200"
     assert ask["tally"]("earlier").endswith("not tested")

@@ -5,16 +5,15 @@ from dataclasses import replace
 import pytest
 
 import made_up
-import made_up_backprop
-import made_up_descent
-from ladder.records.case import Case
 from ladder.report import chapters, validation_table, verdicts
 from ladder.report.study import Study
+from made_up import MACHINE
+from made_up import chapters as made
 
 
 @pytest.fixture(scope="module")
 def found():
-    return made_up_descent.study()
+    return made.whole("descent")
 
 
 def test_every_claim_is_a_row_with_its_cases(found):
@@ -24,7 +23,7 @@ def test_every_claim_is_a_row_with_its_cases(found):
     row = frame.set_index(["chapter", "claim"]).loc[("descent", "one-launch")]
     assert row["low"] <= row["now"] <= row["high"]
     assert row["verdict"] == "confirmed"
-    assert row["machines"] == made_up_descent.CARD
+    assert row["machines"] == MACHINE
     assert {case.split("/")[1] for case in row["cases"].split()} == {"cuda_fused", "cuda_persistent"}
     untested = frame[frame["verdict"] == "not tested"]
     assert untested["now"].isna().all()
@@ -32,7 +31,7 @@ def test_every_claim_is_a_row_with_its_cases(found):
 
 
 def test_data_hold_no_latex(found):
-    frame = verdicts.rows(made_up_backprop.study())
+    frame = verdicts.rows(made.whole("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
     assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
@@ -49,9 +48,8 @@ def test_the_tally_counts_every_claim(found):
 
 def test_a_build_that_decides_nothing_says_so(found):
     """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
-    small = Case("gemm", "blas", made_up.gemm("nn", m=17), {"threads": 1})
-    toys = made_up.study("here", chosen=[("gemm_square", small, 1e-3)])
-    published = replace(found, tables=made_up_descent.tables("there (published)"), subject="there (published)")
+    toys = made_up.study([made.checked(made.of("gemm", "blas", "gemm_square", 1e-3, m=17, threads=1))], "here")
+    published = replace(made.study("descent", machine="there (published)"), descriptions=found.descriptions)
     both = made_up.both(toys, published)
     assert verdicts.numbers(both)["study/toy"] == r"\texttt{here}"
     assert verdicts.numbers(found)["study/toy"] is None

@@ -172,6 +172,7 @@ def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():
     assert Ratio(2.0, 0.0, 4.0).inverse().high == math.inf
 
 
+@pytest.mark.parametrize("least", [0, 0.0])
 @pytest.mark.parametrize("most", [0.5, 1])
-def test_a_claim_of_at_most_less_than_one_says_something(most):
-    assert decide(Ratio(0.45, 0.44, 0.46), 0, most).verdict == "confirmed"
+def test_a_claim_of_at_most_less_than_one_says_something(least, most):
+    assert decide(Ratio(0.45, 0.44, 0.46), least, most).verdict == "confirmed"

@@ -17,6 +17,7 @@ from ladder.statistics.verdicts import (
     UNDECIDED,
     compare,
     equal_within,
+    outcome_of,
     shift_rank,
     welch,
 )
@@ -154,6 +155,14 @@ def test_welchs_interval_covers_although_one_case_is_ten_times_noisier(count):
     assert np.mean([low <= 2 <= high for _, low, high in found]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 500)
 
 
+@pytest.mark.parametrize("counts", [(3, 3), (3, 9), (9, 3)])
+def test_welchs_interval_is_the_textbooks(counts):
+    rng = np.random.default_rng(15)
+    a, b = (rng.normal(0.0, noise, count) for noise, count in zip((0.5, 0.1), counts, strict=True))
+    found = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.99)
+    assert welch(a, b, 0.99) == pytest.approx((a.mean() - b.mean(), *found))
+
+
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("count", [3, 4, 5, 9])
 def test_comparison_says_which_is_slower(count, paired):
@@ -232,6 +241,11 @@ def test_changes_below_the_threshold_do_not_count():
     assert compare(a, 1.02 * b, threshold=0.0).outcome == "faster"
     assert compare(a, 1.02 * b, threshold=0.05).outcome == "equal"
     assert compare(a, b, threshold=0.05).detectable > 0.05
+
+
+def test_an_interval_that_ends_at_the_threshold_is_not_beyond_it():
+    assert outcome_of(1.01, 1.05) == outcome_of(1 / 1.05, 1 / 1.01) == EQUAL
+    assert [outcome_of(1.0101, 1.05), outcome_of(1 / 1.05, 1 / 1.0101)] == [SLOWER, FASTER]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import argparse
 import ast
 import importlib
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,53 @@ def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
     assert (tmp_path / "html").read_text() == "page of study"
     assert (tmp_path / "verdicts").read_text() == "a,b\n"
     assert (tmp_path / "out/one.tex").read_text().endswith("text")
+
+
+def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr("ladder.report.study.load", lambda *given: asked.append(given) or "study")
+    monkeypatch.setattr("ladder.report.numbers.numbers", lambda *given: asked.append(given) or {"a": 1})
+    monkeypatch.setattr("ladder.report.numbers.text", lambda values: f"numbers {values}")
+    monkeypatch.setattr("ladder.report.texts.rendered", lambda *given: asked.append(given) or {"gemm/one.tex": "text"})
+    line = ["numbers", "t/a", "--machine", "m", "--description", "d.json", "--roofs", "r.json", "--margin", "1.5"]
+    line += ["--protocol", '{"processes": 2}', "--template", "x.tex", "--texts", str(tmp_path / "texts")]
+    main([*line, "--out", str(tmp_path / "numbers.tex")])
+    protocol = configuration.protocol({"processes": 2})
+    assert asked == [
+        (["t/a"], "m", ["d.json"], "r.json"),
+        ("study", protocol, 1.5),
+        ("study", {"a": 1}, ["x.tex"]),
+    ]
+    assert (tmp_path / "numbers.tex").read_text().endswith("numbers {'a': 1}")
+    assert (tmp_path / "texts/gemm/one.tex").read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("options", "published"),
+    [
+        (["--machine", "a", "--out", "p"], [("a", "p", False)]),
+        (["--machine", "a", "--machine", "b", "--into", "p", "--keep"], [("a", "p/a", True), ("b", "p/b", True)]),
+        (["--machine", "a", "--machine", "b", "--out", "p"], None),
+    ],
+)
+def test_every_machine_is_published_in_a_folder_of_its_own(monkeypatch, options, published):
+    found = []
+    monkeypatch.setattr("ladder.verbs.publish.read_plan", lambda path: f"plan {path}")
+    monkeypatch.setattr(
+        "ladder.verbs.publish.publish", lambda plans, machine, folder, keep: found.append((machine, str(folder), keep))
+    )
+    if published is None:
+        with pytest.raises(SystemExit):
+            main(["publish", "one.json", *options])
+    else:
+        main(["publish", "one.json", *options])
+    assert found == (published or [])
+
+
+def test_every_plan_is_collected_in_a_folder_of_its_experiments_name(monkeypatch):
+    found = []
+    monkeypatch.setattr("ladder.verbs.collect.read_plan", lambda path: {"experiment": path.removesuffix(".json")})
+    monkeypatch.setattr("ladder.report.collect.collect", lambda *given: found.append(given))
+    main(["collect", "one.json", "two.json", "--published", "p/a", "--published", "p/b", "--out", "tables"])
+    published = ["p/a", "p/b"]
+    assert found == [({"experiment": name}, Path("tables", name), published) for name in ("one", "two")]

@@ -11,13 +11,13 @@ import yaml
 from PIL import Image
 
 import made_up
-import made_up_dcgan
 from conftest import ROOT
 from ladder.catalogue.workloads import complete
 from ladder.errors import LadderError
 from ladder.harness import generation
 from ladder.report import break_even
 from ladder.workloads.dcgan import formats
+from made_up import chapters as made
 
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 CHANNELS = 8
@@ -245,7 +245,7 @@ def test_what_is_beyond_the_most_images_costs_what_calls_do():
 
 
 def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
-    frame = made_up_dcgan.tables()["dcgan_cards"]["samples"]
+    frame = made.whole("dcgan").tables["dcgan_cards"]["samples"]
     rows = break_even.rows_of(frame[frame["phase"] == "total"])
     for name, model in (("a", "NVIDIA H200"), ("b", "another card")):
         (tmp_path / name).mkdir()

@@ -107,7 +107,6 @@ rule typeset:
     input:
         sources=[f"{PAPER}/{{document}}.tex", *BIBLIOGRAPHIES],
         texts=TEXT_FILES,
-        numbers="results/numbers.tex",
         tables=PAPER_TABLES,
         figures=[file for file in FIGURE_FILES if file.endswith(".pdf")],
     output:
@@ -128,7 +127,7 @@ rule typeset:
         chapters=lambda wildcards: chapters_fingerprint(),
     shell:
         ladder(
-            "paper {input.sources[0]:q} {input.numbers} {input.tables} {input.figures}"
+            "paper {input.sources[0]:q} {input.tables} {input.figures}"
             " --texts results/texts --out {output} 2> >(tee {log} >&2)"
         )
 

@@ -1,6 +1,7 @@
 """The numbers of the study as a whole, `study/...`: its machines, its cases, its protocol and its checks."""
 
-from ladder.report import PUBLISHED, latex, study
+from ladder.report import PUBLISHED, latex
+from ladder.report import study as queries
 from ladder.report.latex import code, listed, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
 
@@ -15,31 +16,31 @@ WARMER = (
 )
 
 
-def numbers(found, protocol, margin):
+def numbers(study, protocol, margin):
     """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
     parts = {
-        "machine": machine(found),
-        "cases": cases(found),
+        "machine": machine(study),
+        "cases": cases(study),
         "protocol": limits(protocol, margin),
-        "validation": validation(found),
-        "warmer": {"cases": warmer(found)},
+        "validation": validation(study),
+        "warmer": {"cases": warmer(study)},
     }
-    values = {"machines": listed(code(name) for name in found.machines()) or None}
+    values = {"machines": listed(code(name) for name in study.machines()) or None}
     for prefix, part in parts.items():
         values |= with_prefix(prefix, part)
     return with_prefix("study", values)
 
 
-def machine(found):
+def machine(study):
     """The subject: what it is, and where its measurements come from."""
-    description = found.descriptions.get(found.subject, {})
+    description = study.descriptions.get(study.subject, {})
     cpu = description.get("cpu", {})
     return {
-        "name": code(found.subject) if found.subject else Missing("no machine"),
+        "name": code(study.subject) if study.subject else Missing("no machine"),
         "cpu": latex.escape(cpu["Model name"]) if cpu else None,
         "cores": f"\\num{{{description['cores']}}}" if description else None,
         "memory": latex.memory(description["memory"]) if description else None,
-        "origin": origin(found.subject),
+        "origin": origin(study.subject),
     }
 
 
@@ -51,31 +52,31 @@ def origin(subject):
     return "the measurements published with the source" if published else "measurements taken for this build"
 
 
-def cases(found):
+def cases(study):
     """How many cases were measured, left out and not measured, and how many processes and samples they have."""
-    everything = found.everything("samples", *study.OF_ONE_RECORD, "phase", "process", "converged", "cache")
-    own = study.where(everything, machine=found.subject, phase="total")
-    missing = study.where(found.everything("missing", "machine", *study.CASE, "why"), machine=found.subject)
-    by_case = [rows for _, rows in own.groupby(study.CASE)] if len(own) else []
+    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "converged", "cache")
+    calls = queries.where(everything, machine=study.subject, phase="total")
+    missing = queries.where(study.everything("missing", "machine", *queries.CASE, "why"), machine=study.subject)
+    by_case = [rows for _, rows in calls.groupby(queries.CASE)] if len(calls) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
     return {
         "measured": f"\\num{{{len(by_case)}}}",
-        "left-out": f"\\num{{{study.count(missing) - study.count(unmeasured)}}}",
-        "unmeasured": f"\\num{{{study.count(unmeasured)}}}",
+        "left-out": f"\\num{{{queries.count(missing) - queries.count(unmeasured)}}}",
+        "unmeasured": f"\\num{{{queries.count(unmeasured)}}}",
         "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
         "processes": span(rows["process"].nunique() for rows in by_case),
         "samples": span(per_process),
-        "caches": caches(own),
+        "caches": caches(calls),
     }
 
 
-def warmer(found):
+def warmer(study):
     """How many cold cases of all machines on several threads began warmer than their label says; or None."""
-    columns = ["machine", *study.CASE, "cache", "device", "threads", "commit"]
-    calls = found.everything("samples", *columns).reindex(columns=columns)
+    columns = ["machine", *queries.CASE, "cache", "device", "threads", "commit"]
+    calls = study.everything("samples", *columns).reindex(columns=columns)
     cold = calls[(calls["cache"] == "cold") & (calls["device"] != "cuda") & (calls["threads"] > 1)]
-    count = len(cold[cold["commit"].isin(WARMER)].drop_duplicates(["machine", *study.CASE]))
+    count = len(cold[cold["commit"].isin(WARMER)].drop_duplicates(["machine", *queries.CASE]))
     return f"\\num{{{count}}}" if count else None
 
 
@@ -93,12 +94,12 @@ def limits(protocol, margin):
     }
 
 
-def validation(found):
+def validation(study):
     """How many comparisons with a reference there were, and the one nearest its bound."""
-    checks = found.everything("checks", "machine", *study.CASE, "process", "check", "error", "bound", "dtype")
+    checks = study.everything("checks", "machine", *queries.CASE, "process", "check", "error", "bound", "dtype")
     if checks.empty:
         return dict.fromkeys(("checks", "worst-share", "worst-case"))
-    checks = checks.drop_duplicates(["machine", *study.CASE, "process", "check"]).reset_index(drop=True)
+    checks = checks.drop_duplicates(["machine", *queries.CASE, "process", "check"]).reset_index(drop=True)
     worst = checks.loc[(checks["error"] / checks["bound"]).idxmax()]
     return {
         "checks": f"\\num{{{len(checks)}}}",

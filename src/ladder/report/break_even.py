@@ -1,4 +1,4 @@
-"""How many cards pay, by what was published: calls of one variant on 1, 2 or more of them, by the number of images.
+"""The number of GPUs that pays, by published times of calls on one GPU and on more, by the number of images.
 
 Publishing writes them to the small file CARDS, so that the verb `generate` need not read all that was measured.
 """
@@ -23,10 +23,10 @@ def rows_of(frame):
 
     if not {"gpus", "images", "cold_start"} <= set(frame.columns):
         return []
-    found = []
+    cases = []
     for key, rows in frame.dropna(subset=["gpus", "images", "cold_start"]).groupby(study.CASE):
         case = Case.parse(*key)
-        found.append(
+        cases.append(
             {
                 "workload": case.workload,
                 "variant": case.variant,
@@ -38,7 +38,7 @@ def rows_of(frame):
                 "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
             }
         )
-    return found
+    return cases
 
 
 def without(values, name):
@@ -51,8 +51,8 @@ def measured(workload, sizes, variant, tuning, model, folder="results/published"
 
     `sizes` are all but the number of images.
     """
-    chosen = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
-    return max((times_of(path, chosen) for path in machines(model, folder)), key=len, default={})
+    conditions = {"workload": workload, "variant": variant, "sizes": sizes, "tuning": tuning}
+    return max((times_of(path, conditions) for path in machines(model, folder)), key=len, default={})
 
 
 def machines(model, folder):
@@ -63,13 +63,13 @@ def machines(model, folder):
             yield path
 
 
-def times_of(path, chosen):
+def times_of(path, conditions):
     """{cards: {images: (seconds, cold start)}} of the rows of a file that have these values."""
-    found = {}
+    times = {}
     for row in documents.read(path, "times"):
-        if chosen.items() <= row.items():
-            found.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
-    return found
+        if conditions.items() <= row.items():
+            times.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
+    return times
 
 
 def cards(times, images, most):
@@ -78,16 +78,16 @@ def cards(times, images, most):
     `times` are as `measured` gives them. Of equal times the one with fewer cards counts; one card where nothing is
     known.
     """
-    known = {count: duration(found, images) for count, found in times.items() if count <= most and found}
+    known = {count: duration(by_images, images) for count, by_images in times.items() if count <= most and by_images}
     return min(sorted(known), key=known.get, default=1)
 
 
-def duration(found, images):
+def duration(times, images):
     """The seconds of a process that makes images: its cold start, and what further images take.
 
     Between two numbers of images a cold start lies on a line; beyond the most that were measured, images take what they
     do in such a call.
     """
-    there = sorted(found)
-    start = float(np.interp(images, there, [found[one][1] for one in there]))
-    return start + max(0, images - there[-1]) * found[there[-1]][0] / there[-1]
+    sizes = sorted(times)
+    start = float(np.interp(images, sizes, [times[number][1] for number in sizes]))
+    return start + max(0, images - sizes[-1]) * times[sizes[-1]][0] / sizes[-1]

@@ -30,35 +30,35 @@ def summarise(paths, margin):
 
     {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops` is FLOP/s of one core by precision, from products on
     any number of threads, so that one busy core while they were measured doesn't lower it; `bandwidth` is B/s of all
-    cores, from streams. `cuda` holds the same of a card, where one was measured.
+    cores, from streams. `cuda` contains the same of a GPU, if one was measured.
 
     Fused multiply-adds may raise what products of their precision have reached, but they set no ceiling by themselves:
     tensor cores can be faster.
     """
     records, multiplied = [record.read(path) for path in paths], []
     # Of the machine that measured, which needn't be this one.
-    found = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
-    for one in records:
-        samples = [seconds for process in one["processes"] for seconds in process["samples"]]
-        kind, precision = ceiling_of(one["workload"]), one["cost"]["precision"]
-        work = one["cost"][bound(one["workload"])]
+    summary = {**of_a_device(records[0]["description"]["cache_bytes"]), "margin": margin, "rows": []}
+    for content in records:
+        samples = [seconds for process in content["processes"] for seconds in process["samples"]]
+        kind, precision = ceiling_of(content["workload"]), content["cost"]["precision"]
+        work = content["cost"][bound(content["workload"])]
         best = work / min(samples)
-        own = found
-        if one["device"] == "cuda":
-            own = found.setdefault("cuda", of_a_device(one["processes"][0]["threads"]["gpu"]["cache_bytes"]))
+        limits = summary
+        if content["device"] == "cuda":
+            limits = summary.setdefault("cuda", of_a_device(content["processes"][0]["threads"]["gpu"]["cache_bytes"]))
         if kind == BANDWIDTH:
-            own["bandwidth"] = max(own["bandwidth"], best)
+            limits["bandwidth"] = max(limits["bandwidth"], best)
         else:
-            rate = best / Case.parse(one["workload"], one["variant"], one["case"]).threads
+            rate = best / Case.parse(content["workload"], content["variant"], content["case"]).threads
             if kind == FUSED:
-                multiplied.append((own["flops"], precision, rate))
+                multiplied.append((limits["flops"], precision, rate))
             else:
-                own["flops"][precision] = max(own["flops"].get(precision, 0.0), rate)
-        found["rows"].append(row({name: one[name] for name in CASE}, work, samples))
+                limits["flops"][precision] = max(limits["flops"].get(precision, 0.0), rate)
+        summary["rows"].append(row({name: content[name] for name in CASE}, work, samples))
     for flops, precision, rate in multiplied:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)
-    return found
+    return summary
 
 
 def row(case, work, samples):

@@ -1,7 +1,7 @@
-"""What cells of the paper's tables hold: times and rates, in LaTeX."""
+"""Cells of the paper's tables in LaTeX: times, rates, shares and ratios, with NONE for what wasn't measured."""
 
-from ladder.report import study
-from ladder.report.latex import digits, seconds
+from ladder.report import ratios, study
+from ladder.report.latex import digits, percent, seconds
 
 NONE = "--"
 
@@ -14,3 +14,24 @@ def median(rows):
 def rate(value, unit):
     """A rate in multiples of `unit`, 1e9 or 1e12 a second."""
     return digits(value / unit) if value else NONE
+
+
+def flops(rows, unit):
+    """FLOP/s of a case in multiples of `unit`."""
+    return rate(achieved(rows), unit)
+
+
+def share(rows, ceiling, count=3):
+    """FLOP/s of a case over a ceiling, with so many digits."""
+    return percent(achieved(rows) / ceiling, count) if len(rows) and ceiling else NONE
+
+
+def achieved(rows):
+    """FLOP/s of a case, or None."""
+    return float(rows["flops"].iloc[0]) / study.middle(rows) if len(rows) else None
+
+
+def speedup(rows, other):
+    """The time of a case over that of another, with its interval."""
+    ratio = ratios.of(rows, other)
+    return ratios.latex(ratio) if ratio else NONE

@@ -4,17 +4,16 @@
 | --- | --- |
 | `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
-| `model.py` | `predict(study, row)`: the least time of a case, in the ladder's unit |
+| `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit; `floor` of a waterfall |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
-| `text.py` | further functions for these templates |
-| `tables.py` | `tables(study)`, {name: LaTeX}; those of TABLES; without `lines.py`, of the whole study |
+| `text.py` | further functions for these templates, FACTS and HELPERS (`report/telling/functions.py`) |
+| `tables.py` | a function for each name in TABLES, which returns LaTeX; without `lines.py`, of the whole study |
 | `references.bib` | works that only this chapter cites |
 
 Every file may be missing. Chapters stand in the paper by ORDER, then by name. A table `square` of gemm is the file
 `gemm_square.tex`. Nothing else lists a chapter or any part of one.
 """
 
-import importlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,21 +48,27 @@ class Chapter:
         """Whether its lines and claims are data, so that its functions get a ChapterStudy."""
         return (self.folder / LINES).is_file()
 
-    def study(self, found):
-        """The study as its functions get it."""
+    def study(self, study):
+        """The study as the chapter's functions get it."""
         from ladder.report.telling import chapter_study  # planning needs no pandas
 
-        return chapter_study.of_chapter(self.workload, found) if self.has_lines else found
+        return chapter_study.of_chapter(self.workload, study) if self.has_lines else study
 
-    def module(self, name):
-        """The imported module `tables` of the chapter, or None."""
-        if not (self.folder / f"{name}.py").is_file():
-            return None
-        workloads.load(self.workload)
-        found = importlib.import_module(f"ladder.workloads.{self.workload}.paper.{name}")
-        if not callable(getattr(found, name, None)):
-            raise LadderError(f"{self.folder}/{name}.py has no function `{name}`: write {name}(study).")
-        return found
+    def table(self, name, study):
+        """The LaTeX of a table. Raises LadderError where neither data nor a function of `tables.py` has its name."""
+        from ladder.report import verdict_table
+        from ladder.report.telling import chapter_study, claims, ladder  # planning needs no pandas
+
+        study = self.study(study)
+        if (self.folder / MADE.get(name, "")).is_file():
+            return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
+        function = getattr(chapter_study.module(self.workload, "tables"), name, None)
+        if not callable(function):
+            raise LadderError(
+                f"{self.folder}/__init__.py says TABLES = {self.tables}, "
+                f"but tables.py has no function `{name}`: write {name}(study)."
+            )
+        return function(study)
 
     def text(self, name):
         """The text of one of the chapter's files; empty where there is none."""
@@ -73,9 +78,9 @@ class Chapter:
 
 def chapters():
     """All chapters in the order of the paper."""
-    found = []
+    read = []
     for workload in workloads.names():
-        folder = next((one for one in map(paper_of, workloads.folders(workload)) if one.is_dir()), None)
+        folder = next((path for path in map(paper_of, workloads.folders(workload)) if path.is_dir()), None)
         if folder:
             stated = literals.read(folder / "__init__.py")
             order, title = stated.get("ORDER", LAST), stated.get("TITLE", workload)
@@ -87,8 +92,8 @@ def chapters():
             made = [name for name, file in MADE.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 made.remove("ladder")
-            found.append(Chapter(workload, folder, order, title, (*made, *tables)))
-    return sorted(found, key=lambda chapter: (chapter.order, chapter.workload))
+            read.append(Chapter(workload, folder, order, title, (*made, *tables)))
+    return sorted(read, key=lambda chapter: (chapter.order, chapter.workload))
 
 
 def require(is_right, folder, literal, kind):
@@ -119,33 +124,9 @@ def table_names():
 
 
 def tables(study):
-    """The LaTeX of all chapters' tables by the names of their files. Raises LadderError for others than TABLES says."""
-    found = {}
-    for chapter in chapters():
-        module = chapter.module("tables")
-        given = made(chapter, study) | (module.tables(chapter.study(study)) if module else {})
-        if set(given) != set(chapter.tables):
-            raise LadderError(
-                f"{chapter.folder}/__init__.py says TABLES = {chapter.tables}, "
-                f"but tables.py gives {', '.join(given) or 'none'}: name the same ones."
-            )
-        found |= {f"{chapter.workload}_{name}": text for name, text in given.items()}
-    return found
-
-
-def made(chapter, study):
-    """The tables of a chapter that are made of its data."""
-    if not chapter.has_lines:
-        return {}
-    from ladder.report import verdict_table
-    from ladder.report.telling import claims, ladder
-
-    told = chapter.study(study)
-    makers = {
-        "ladder": lambda: ladder.table(told),
-        "verdicts": lambda: verdict_table.table(*claims.verdicts(told).values()),
-    }
-    return {name: make() for name, make in makers.items() if name in chapter.tables}
+    """The LaTeX of all chapters' tables by the names of their files."""
+    every = [(chapter, name) for chapter in chapters() for name in chapter.tables]
+    return {f"{chapter.workload}_{name}": chapter.table(name, study) for chapter, name in every}
 
 
 def verdicts(study):
@@ -168,33 +149,38 @@ def texts():
     """
     every = chapters()
     require_distinct_works(every)
-    found = {f"chapters/{one.workload}/{name}": one.text(name) for one in every for name in TEXTS if one.text(name)}
-    having = {name: [one.workload for one in every if one.text(name)] for name in TEXTS}
+    contents = {
+        f"chapters/{chapter.workload}/{name}": chapter.text(name)
+        for chapter in every
+        for name in TEXTS
+        if chapter.text(name)
+    }
+    having = {name: [chapter.workload for chapter in every if chapter.text(name)] for name in TEXTS}
     bodies = {
         "chaptertexts": "".join(
-            f"\\section{{{latex.escape(one.title)}}}\n\\label{{section:{one.workload}}}\n"
-            f"\\input{{chapters/{one.workload}/text}}\n"
-            for one in every
-            if one.text("text.tex")
+            f"\\section{{{latex.escape(chapter.title)}}}\n\\label{{section:{chapter.workload}}}\n"
+            f"\\input{{chapters/{chapter.workload}/text}}\n"
+            for chapter in every
+            if chapter.text("text.tex")
         ),
         "chapterappendices": "".join(f"\\input{{chapters/{name}/appendix}}\n" for name in having["appendix.tex"]),
         "chapterreferences": "".join(f",chapters/{name}/references" for name in having["references.bib"]),
     }
-    return found | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
+    return contents | {"chapters.tex": "".join(f"\\newcommand\\{name}{{%\n{body}}}\n" for name, body in bodies.items())}
 
 
 def origins():
     """The files that the typesetting copies, {path of the copy: path}."""
-    return {f"chapters/{one.workload}/{name}": one.folder / name for one in chapters() for name in TEXTS}
+    return {f"chapters/{chapter.workload}/{name}": chapter.folder / name for chapter in chapters() for name in TEXTS}
 
 
 def templates():
     """The templates of all chapters, {path of the rendered text: path}."""
     return {
-        f"chapters/{one.workload}/{name}": one.folder / name
-        for one in chapters()
+        f"chapters/{chapter.workload}/{name}": chapter.folder / name
+        for chapter in chapters()
         for name in TEMPLATES
-        if (one.folder / name).is_file()
+        if (chapter.folder / name).is_file()
     }
 
 

@@ -11,10 +11,10 @@
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
-writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's card was
+writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's GPU was
 held back for power or heat; `joules` is the energy of a run, where the protocol asks for it, and `sustained` its
 seconds meanwhile, one run after the other for a second (what was published early lacks them). `cold_start` is a
-process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a card's own start
+process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a GPU's start
 is part of it where the arrays lie on the host. What was published early lacks it. Where there are ranks, `nodes` counts
 those that they ran on (what was published early lacks it, too), a phase's seconds are those of the slowest rank, and
 `imbalance` is their ratio to the mean over the ranks, 1 where all take equally long.
@@ -47,22 +47,22 @@ def collect(plan, folder, published=()):
     tables = {name: [] for name in TABLES}
     for planned in plan["cases"]:
         path = Path(record.path_of(planned["machine"], planned["key"]))
-        own = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
+        columns = own_columns(planned["machine"], plan["experiment"], *planned["key"].split("/"))
         if planned["left_out"]:
-            tables["missing"].append(own | {"why": planned["left_out"]})
+            tables["missing"].append(columns | {"why": planned["left_out"]})
         elif not path.exists():
-            tables["missing"].append(own | {"why": "not measured"})
+            tables["missing"].append(columns | {"why": "not measured"})
         else:
-            found = record.read(path)
-            if found["sources"] != planned["sources"]:
+            document = record.read(path)
+            if document["sources"] != planned["sources"]:
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
-            for name, rows in rows_of(found, own).items():
+            for name, rows in rows_of(document, columns).items():
                 tables[name] += rows
     frames = {}
     for name, rows in tables.items():
         # What was measured here needs no publication of the same machine beside it.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = [published_rows(one, name, plan["experiment"], here) for one in published]
+        parts = [published_rows(path, name, plan["experiment"], here) for path in published]
         frames[name] = concatenated([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # once all could be read
         write_table(folder, name, frame)
@@ -76,12 +76,12 @@ def own_columns(machine, experiment, workload, variant, slug):
     return names | {"cache": case.cache} | case.sizes | case.tuning | case.variables
 
 
-def rows_of(found, own):
+def rows_of(document, columns):
     """The rows that a record adds to each table."""
-    facts = own | {"device": found["device"], "converged": found["converged"]} | found["cost"]
-    facts["commit"] = revision.format(found["source"])
+    facts = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
+    facts["commit"] = revision.format(document["source"])
     rows = {"samples": [], "checks": [], "curves": [], "traces": []}
-    for number, process in enumerate(found["processes"]):
+    for number, process in enumerate(document["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
         common = facts | process.get("facts", {}) | {"process": number, "threads_found": threads}
         if "ranks" in process["threads"]:
@@ -101,12 +101,13 @@ def rows_of(found, own):
             for phase, seconds in phases.items()
         ]
         rows["checks"] += [
-            own | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
+            columns | {"process": number, "check": check["name"], "error": check["error"], "bound": check["bound"]}
             for check in process["checks"]
         ]
-        rows["curves"] += [own | {"process": number} | point for point in process["curve"]]
+        rows["curves"] += [columns | {"process": number} | point for point in process["curve"]]
         rows["traces"] += [
-            own | {"process": number} | dict(zip(traces.COLUMNS, row, strict=True)) for row in process.get("trace", [])
+            columns | {"process": number} | dict(zip(traces.COLUMNS, row, strict=True))
+            for row in process.get("trace", [])
         ]
     return rows
 

@@ -9,8 +9,8 @@ from ladder.report.latex import code
 def kernels(reports):
     """Registers, shared memory, occupancy and spills of every kernel that was built."""
     order = ("architecture", "workload", "variant", "constants")
-    found = [documents.read(path, "kernels") for path in reports]
-    rows = [binary(one) for one in sorted(found, key=lambda one: [one[name] for name in order])]
+    contents = [documents.read(path, "kernels") for path in reports]
+    rows = [binary(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
     nothing = "No kernel was built: a run that measures builds them."
     return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, nothing)
@@ -34,5 +34,5 @@ def binary(report):
 
 def span(counts):
     """The lowest and the highest of some counts."""
-    found = sorted(set(counts))
-    return str(found[0]) if len(found) == 1 else f"{found[0]}--{found[-1]}"
+    distinct = sorted(set(counts))
+    return str(distinct[0]) if len(distinct) == 1 else f"{distinct[0]}--{distinct[-1]}"

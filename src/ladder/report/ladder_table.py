@@ -28,17 +28,17 @@ def table(rungs, what):
 
     Without a single measurement, a sentence in its place.
     """
-    if all(one.rows.empty for one in rungs if one):
+    if all(rung.rows.empty for rung in rungs if rung):
         return latex.table("", (), ())
     head = ["Rung", "Idea", "Relieves", "Model", what]
     columns = r"l>{\raggedright}p{0.42\linewidth}>{\raggedright}p{0.16\linewidth}rr"
-    return latex.table(columns, head, [one and cells(one) for one in rungs])
+    return latex.table(columns, head, [rung and cells(rung) for rung in rungs])
 
 
-def cells(one):
+def cells(rung):
     """The cells of a rung."""
-    predicted = latex.seconds(one.predicted, 2) if one.predicted else NONE
-    return [one.name, latex.prose(one.idea), latex.prose(one.resource) or NONE, predicted, measured(one.rows)]
+    predicted = latex.seconds(rung.predicted, 2) if rung.predicted else NONE
+    return [rung.name, latex.prose(rung.idea), latex.prose(rung.resource) or NONE, predicted, measured(rung.rows)]
 
 
 def measured(rows):

@@ -28,10 +28,10 @@ def escape(text):
 def code(text):
     """A name of the code, which may be broken after its separators; a machine's with its mark if it is published."""
     text, mark = str(text).removesuffix(PUBLISHED), r"\published{}" if str(text).endswith(PUBLISHED) else ""
-    found = f"\\texttt{{{escape(text)}}}{mark}"
+    marked = f"\\texttt{{{escape(text)}}}{mark}"
     for separator in (",", "/", "-", r"\_"):
-        found = found.replace(separator, separator + r"\allowbreak{}")
-    return found
+        marked = marked.replace(separator, separator + r"\allowbreak{}")
+    return marked
 
 
 def prose(text):
@@ -113,13 +113,14 @@ def table(columns, head, rows, empty="There is no measurement for this table."):
 
 
 def grouped(first, groups):
-    """The head of a table whose columns stand in groups behind the first one, {words above: titles}."""
-    over, rules, column = "", "", 2
+    """The head of a table: the titles of its first columns, and columns in groups, {words above: titles}."""
+    over, rules, column = " &" * (len(first) - 1), "", len(first) + 1
     for words, titles in groups.items():
         over += rf" & \multicolumn{{{len(titles)}}}{{c}}{{{words}}}"
         rules += rf"\cmidrule(lr){{{column}-{column + len(titles) - 1}}}"
         column += len(titles)
-    return [rf"{over} \\{rules}" + f"\n{first}", *(title for titles in groups.values() for title in titles)]
+    titles = [*first[1:], *(title for titles in groups.values() for title in titles)]
+    return [rf"{over} \\{rules}" + f"\n{first[0]}", *titles]
 
 
 def long_table(columns, head, rows, empty="There is no measurement for this table."):

@@ -8,9 +8,9 @@ from ladder.report import about, verdicts
 from ladder.report.phrases import NOTHING, Missing
 
 
-def numbers(found, protocol, margin):
+def numbers(study, protocol, margin):
     """Every key's value for a study, a measuring protocol and the margin of the ceilings."""
-    return filled(about.numbers(found, protocol, margin) | verdicts.numbers(found))
+    return filled(about.numbers(study, protocol, margin) | verdicts.numbers(study))
 
 
 def filled(values):
@@ -19,7 +19,7 @@ def filled(values):
 
 
 def text(values):
-    """The definitions that `paper/preamble.tex` reads."""
+    """A definition for each number, for readers and for comparisons of two builds."""
     lines = [
         f"\\{'defineunmeasured' if isinstance(value, Missing) else 'defineresult'}{{{key}}}{{{value}}}"
         for key, value in values.items()

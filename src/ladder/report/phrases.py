@@ -21,7 +21,7 @@ def caches(frame):
 
 def span(counts):
     """One count, or the lowest and the highest."""
-    found = sorted(set(counts))
-    if not found:
+    distinct = sorted(set(counts))
+    if not distinct:
         return None
-    return f"\\num{{{found[0]}}}" if len(found) == 1 else f"\\numrange{{{found[0]}}}{{{found[-1]}}}"
+    return f"\\num{{{distinct[0]}}}" if len(distinct) == 1 else f"\\numrange{{{distinct[0]}}}{{{distinct[-1]}}}"

@@ -3,7 +3,8 @@
 import itertools
 
 from ladder.planning.reasons import parse
-from ladder.report import latex, study
+from ladder.report import latex
+from ladder.report import study as queries
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape, listed
 from ladder.report.study import CASE
@@ -15,18 +16,18 @@ COUNTS = ("ranks", "threads")
 BARE = ("on", "off", "cold", "warm")
 
 
-def plan(found):
+def plan(study):
     """How many cases were measured and which were not, and why: the subject's by experiment, other machines' in all."""
     rows = []
-    for experiment in found.tables:
-        ran, absent = found.rows("samples", experiment), found.rows("missing", experiment)
+    for experiment in study.tables:
+        ran, absent = study.rows("samples", experiment), study.rows("missing", experiment)
         if len(ran) or len(absent):
-            counts = [str(study.count(frame)) for frame in (ran, absent)]
+            counts = [str(queries.count(frame)) for frame in (ran, absent)]
             rows.append([code(experiment), *counts, reasons(absent, ran)])
-    every = [found.everything(table, "machine", *CASE) for table in ("samples", "missing")]
-    for name in found.machines():
-        if name != found.subject:
-            counts = [str(study.count(study.where(frame, machine=name))) for frame in every]
+    every = [study.everything(table, "machine", *CASE) for table in ("samples", "missing")]
+    for name in study.machines():
+        if name != study.subject:
+            counts = [str(queries.count(queries.where(frame, machine=name))) for frame in every]
             rows += [None, [code(name), *counts, "another machine, in all"]]
     columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"
     return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)

@@ -31,16 +31,16 @@ def faults(folder, most=None):
         raise LadderError(f"There is no {missing[0]}: run `snakemake paper` first.")
     if shutil.which("pdftoppm") is None:
         raise LadderError("Proofreading needs poppler. On Debian: apt-get install poppler-utils.")
-    found = [*of_log(log.read_text(errors="replace")), *of_figures(sorted(folder.glob("figures/*.pdf")))]
+    complaints = [*of_log(log.read_text(errors="replace")), *of_figures(sorted(folder.glob("figures/*.pdf")))]
     about, pages = output("pdfinfo", pdf), heights(pdf)
     if not re.search(r"(?m)^Title: +\S", about):
-        found.append("The document has no title.")
+        complaints.append("The document has no title.")
     if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
-        found.append("The document has no outline.")
+        complaints.append("The document has no outline.")
     if most and len(pages) > most:
-        found.append(f"The document has {len(pages)} pages, {most} at most are wanted.")
+        complaints.append(f"The document has {len(pages)} pages, {most} at most are wanted.")
     texts = output("pdftotext", "-layout", pdf, "-").split("\f")
-    return found + [
+    return complaints + [
         f"Page {number} is filled to {100 * height:.0f} % only."
         for number, (height, following) in enumerate(zip(pages[:-1], texts[1:], strict=False), 1)
         if height < 0.5 and not HEADING.match(following)
@@ -68,7 +68,7 @@ def of_figures(paths):
 
 def heights(pdf):
     """How far down each page of a PDF is filled, as shares of its text's height."""
-    found = []
+    values = []
     rest = processes.run(["pdftoppm", "-gray", "-r", str(RESOLUTION), pdf], capture_output=True, check=True).stdout
     while rest:
         header = re.match(rb"P5\s+(\d+)\s+(\d+)\s+255\s", rest)
@@ -76,8 +76,8 @@ def heights(pdf):
         page, rest = rest[header.end() :][: width * height], rest[header.end() + width * height :]
         first, last = int(MARGIN * height), int((1 - MARGIN) * height)
         inked = np.flatnonzero((np.frombuffer(page, np.uint8).reshape(height, width)[first:last] < DARK).any(axis=1))
-        found.append((inked[-1] + 1) / (last - first) if len(inked) else 0.0)
-    return found
+        values.append((inked[-1] + 1) / (last - first) if len(inked) else 0.0)
+    return values
 
 
 def output(*command):

@@ -1,4 +1,4 @@
-"""Publishing: a machine's tables, description and times by cards as files, committed to the repository.
+"""Publishing: a machine's tables, description and times by GPUs as files, committed to the repository.
 
 A machine that is available for minutes only is measured in steps; `keep` adds the present step to what is published.
 """
@@ -75,16 +75,16 @@ def replace(folder, contents):
     """Write a folder's files, {name: text or bytes}, all beside it before the first is put in its place."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as aside:
-        for name, one in contents.items():
-            write_atomically(Path(aside, name), one)
+        for name, content in contents.items():
+            write_atomically(Path(aside, name), content)
         for name in contents:
             Path(aside, name).replace(folder / name)
 
 
 def earlier_rows(folder, name, machine):
     """A machine's rows of a published table; none where nothing is published yet."""
-    there = any(folder.glob("*.csv.gz"))
-    return where(stored.published(folder, name), machine=machine) if there else pd.DataFrame()
+    exists = any(folder.glob("*.csv.gz"))
+    return where(stored.published(folder, name), machine=machine) if exists else pd.DataFrame()
 
 
 def keys_of(frame, columns):

@@ -1,6 +1,6 @@
 """The rates of a study's subject that models of chapters divide by, from its ceilings and copies.
 
-A rate is the best that was ever seen, by `roofs`; None, or no entry, where nothing was measured.
+A rate is the best of all samples, by `roofs`; None, or no entry, where nothing was measured.
 """
 
 from ladder.report import roofs
@@ -8,29 +8,34 @@ from ladder.report.figures import peaks
 from ladder.report.study import best_rate
 
 STREAMS = "ceiling_bandwidth"
-LINK = "ceiling_gpu_bandwidth"  # whose input is copied to the card before it is read
+LINK = "ceiling_gpu_bandwidth"  # whose input is copied to the GPU before it is read
 
 
-def bandwidths(found, device="host"):
+def bandwidths(machine, device="host"):
     """B/s of a device's memory by number of threads, its best stream or matrix-vector product; {} without any."""
-    return peaks.by_threads(found.ceilings, roofs.STREAMS, device)
+    return peaks.by_threads(machine.ceilings, roofs.STREAMS, device)
 
 
-def card_bandwidth(found):
-    """B/s of the card's memory."""
-    return roofs.card_bandwidth(found)
+def card_bandwidth(machine):
+    """B/s of the GPU's memory."""
+    return roofs.card_bandwidth(machine)
 
 
-def link(found):
-    """B/s of copies to a card: an array that is read alone is copied once."""
-    return best_rate(found.samples(LINK, phase="to device", kernel="read"), "bytes")
+def link(machine):
+    """B/s of copies to a GPU: an array that is read alone is copied once."""
+    return best_rate(machine.samples(LINK, phase="to device", kernel="read"), "bytes")
 
 
-def products(found, precision, threads=None, device="host"):
-    """FLOP/s of a device's best product in a precision on a number of threads."""
-    return peaks.best(found.ceilings, roofs.PRODUCTS, device, threads, precision=precision)
+def products(machine, precision, threads=None, device="host"):
+    """FLOP/s of a device's best product in a precision, on a number of threads or on any."""
+    return peaks.best(machine.ceilings, roofs.PRODUCTS, device, threads, precision=precision)
 
 
-def multiply_adds(found, precision, device):
+def products_by_threads(machine, precision):
+    """FLOP/s of the host's best product by number of threads; {} without any."""
+    return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)
+
+
+def multiply_adds(machine, precision, device):
     """FLOP/s of a device's fused multiply-adds in registers."""
-    return peaks.best(found.ceilings, roofs.MULTIPLY_ADDS, device, precision=precision)
+    return peaks.best(machine.ceilings, roofs.MULTIPLY_ADDS, device, precision=precision)

@@ -48,7 +48,7 @@ def of_parts(rows, other):
         return None
     rows, other = map(study.one_case, (rows, other))
     summed = (part.groupby(["process", "sample"])["seconds"].sum() for part in (rows, other))
-    processes = ([list(one) for _, one in times.groupby("process")] for times in summed)
+    processes = ([list(process) for _, process in times.groupby("process")] for times in summed)
     return claims.quotient(*processes, study.cases(rows))
 
 
@@ -70,7 +70,8 @@ def told_apart(ratio, decimals):
     if not bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
     texts = [
-        [rounded(one, decimals + more) for one in (ratio.value, ratio.low, ratio.high)] for more in range(MORE + 1)
+        [rounded(number, decimals + more) for number in (ratio.value, ratio.low, ratio.high)]
+        for more in range(MORE + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
     for different, some in ((3, away_from_1), (3, texts), (2, texts)):
@@ -90,9 +91,9 @@ def size(value, low, high):
     if low == 0 or high == math.inf:
         ends = [("at least", low)] * (low > 0) + [("at most", high)] * (high < math.inf)
         return f"\\num{{{digits(value, DIGITS)}}}" + "".join(
-            f" ({words} \\num{{{digits(one, DIGITS)}}})" for words, one in ends
+            f" ({words} \\num{{{digits(end, DIGITS)}}})" for words, end in ends
         )
-    texts = ([digits(one, DIGITS + more) for one in (value, low, high)] for more in range(MORE + 1))
+    texts = ([digits(end, DIGITS + more) for end in (value, low, high)] for more in range(MORE + 1))
     value, low, high = next((text for text in texts if text[1] != text[2]), (digits(value, DIGITS), None, None))
     return f"\\num{{{value}}}" + (f" [\\num{{{low}}}, \\num{{{high}}}]" if low else "")
 
@@ -112,6 +113,11 @@ def latex(ratio):
 def times(value):
     """A number in text as a ratio."""
     return f"\\num{{{value}}}\\,$\\times$"
+
+
+def short(value):
+    """A ratio with two digits and no interval."""
+    return times(digits(value, DIGITS))
 
 
 def prose(ratio):

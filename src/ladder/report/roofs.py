@@ -5,7 +5,7 @@ that one figure asks for no more than these (the verb `roofs`).
 
 Arithmetic's is the best sample of all products of matrices, warm or cold, of one precision on so many threads; each
 precision has its own, so that what TF32 reaches is no share of float32's. The bandwidth's is the best sample of the
-streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A card's
+streams, cold, on so many threads; products of matrix and vector may raise it, but set none by themselves. A GPU's
 fused multiply-adds without tensor cores stand beside its products and raise no ceiling of theirs. What was never
 measured has the ceiling None.
 
@@ -53,29 +53,29 @@ def beside_streams(calls):
     return places.isin(places[of_workloads(calls, stated_ceiling) == BANDWIDTH])
 
 
-def of_study(found):
+def of_study(study):
     """The same of a study's subject."""
-    frames = [frame.reindex(columns=COLUMNS) for frame in map(found.samples, found.tables) if len(frame)]
+    frames = [frame.reindex(columns=COLUMNS) for frame in map(study.samples, study.tables) if len(frame)]
     return of_samples(
         pd.concat([frame for frame in map(with_ceilings, frames) if len(frame)] or [pd.DataFrame(columns=COLUMNS)])
     )
 
 
-def arithmetic(found, dtype, threads=None):
+def arithmetic(machine, dtype, threads=None):
     """FLOP/s of the host's products in a precision on so many threads, or on any."""
-    return peaks.best(found.ceilings, PRODUCTS, "host", threads, precision=dtype)
+    return peaks.best(machine.ceilings, PRODUCTS, "host", threads, precision=dtype)
 
 
-def bandwidth(found, threads=None, kernel=None):
+def bandwidth(machine, threads=None, kernel=None):
     """B/s of the host's memory on so many threads, or on any; or what one kernel of the streams reaches."""
-    return peaks.best(found.ceilings, STREAMS, "host", threads, kernel=kernel)
+    return peaks.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
-def card_arithmetic(found, dtype):
-    """FLOP/s of the card's products in a precision: a dtype, or what tensor cores make of it, such as tf32."""
-    return peaks.best(found.ceilings, PRODUCTS, "cuda", precision=dtype)
+def card_arithmetic(machine, dtype):
+    """FLOP/s of the GPU's products in a precision: a dtype, or that of tensor cores, such as tf32."""
+    return peaks.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 
-def card_bandwidth(found, kernel=None):
-    """B/s of the card's memory, or what one kernel of the streams reaches in it."""
-    return peaks.best(found.ceilings, STREAMS, "cuda", kernel=kernel)
+def card_bandwidth(machine, kernel=None):
+    """B/s of the GPU's memory, or the rate of one kernel of the streams in it."""
+    return peaks.best(machine.ceilings, STREAMS, "cuda", kernel=kernel)

@@ -59,8 +59,8 @@ def by_dtype(some):
 def title(row):
     """The case of a row without its dtype, seed, caches and tuning."""
     sizes = Case.parse(row["workload"], row["variant"], row["case"]).sizes
-    shown = ", ".join(f"{name}={value}" for name, value in sizes.items() if name not in ("dtype", "seed"))
-    return f"{row['workload']}/{row['variant']}: {shown}"
+    words = ", ".join(f"{name}={value}" for name, value in sizes.items() if name not in ("dtype", "seed"))
+    return f"{row['workload']}/{row['variant']}: {words}"
 
 
 def rows_of(part):

@@ -182,15 +182,15 @@ def unpacked(path, table):
         raise ValueError("it has no rows")
     if below and not head.startswith("machine,experiment,"):
         raise ValueError("its first columns aren't machine and experiment")
-    found = {}
+    by_experiment = {}
     for line in below:
         if line.count(",") < 2:
             require_even(lines)
         machine, experiment, _ = line.split(",", 2)
         if machine != about["machine"]:
             raise ValueError(f"it has a row of the machine {machine!r} where machine.json is of {about['machine']}")
-        found.setdefault(experiment, []).append(line)
-    return lines, found
+        by_experiment.setdefault(experiment, []).append(line)
+    return lines, by_experiment
 
 
 def require_filled(frame, columns):
@@ -200,8 +200,8 @@ def require_filled(frame, columns):
     for name in columns:
         values = frame[name]
         if name in NUMBERS and len(frame):
-            found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
-            is_right = np.isfinite(found) & (found >= 0)
+            numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
+            is_right = np.isfinite(numbers) & (numbers >= 0)
         else:
             is_right = values.notna().to_numpy()
         if not is_right.all():

@@ -71,17 +71,6 @@ class Study:
         """The subject's ceilings, {rows}: those that are given, else the most that was ever seen in its tables."""
         return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, peaks.NONE)
 
-    def first_with(self, *experiments, **conditions):
-        """The same study about the first machine with timed calls of one of these experiments, else about none.
-
-        The calls have these values of columns.
-        """
-
-        def is_there(one):
-            return any(len(one.samples(name, **conditions)) for name in experiments)
-
-        return next(filter(is_there, map(self.of, self.machines())), self.of(None))
-
     def everything(self, name, *columns):
         """These columns, as far as there are any, of one table of all experiments and machines.
 
@@ -89,19 +78,6 @@ class Study:
         """
         frames = [tables[name].filter(columns) for tables in self.tables.values() if len(tables[name])]
         return pd.concat(frames) if frames else NO_ROWS
-
-
-def once(question):
-    """Have a function of a study keep its answer about each subject: texts, tables and numbers ask for it."""
-
-    @functools.wraps(question)
-    def answer(found):
-        key = question, found.subject
-        if key not in found.answers:
-            found.answers[key] = question(found)
-        return found.answers[key]
-
-    return answer
 
 
 def load(folders, machine, descriptions=(), ceilings=None):
@@ -113,12 +89,12 @@ def load(folders, machine, descriptions=(), ceilings=None):
     tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
     study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None)
-    there = study.machines()
+    machines = study.machines()
     if study.roofs is not None:
-        for name in there:
+        for name in machines:
             if name.endswith(PUBLISHED) and name not in study.roofs:
                 raise LadderError(f"{ceilings} has no ceilings of {name}. Delete it and make it again.")
-    return study.of(machine if machine in there else next(iter(there), None))
+    return study.of(machine if machine in machines else next(iter(machines), None))
 
 
 def described_name(path):
@@ -196,17 +172,23 @@ def middle(rows):
 def energy(frame):
     """Joules of a case's run, the median over processes; None where they weren't counted.
 
-    Rows without `sustained` were published early, with what the card took while its counter was read: they don't count.
+    Rows without `sustained` were published early; their energy includes the reading of the GPU's counter, so they don't
+    count.
     """
     columns = ["joules", "sustained"]
     known = one_case(frame).dropna(subset=columns) if {*columns} <= {*frame.columns} else NO_ROWS
     return float(known.groupby("process")["joules"].median().median()) if len(known) else None
 
 
+def of_processes(frame, column):
+    """A row of a case for each process that has a value in a column, with this value as its seconds."""
+    known = one_case(frame).dropna(subset=column) if column in frame else NO_ROWS
+    return known.assign(seconds=known[column]).drop_duplicates("process") if len(known) else known
+
+
 def sustained(frame):
-    """A case's rows with the seconds of a run among many that follow each other, one for each process that has them."""
-    known = one_case(frame).dropna(subset="sustained") if "sustained" in frame else NO_ROWS
-    return known.assign(seconds=known["sustained"]).drop_duplicates("process") if len(known) else known
+    """A case's rows with the seconds of a run in a long sequence, one for each process that has them."""
+    return of_processes(frame, "sustained")
 
 
 def one_size(frame):

@@ -44,7 +44,7 @@ def keep(table, key, parts):
         return
     packed = {name: zlib.compress(content, level=1) for name, content in parts.items()}
     starts = itertools.accumulate(map(len, packed.values()), initial=0)
-    places = {name: (start, len(one), of(one)) for start, (name, one) in zip(starts, packed.items(), strict=False)}
+    places = {name: (start, len(part), of(part)) for start, (name, part) in zip(starts, packed.items(), strict=False)}
     line = (json.dumps({"key": full(key), "parts": places}) + "\n").encode()
     with contextlib.suppress(LadderError):
         write_atomically(path_of(table), b"".join([of(line).encode(), b" ", line, *packed.values()]))

@@ -11,7 +11,7 @@ def names():
     return [*OWN, *chapters.table_names()]
 
 
-def tables(found, reports=(), sensitivity=None):
+def tables(study, reports=(), sensitivity=None):
     """Every table's LaTeX by its file's name.
 
     `reports` are the files that say what each built kernel takes, `sensitivity` the one of the smallest errors refused.
@@ -25,15 +25,15 @@ def tables(found, reports=(), sensitivity=None):
         verdicts,
     )  # planning asks for names only
 
-    own = {
-        "machines": machines_table.machines(found),
-        "software": machines_table.software(found),
-        "plan": plan_table.plan(found),
-        "validation": validation_table.latex_table(found),
+    of_study = {
+        "machines": machines_table.machines(study),
+        "software": machines_table.software(study),
+        "plan": plan_table.plan(study),
+        "validation": validation_table.latex_table(study),
         "kernels": kernels_table.kernels(reports),
         "sensitivity": sensitivity_table.latex_table(sensitivity),
         "faults": sensitivity_table.faults(sensitivity),
-        "verdicts": verdicts.table(found),
-        "toys": validation_table.by_workload(found),
+        "verdicts": verdicts.table(study),
+        "toys": validation_table.by_workload(study),
     }
-    return own | chapters.tables(found)
+    return of_study | chapters.tables(study)

@@ -17,26 +17,26 @@ from ladder.report.telling.chapter_study import NotMeasured, nearest
 NONE = MappingProxyType({})
 
 
-def rendered(found, values, paper=()):
+def rendered(study, values, paper=()):
     """All texts, {path in the folder of the typesetting: text}; `values` are the numbers, `paper` its own templates."""
-    shared = of_the_study(found, values)
+    shared = of_the_study(study, values)
     texts = {Path(path).name: templates.render(path, shared) for path in paper}
     for chapter in chapters.chapters():
-        own = rendered_chapter(chapter, found, shared)
-        texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in own.items()}
+        rendered = rendered_chapter(chapter, study, shared)
+        texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in rendered.items()}
     return texts
 
 
-def rendered_chapter(chapter, found, shared=NONE):
+def rendered_chapter(chapter, study, shared=NONE):
     """The texts of a chapter, {name: text}, which may ask for what its study and the shared functions have."""
-    more = functions.of_chapter(chapter.study(found)) if chapter.has_lines else {}
+    more = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
     paths = (chapter.folder / name for name in chapters.TEMPLATES)
     return {path.stem: templates.render(path, {**shared, **more}) for path in paths if path.is_file()}
 
 
-def of_the_study(found, values):
+def of_the_study(study, values):
     """What every text may ask for."""
-    claims = {f"{chapter.workload}/{claim.key}": claim for chapter, _, claim in chapters.verdicts(found)}
+    claims = {f"{chapter.workload}/{claim.key}": claim for chapter, _, claim in chapters.verdicts(study)}
 
     def result(key):
         """A number by its key."""
@@ -47,15 +47,12 @@ def of_the_study(found, values):
 
     def claimed_ratio(key):
         """The ratio that a claim is about, as measured."""
-        ratio = nearest("claim", key, claims).answer.ratio
-        if ratio is None:
-            raise NotMeasured
-        return ratios.prose(ratio)
+        return ratios.prose(nearest("claim", key, claims).answer.ratio)
 
     def verdict(key):
         """The verdict on a claim."""
         return nearest("claim", key, claims).answer.verdict
 
     having = [chapter for chapter in chapters.chapters() if chapter.has_lines]
-    by_name = {chapter.workload: functions.of_chapter(chapter.study(found)) for chapter in having}
+    by_name = {chapter.workload: functions.of_chapter(chapter.study(study)) for chapter in having}
     return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | by_name

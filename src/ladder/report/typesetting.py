@@ -41,9 +41,9 @@ def build(source, inputs, folder, out, texts=NONE, origins=NONE):
     origins = bring(source, folder) | origins
     done, messages, log = run_latex(source.name, folder)
     if done.returncode:
-        found = complaint(messages) or complaint(done.stdout + done.stderr)
-        found = found or f"latexmk ended with status {done.returncode}"
-        raise LadderError(f"LaTeX stopped: {named(found, origins)}. All of it: {log}.")
+        fault = complaint(messages) or complaint(done.stdout + done.stderr)
+        fault = fault or f"latexmk ended with status {done.returncode}"
+        raise LadderError(f"LaTeX stopped: {named(fault, origins)}. All of it: {log}.")
     if undefined := re.search(r"(?:Reference|Citation) [`'\"](\S+?)' .*undefined", messages):
         raise LadderError(
             f"The paper refers to {undefined[1]!r}, which is defined nowhere: mend {source.parent} or a chapter's text."
@@ -60,7 +60,7 @@ def bring(source, folder):
     replaces what is there, and what an earlier run made of the source stays behind.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    found = {}
+    files = {}
     for path in sorted(source.parent.iterdir()):
         copy = folder / path.name
         if copy.exists() or folder.resolve().is_relative_to(path.resolve()):
@@ -69,8 +69,8 @@ def bring(source, folder):
             copy.symlink_to(path.resolve())
         elif path == source or path.stem != source.stem:
             shutil.copyfile(path, copy)
-            found[path.name] = path
-    return found
+            files[path.name] = path
+    return files
 
 
 def run_latex(name, folder):
@@ -105,10 +105,10 @@ def environment():
     return kept | fixed | {"SOURCE_DATE_EPOCH": EPOCH, "FORCE_SOURCE_DATE": "1"}
 
 
-def named(found, origins):
+def named(message, origins):
     """A complaint that names the file that a copy is of."""
-    place = re.match(r"(?:\./)?(\S+?)(:\d+: )", found)
-    return f"{origins[place[1]]}{found[place.start(2) :]}" if place and place[1] in origins else found
+    place = re.match(r"(?:\./)?(\S+?)(:\d+: )", message)
+    return f"{origins[place[1]]}{message[place.start(2) :]}" if place and place[1] in origins else message
 
 
 def complaint(log):

@@ -2,16 +2,17 @@
 
 import pandas as pd
 
-from ladder.report import PUBLISHED, latex, study
+from ladder.report import PUBLISHED, latex
+from ladder.report import study as queries
 from ladder.report.latex import code, escape
 from ladder.report.study import CASE
 
 COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 
 
-def nearest(found):
+def nearest(study):
     """Per workload, variant, product and dtype, the comparison that came nearest to its bound: a frame."""
-    checks = found.everything("checks", *COLUMNS, "product", "dtype")
+    checks = study.everything("checks", *COLUMNS, "product", "dtype")
     if checks.empty:
         return checks
     product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
@@ -23,40 +24,40 @@ def nearest(found):
     for (workload, variant, product, dtype), part in checks.groupby(["workload", "variant", "product", "dtype"]):
         worst = part.loc[part["used"] == part["used"].max()].iloc[0]
         row = {"workload": workload, "variant": f"{variant}, {product}" if product else variant, "dtype": dtype}
-        row |= {"cases": study.count(part), "comparisons": len(part), "check": worst["check"]}
+        row |= {"cases": queries.count(part), "comparisons": len(part), "check": worst["check"]}
         row |= {"error": worst["error"], "bound": worst["bound"]}
         rows.append(row | {"margin": worst["bound"] / worst["error"] if worst["error"] else float("inf")})
     return pd.DataFrame(rows)
 
 
-def latex_table(found):
+def latex_table(study):
     """The table of `nearest`."""
-    frame, rows = nearest(found), []
+    frame, rows = nearest(study), []
     for _, part in frame.groupby("workload") if len(frame) else ():
         rows += [None] if rows else []
         rows += [
             [
-                *(code(one[name]) for name in ("workload", "variant", "dtype")),
-                *(str(one[name]) for name in ("cases", "comparisons")),
-                escape(one["check"]),
-                *(latex.number(one[name]) for name in ("error", "bound")),
-                "exact" if one["error"] == 0 else latex.number(one["margin"]),
+                *(code(row[name]) for name in ("workload", "variant", "dtype")),
+                *(str(row[name]) for name in ("cases", "comparisons")),
+                escape(row["check"]),
+                *(latex.number(row[name]) for name in ("error", "bound")),
+                "exact" if row["error"] == 0 else latex.number(row["margin"]),
             ]
-            for one in part.to_dict("records")
+            for row in part.to_dict("records")
         ]
     head = ["Workload", "Variant", "Type", "Cases", "Checks", "Nearest", "Error", "Bound", "Margin"]
     return latex.long_table(r"lllrr>{\raggedright}p{0.16\linewidth}rrr", head, rows)
 
 
-def by_workload(found):
+def by_workload(study):
     """What this build measured, by workload: cases, comparisons, and the largest share of a bound that one used."""
-    own = [name for name in found.machines() if not name.endswith(PUBLISHED)]
-    checks = found.everything("checks", *COLUMNS)
-    checks = checks[checks["machine"].isin(own)] if len(checks) else checks
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    checks = study.everything("checks", *COLUMNS)
+    checks = checks[checks["machine"].isin(local)] if len(checks) else checks
     rows = [
         [
             code(workload),
-            str(study.count(part)),
+            str(queries.count(part)),
             str(len(part.drop_duplicates([*CASE, "process", "check"]))),
             latex.percent((part["error"] / part["bound"].where(part["bound"] > 0)).max(), 2),
         ]
@@ -65,12 +66,12 @@ def by_workload(found):
     return latex.table("lrrr", ["Problem", "Cases", "Comparisons", "Nearest"], rows)
 
 
-def page(found):
+def page(study):
     """The table of `nearest` as a page of the report."""
-    frame = nearest(found)
-    shown = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
+    frame = nearest(study)
+    table = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
     style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Validation</title><style>{style}</style>'
-        + (f"</head><body>\n{shown}\n</body></html>\n")
+        + (f"</head><body>\n{table}\n</body></html>\n")
     )

@@ -27,10 +27,10 @@ def table(*groups):
     return latex.table(f"{claim}r{now}l{why}", ["Claim", "Claimed", "Found", "Verdict", "Cause"], rows[1:])
 
 
-def cells(one):
+def cells(claim):
     """The cells of a claim."""
-    now = ratios.latex(one.answer.ratio) if one.answer.ratio else NONE
-    return [one.text, claimed(one.answer), now, one.answer.verdict, cause(one)]
+    now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
+    return [claim.text, claimed(claim.answer), now, claim.answer.verdict, cause(claim)]
 
 
 def claimed(answer):
@@ -44,18 +44,18 @@ def claimed(answer):
     return f"${sign}$\\,{ratios.times(f'{value:.3g}')}"
 
 
-def cause(one):
+def cause(claim):
     """The last cell: why, or what keeps the claim undecided or untested."""
-    if one.answer.verdict == claims.NOT_TESTED:
-        return f"needs {one.needs}"
-    if one.answer.verdict == claims.UNDECIDED:
-        return ratios.seen(one.answer.detectable)
-    return one.cause or NONE
+    if claim.answer.verdict == claims.NOT_TESTED:
+        return f"needs {claim.needs}"
+    if claim.answer.verdict == claims.UNDECIDED:
+        return ratios.seen(claim.answer.detectable)
+    return claim.cause or NONE
 
 
-def tally(found):
+def tally(answered):
     """How many of some claims have each verdict, as text: 1 is confirmed and 3 are refuted; None if none was tested."""
-    counts = Counter(one.answer.verdict for one in found)
+    counts = Counter(claim.answer.verdict for claim in answered)
     if set(counts) == {claims.NOT_TESTED}:
         return None
     told = [(counts[word], word) for word in claims.WORDS if counts[word]]

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pandas as pd
 
-from ladder.report import PUBLISHED, chapters, latex, study, verdict_table
+from ladder.report import PUBLISHED, chapters, latex, verdict_table
+from ladder.report import study as queries
 from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
@@ -27,7 +28,7 @@ PLAIN = (
 )
 
 
-def rows(found):
+def rows(study):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
     `group` is `earlier` for what a study claimed and `rungs` for what stands behind our own. The claim is of a ratio
@@ -35,7 +36,7 @@ def rows(found):
     interval, empty where nothing was measured; `detectable` is the smallest change that could have been seen;
     `machines` and `cases` are what the ratio rests on, a space between.
     """
-    return pd.DataFrame([row(*one) for one in chapters.verdicts(found)], columns=list(COLUMNS))
+    return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
 
 def row(chapter, group, claim):
@@ -67,46 +68,46 @@ def plain(text):
     return " ".join(text.split())
 
 
-def table(found):
+def table(study):
     """How many claims of each chapter have which verdict: the studies' own, and those behind our rungs, as LaTeX."""
-    every = chapters.verdicts(found)
+    every = chapters.verdicts(study)
     counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in every)
     lines = [
         [latex.escape(title), *(str(counts[title, group, word] or NONE) for group in GROUPS for word in claims.WORDS)]
         for title in dict.fromkeys(chapter.title for chapter, *_ in every)
     ]
-    head = latex.grouped("Section", dict.fromkeys(GROUPS.values(), claims.WORDS))
+    head = latex.grouped(["Section"], dict.fromkeys(GROUPS.values(), claims.WORDS))
     return latex.table("@{}l" + "r" * (len(head) - 1) + "@{}", head, lines)
 
 
-def numbers(found):
+def numbers(study):
     """The numbers of all verdicts together, and of the cases behind them."""
-    every = chapters.verdicts(found)
+    every = chapters.verdicts(study)
     groups = {name: [claim for _, group, claim in every if group == name] for name in GROUPS}
     behind = {case for *_, claim in every if claim.answer.ratio for case in claim.answer.ratio.cases}
     return {
         "study/verdicts/count": f"\\num{{{len(groups['earlier'])}}}",
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
-        "study/toy": toy(found, {machine for machine, *_ in behind}),
-        **samples_behind(found, behind),
+        "study/toy": toy(study, {machine for machine, *_ in behind}),
+        **samples_behind(study, behind),
     }
 
 
-def toy(found, deciding):
+def toy(study, deciding):
     """The machine of this build, if it has measured and no verdict rests on it."""
-    own = [name for name in found.machines() if not name.endswith(PUBLISHED)]
-    return code(own[0]) if own and own[0] not in deciding else None
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    return code(local[0]) if local and local[0] not in deciding else None
 
 
-def samples_behind(found, cases):
+def samples_behind(study, cases):
     """How many processes the cases behind the verdicts have, and how many samples those have."""
-    everything = found.everything("samples", *study.OF_ONE_RECORD, "phase", "process", "sample")
+    everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "sample")
     if everything.empty or not cases:
         return {"study/behind/processes": None, "study/behind/samples": None}
     calls = everything[everything["phase"] == "total"]
-    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *study.CASE]]).isin(list(cases))]
-    by_case = calls.drop_duplicates(["machine", *study.CASE, "process", "sample"]).groupby(["machine", *study.CASE])
+    calls = calls[pd.MultiIndex.from_frame(calls[["machine", *queries.CASE]]).isin(list(cases))]
+    by_case = calls.drop_duplicates(["machine", *queries.CASE, "process", "sample"]).groupby(["machine", *queries.CASE])
     return {
         "study/behind/processes": span(by_case["process"].nunique()),
-        "study/behind/samples": span(calls.groupby(["experiment", "machine", *study.CASE, "process"]).size()),
+        "study/behind/samples": span(calls.groupby(["experiment", "machine", *queries.CASE, "process"]).size()),
     }

@@ -7,7 +7,7 @@ from ladder.report import captions, chapters, typesetting
 
 def add_arguments(parser):
     parser.add_argument("source", help="the LaTeX file to begin with")
-    parser.add_argument("inputs", nargs="*", help="generated files: numbers, tables, figures")
+    parser.add_argument("inputs", nargs="*", help="generated files: tables, figures")
     parser.add_argument("--texts", help="folder of the rendered texts")
     parser.add_argument("--out", required=True)
 

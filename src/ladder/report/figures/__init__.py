@@ -53,15 +53,15 @@ def modules():
 @functools.cache
 def modules_below(roots):
     """The figures of all chapters in the folders of workloads, for which many functions ask."""
-    found = {}
+    paths = {}
     for chapter in chapters.chapters():
         for path in chapter.folder.glob("*.py"):
             name = f"{chapter.workload}_{path.stem}"
             if "TITLE" in literals.read(path) and path.stem != "__init__":
-                if name in found:
-                    raise LadderError(f"{path} and {found[name][1]} are the figure {name!r} both: rename one of them.")
-                found[name] = chapter.workload, path
-    return dict(sorted(found.items()))
+                if name in paths:
+                    raise LadderError(f"{path} and {paths[name][1]} are the figure {name!r} both: rename one of them.")
+                paths[name] = chapter.workload, path
+    return dict(sorted(paths.items()))
 
 
 def names():
@@ -75,10 +75,10 @@ def constants(name):
     if name not in every:
         raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(every)}.")
     _, path = every[name]
-    found = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
-    if missing := [key for key in ("CATEGORY", "CAPTION") if not found[key]]:
+    stated = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
+    if missing := [key for key in ("CATEGORY", "CAPTION") if not stated[key]]:
         raise LadderError(f"{path} has no {missing[0]} in plain text: say it beside TITLE.")
-    return found
+    return stated
 
 
 def caption(name):
@@ -124,11 +124,11 @@ def drawn(name, **given):
     """The Figure, from what its constants ask for."""
     _, path = modules()[name]
     if (path.parent / chapters.LINES).is_file() and "tables" in given:
-        from ladder.report import study
+        from ladder.report import study as queries
         from ladder.report.telling import chapter_study
 
-        found = study.Study(given.pop("tables"), None, roofs=given.pop("ceilings", None))
-        given["study"] = chapter_study.of_chapter(workload(name), found)
+        study = queries.Study(given.pop("tables"), None, roofs=given.pop("ceilings", None))
+        given["study"] = chapter_study.of_chapter(workload(name), study)
     return module(name).draw(**given)
 
 

@@ -14,18 +14,18 @@ BESIDE = {"textcoords": "offset points", "va": "center", "fontsize": SMALL, "col
 WHOLE = {"whole": looks.Look("whole call", DARK, "o")}
 
 
-def figure(found, unit, around, entries=()):
+def figure(panels, unit, around, entries=()):
     """Panels of bars, {machine: [(title, groups, lines)]}; a line is (value, look), and none without a value.
 
     `around` are the inches that a panel needs above and below its bars, `entries` those of the legend.
     """
-    counts = {name: len(some) for name, some in found.items()}
-    every = [one for some in found.values() for one in some]
-    tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in found.items()}
+    counts = {name: len(some) for name, some in panels.items()}
+    every = [panel for some in panels.values() for panel in some]
+    tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in panels.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
     bands = layout.bands(drawn, counts, inches=tall)
-    for name, some in found.items():
+    for name, some in panels.items():
         for axes, (title, groups, lines) in zip(bands[name], some, strict=True):
             lines = [(value, look) for value, look in lines if value]
             grouped(axes, groups, reach=1.03 * max((value for value, _ in lines), default=0.0))
@@ -44,18 +44,18 @@ def grouped(axes, groups, reach=0.0):
     of several parts, [(value, colour)] as `parts`, on which a dot is the value; without a value there is its text
     alone. Hollow bars or dots have not converged. The axis reaches to `reach` at least.
     """
-    top, shown = 0.0, []
+    top, every = 0.0, []
     for method, bars in groups:
         look = looks.look(method)
         axes.annotate(look.label, (0, top), (2, 0), **BESIDE, xycoords=("axes fraction", "data"))
-        shown += [bar | {"at": top + number, "colour": look.colour} for number, bar in enumerate(bars, start=1)]
+        every += [bar | {"at": top + number, "colour": look.colour} for number, bar in enumerate(bars, start=1)]
         top += 1 + len(bars) + GAP
-    drawn = [bar for bar in shown if bar["value"] is not None]
+    drawn = [bar for bar in every if bar["value"] is not None]
     fill(axes, [bar for bar in drawn if "parts" not in bar])
     stack(axes, [bar for bar in drawn if "parts" in bar])
-    for bar in shown:
+    for bar in every:
         write(axes, bar)
-    axes.set_yticks([bar["at"] for bar in shown], [bar["name"] for bar in shown])
+    axes.set_yticks([bar["at"] for bar in every], [bar["name"] for bar in every])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(top - GAP - 0.3, -0.6)
     axes.set_xlim(0, max([reach, *(1.08 * length(bar) for bar in drawn)]) or 1.0)
@@ -66,13 +66,13 @@ def fill(axes, bars):
     """Bars of one value each, hollow where it has not converged, with their intervals."""
     if not bars:
         return
-    found = pd.DataFrame(bars).reset_index(names="number")
+    rows = pd.DataFrame(bars).reset_index(names="number")
     palette = [looks.lighter(bar["colour"], bar["shade"]) if bar["converged"] else "white" for bar in bars]
     before = len(axes.patches)
-    draw(axes, found, x="value", hue="number", palette=palette)
+    draw(axes, rows, x="value", hue="number", palette=palette)
     for patch, bar in zip(axes.patches[before:], bars, strict=True):
         patch.set(edgecolor=bar["colour"], linewidth=0.7)
-    marks.intervals(axes, found["at"], found, "x", DARK)
+    marks.intervals(axes, rows["at"], rows, "x", DARK)
 
 
 def stack(axes, bars):
@@ -93,11 +93,11 @@ def stacked(axes, parts):
         draw(axes, some, x="value", color=colour, left=some["left"].to_numpy(), edgecolor="white", linewidth=0.4)
 
 
-def draw(axes, found, **given):
+def draw(axes, rows, **given):
     """Horizontal bars at the heights of the column `at`, in rising order, one row each: seaborn computes nothing."""
-    limits, steps = axes.get_ylim(), np.diff(found["at"])  # seaborn's unit of width is the least step
+    limits, steps = axes.get_ylim(), np.diff(rows["at"])  # seaborn's unit of width is the least step
     given |= {"width": WIDE / min(steps, default=1.0), "saturation": 1, "errorbar": None, "legend": False}
-    sns.barplot(found, y="at", orient="h", native_scale=True, ax=axes, **given)
+    sns.barplot(rows, y="at", orient="h", native_scale=True, ax=axes, **given)
     axes.set(xlabel="", ylabel="", ylim=limits)
 
 
@@ -119,30 +119,30 @@ def rates(rows, column, shades, work, ceiling):
 
     `work` says how much is done, by the column's values.
     """
-    found = medians.summaries(rows, ("method", column, "case")).sort_values("median")
-    found = found.drop_duplicates(["method", column]).set_index(["method", column])
+    cases = medians.summaries(rows, ("method", column, "case")).sort_values("median")
+    cases = cases.drop_duplicates(["method", column]).set_index(["method", column])
     return [
         (
             method,
             [
-                rate(one, shades[one], found.loc[(method, one)], work[one], ceiling)
-                for one in shades
-                if (method, one) in found.index
+                rate(value, shades[value], cases.loc[(method, value)], work[value], ceiling)
+                for value in shades
+                if (method, value) in cases.index
             ],
         )
         for method in methods.ordered(rows["method"])
     ]
 
 
-def rate(name, shade, found, work, ceiling):
+def rate(name, shade, case, work, ceiling):
     """A case as a bar of its rate, for so much work, with its share of the ceiling where there is one."""
-    value = work / found["median"]
+    value = work / case["median"]
     return {
         "name": name,
         "value": value,
-        "low": work / found["high"],
-        "high": work / max(found["low"], 1 / medians.FAR),
-        "converged": found["converged"],
+        "low": work / case["high"],
+        "high": work / max(case["low"], 1 / medians.FAR),
+        "converged": case["converged"],
         "shade": shade,
         "text": f"{formats.three(value)} ({formats.percent(value / ceiling)})" if ceiling else formats.three(value),
     }

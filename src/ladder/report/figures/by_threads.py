@@ -27,18 +27,20 @@ def panels(tables, what, title, ylabel, fill, more):
     threads, have no place in it.
     """
     frame = medians.samples(tables)
-    found = medians.by_machine(frame[frame["device"] == "host"], medians.machines(tables))
-    if not found:
+    by_machine = medians.by_machine(frame[frame["device"] == "host"], medians.machines(tables))
+    if not by_machine:
         return layout.empty(what)
-    counts = {name: len(problems) for name, problems in found.items()}
+    counts = {name: len(problems) for name, problems in by_machine.items()}
     lone = list(counts.values()) == [1]
     figure = layout.new(0.5 + (HEIGHT + 0.35) * layout.rows_of_bands(counts))
     bands = layout.bands(figure, counts)
-    shown = {name: [lines.told_apart(medians.summaries(rows)) for _, rows in found[name]] for name in found}
-    every = pd.concat(itertools.chain(*shown.values()))
+    summaries_of = {
+        name: [lines.told_apart(medians.summaries(rows)) for _, rows in by_machine[name]] for name in by_machine
+    }
+    every = pd.concat(itertools.chain(*summaries_of.values()))
     kinds = lines.looks_of(every)
-    for name, problems in found.items():
-        for axes, (row, _), summaries in zip(bands[name], problems, shown[name], strict=True):
+    for name, problems in by_machine.items():
+        for axes, (row, _), summaries in zip(bands[name], problems, summaries_of[name], strict=True):
             fill(axes, apart(summaries, list(kinds)), row, kinds)
             axes.set_title(title(row))
             scales.thread_axis(axes.xaxis, summaries["threads"])
@@ -58,15 +60,19 @@ def apart(summaries, order):
     return summaries.assign(at=summaries["threads"] * summaries["method"].map(shift))
 
 
-def fill_rates(axes, found, at, looks_of, ceiling, inches):
+def fill_rates(axes, summaries, at, looks_of, ceiling, inches):
     """Rates over the column `at`, lines named where they end, and a ceiling, {count: rate}, in axes of `inches`."""
-    marks.lines(axes, found, at, "median", looks_of)
-    marks.points(axes, found, at, "median", kinds=looks_of, size=9)
+    marks.lines(axes, summaries, at, "median", looks_of)
+    marks.points(axes, summaries, at, "median", kinds=looks_of, size=9)
     axes.plot(list(ceiling), list(ceiling.values()), **CEILING, zorder=1)
-    scales.thread_axis(axes.xaxis, sorted(set(found[at])))
-    low, high = scales.extent(found, reach=1.3)
-    scales.log_axis(axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, most=6)
-    last = [(row.median, looks_of[row.method]) for row in found.sort_values(at).groupby("method").tail(1).itertuples()]
+    scales.thread_axis(axes.xaxis, sorted(set(summaries[at])))
+    low, high = scales.extent(summaries, reach=1.3)
+    scales.log_axis(
+        axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, max_ticks=6
+    )
+    last = [
+        (row.median, looks_of[row.method]) for row in summaries.sort_values(at).groupby("method").tail(1).itertuples()
+    ]
     ends.label(axes, [(rate, look.label, look.colour) for rate, look in last], inches)
     axes.grid(axis="y")
 

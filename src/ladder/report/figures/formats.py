@@ -27,3 +27,8 @@ def percent(share):
 def threads(count):
     """A number of threads with its noun."""
     return "1 thread" if count == 1 else f"{count} threads"
+
+
+def gpus(count):
+    """A number of GPUs with its noun."""
+    return "1 GPU" if count == 1 else f"{count} GPUs"

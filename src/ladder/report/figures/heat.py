@@ -8,29 +8,29 @@ from ladder.report.figures.theme import SMALL, sns
 INCHES = 0.15  # height of a row
 
 
-def figure(found, around):
+def figure(panels, around):
     """Panels of cells, {machine: [(title, groups)]}, where `groups` are [(method, table of rates)] from the top down.
 
     A table's index is read downwards, its columns along. A cell is the darker the nearer it is to the best of its
     column; a case that isn't there leaves a gap. `around` are the inches that a panel needs above and below its cells.
     """
-    counts = {name: len(some) for name, some in found.items()}
-    tall = {name: max(INCHES * rows(groups) for _, groups in some) + around for name, some in found.items()}
+    counts = {name: len(some) for name, some in panels.items()}
+    tall = {name: max(INCHES * rows(groups) for _, groups in some) + around for name, some in panels.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.1 + height)
     bands = layout.bands(drawn, counts, inches=tall)
-    for name, some in found.items():
-        most = max(rows(groups) for _, groups in some)
+    for name, some in panels.items():
+        height_in_rows = max(rows(groups) for _, groups in some)
         for axes, (title, groups) in zip(bands[name], some, strict=True):
             fill(axes, groups)
-            axes.set_ylim(most, 0)  # rows of the same height
+            axes.set_ylim(height_in_rows, 0)  # rows of the same height
             axes.set_title(title)
     return drawn
 
 
 def fill(axes, groups):
     """The cells of a panel, each method's name above its own."""
-    table = pd.concat([part for method, own in groups for part in (own.iloc[:0].reindex([method]), own)])
+    table = pd.concat([part for method, rates in groups for part in (rates.iloc[:0].reindex([method]), rates)])
     text = table.map(lambda rate: "" if pd.isna(rate) else formats.three(rate))
     colours = {"cmap": sns.light_palette(looks.COLOURS["blue"], as_cmap=True), "vmin": 0, "vmax": 1}
     numbers = {"annot": text, "fmt": "", "annot_kws": {"size": SMALL}}

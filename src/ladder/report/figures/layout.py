@@ -9,7 +9,7 @@ from ladder.report.figures.theme import DARK, TALLEST, WIDTH, Figure, Line2D
 
 
 def new(height):
-    """An empty figure of the text's width; height in inches, at most TALLEST: what is more moves closer."""
+    """An empty figure of the text's width; height in inches, at most TALLEST, beyond which panels shrink."""
     return Figure(figsize=(WIDTH, min(height, TALLEST)), layout="constrained")
 
 
@@ -38,21 +38,35 @@ def bands(figure, counts, beside=3, inches=None, widths=None):
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
     parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
-    names, found = wrapped(counts, 84 // columns), {}
+    names, panels = wrapped(counts, 84 // columns), {}
     for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
         headline(part, name)
         grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
-        found[machine] = list(grid.flat[:count])
+        panels[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()
-    return found
+    return panels
+
+
+def panels(groups, fill, inches, around, beside=3):
+    """A figure of a band per machine, {machine: [arguments of `fill(axes, ...)`]}, and its axes as those of `bands`.
+
+    `inches` is the height of a row of panels, `around` what the figure takes besides.
+    """
+    counts = {name: len(every) for name, every in groups.items()}
+    figure = new(around + inches * rows_of_bands(counts, beside))
+    axes = bands(figure, counts, beside)
+    for name, every in groups.items():
+        for panel, arguments in zip(axes[name], every, strict=True):
+            fill(panel, *arguments)
+    return figure, axes
 
 
 def wrapped(names, width):
     """Names in lines of so many characters, in equally many lines, so that what stands below them is level."""
     lines = [textwrap.fill(marked(name), width) for name in names]
-    most = max(text.count("\n") for text in lines)
-    return [text + "\n " * (most - text.count("\n")) for text in lines]
+    breaks = max(text.count("\n") for text in lines)
+    return [text + "\n " * (breaks - text.count("\n")) for text in lines]
 
 
 def headline(part, machine):
@@ -76,14 +90,14 @@ def shared_height(counts, tall):
     """The inches of a figure of `bands`, and how they are shared, from those of a panel of each machine."""
     if max(counts.values()) == 1:
         return max(tall.values()) * rows_of_bands(counts), tall
-    tall = {name: one * -(-counts[name] // 3) for name, one in tall.items()}
+    tall = {name: inches * -(-counts[name] // 3) for name, inches in tall.items()}
     return sum(tall.values()), tall
 
 
 def share(bands):
     """One range of y for the panels of a machine, and for all machines where they show the same problems."""
     titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
-    same = all(one == titles[0] for one in titles)
+    same = all(panels == titles[0] for panels in titles)
     for panels in [list(itertools.chain(*bands.values()))] if same else bands.values():
         limits = [axes.get_ylim() for axes in panels]
         for axes in panels:
@@ -95,9 +109,11 @@ def handle(method, line=True):
     return entry(look(method), line)
 
 
-def entry(one, line=True):
+def entry(kind, line=True):
     """The entry of a look in a legend."""
-    return Line2D([], [], color=one.colour, marker=one.marker, linestyle=one.linestyle if line else "", label=one.label)
+    return Line2D(
+        [], [], color=kind.colour, marker=kind.marker, linestyle=kind.linestyle if line else "", label=kind.label
+    )
 
 
 def legend(figure, handles, converged=True, beside=False):
@@ -110,9 +126,9 @@ def legend(figure, handles, converged=True, beside=False):
     if beside:
         figure.legend(handles=handles, loc="outside right center")
         return
-    for most in range(5, 0, -1):  # columns, as many as have room
-        rows = -(-len(handles) // most)
-        found = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
-        if most == 1 or found.get_window_extent().width <= figure.bbox.width:
+    for columns in range(5, 0, -1):  # as many as have room
+        rows = -(-len(handles) // columns)
+        placed = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        if columns == 1 or placed.get_window_extent().width <= figure.bbox.width:
             return
-        found.remove()
+        placed.remove()

@@ -10,29 +10,29 @@ COUNTED = "threads"
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
 
 
-def told_apart(found):
+def told_apart(cases):
     """Summaries of cases in which no two of a method have as many threads: `mine` becomes `mine, tile 8`."""
-    crowded = set(found.loc[found.duplicated(["method", COUNTED]), "method"])
-    names = dict(zip(found.index, found["method"], strict=True))
+    crowded = set(cases.loc[cases.duplicated(["method", COUNTED]), "method"])
+    names = dict(zip(cases.index, cases["method"], strict=True))
     for method in crowded:
-        names |= names_of(method, found[found["method"] == method])
-    return found.assign(method=names.values(), base=found["method"])
+        names |= names_of(method, cases[cases["method"] == method])
+    return cases.assign(method=names.values(), base=cases["method"])
 
 
-def names_of(method, found):
+def names_of(method, cases):
     """The names of a method's cases, {index: name}, by what differs among them; by the whole case if nothing does."""
-    facts = {row.Index: facts_of(row) for row in found.itertuples()}
+    facts = {row.Index: facts_of(row) for row in cases.itertuples()}
     differing = [
         name
         for name in dict.fromkeys(itertools.chain(*facts.values()))
-        if len({one.get(name) for one in facts.values()}) > 1
+        if len({facts_of_case.get(name) for facts_of_case in facts.values()}) > 1
     ]
     told = {
-        index: ", ".join([method, *(f"{name} {one[name]}" for name in differing if name in one)])
-        for index, one in facts.items()
+        index: ", ".join([method, *(f"{name} {facts_of_case[name]}" for name in differing if name in facts_of_case)])
+        for index, facts_of_case in facts.items()
     }
-    if found.assign(method=told.values()).duplicated(["method", COUNTED]).any():
-        return {row.Index: f"{method}, {row.case}" for row in found.itertuples()}
+    if cases.assign(method=told.values()).duplicated(["method", COUNTED]).any():
+        return {row.Index: f"{method}, {row.case}" for row in cases.itertuples()}
     return told
 
 
@@ -43,14 +43,14 @@ def facts_of(row):
     return {name: value for name, value in facts.items() if name != COUNTED}
 
 
-def looks_of(found):
+def looks_of(cases):
     """The look of every line, {name: Look}, in the order of the methods and, within one, of the plan."""
-    shown = dict(zip(found["method"], found["base"], strict=True))
-    order = methods.ordered(shown.values())
+    bases = dict(zip(cases["method"], cases["base"], strict=True))
+    order = methods.ordered(bases.values())
     others = itertools.product(DASHES, looks.OTHERS)
     kinds = {}
-    for name in sorted(shown, key=lambda name: order.index(shown[name])):
-        if name == shown[name]:
+    for name in sorted(bases, key=lambda name: order.index(bases[name])):
+        if name == bases[name]:
             kinds[name] = looks.look(name)
         else:
             dashes, (colour, marker) = next(others)

@@ -46,12 +46,12 @@ def look(method):
     return Look(method.replace("_", " "), colour, marker)
 
 
-def styles(shown):
+def styles(kinds):
     """What seaborn takes to show these as they look, {name: Look}: hue, style and their maps."""
     return {
-        "palette": {name: one.colour for name, one in shown.items()},
-        "markers": {name: one.marker for name, one in shown.items()},
-        "dashes": {name: one.dashes for name, one in shown.items()},
+        "palette": {name: kind.colour for name, kind in kinds.items()},
+        "markers": {name: kind.marker for name, kind in kinds.items()},
+        "dashes": {name: kind.dashes for name, kind in kinds.items()},
     }
 
 

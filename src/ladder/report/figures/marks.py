@@ -9,60 +9,60 @@ from ladder.report.figures import looks, medians, methods
 from ladder.report.figures.theme import sns
 
 
-def curves(axes, found, x, kinds=None):
+def curves(axes, cases, x, kinds=None):
     """Medians over a column on lines with their intervals, a line per method.
 
-    `found` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, says how
+    `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, says how
     the names in the column method look where they aren't those of methods.
     """
-    lines(axes, found, x, "median", kinds)
-    points(axes, found, x, "median", kinds=kinds)
+    lines(axes, cases, x, "median", kinds)
+    points(axes, cases, x, "median", kinds=kinds)
 
 
-def lines(axes, found, x, y, kinds=None):
+def lines(axes, cases, x, y, kinds=None):
     """A line through two columns per method."""
-    shown = looks_of(found, kinds)
-    styles = {"hue_order": list(shown), "style_order": list(shown), **looks.styles(shown), "markers": False}
+    known = looks_of(cases, kinds)
+    styles = {"hue_order": list(known), "style_order": list(known), **looks.styles(known), "markers": False}
     sns.lineplot(
-        found, x=x, y=y, hue="method", style="method", **styles, estimator=None, errorbar=None, legend=False, ax=axes
+        cases, x=x, y=y, hue="method", style="method", **styles, estimator=None, errorbar=None, legend=False, ax=axes
     )
     axes.set(xlabel="", ylabel="")
 
 
-def points(axes, found, x, y, along="y", kinds=None, size=16):
+def points(axes, cases, x, y, along="y", kinds=None, size=16):
     """Markers with the interval of the median along an axis; hollow ones where a case has not converged."""
-    shown = looks_of(found, kinds)
-    colours = [shown[method].colour for method in found["method"]]
-    intervals(axes, found[x if along == "y" else y], found, along, colours)
-    mark(axes, found, x, y, shown, size)
+    known = looks_of(cases, kinds)
+    colours = [known[method].colour for method in cases["method"]]
+    intervals(axes, cases[x if along == "y" else y], cases, along, colours)
+    mark(axes, cases, x, y, known, size)
 
 
-def mark(axes, found, x, y, shown, size=16):
-    """Markers of the column `method` as `shown`, {name: Look}; hollow ones where a case has not converged.
+def mark(axes, cases, x, y, kinds, size=16):
+    """Markers of the column `method` as `kinds`, {name: Look}; hollow ones where a case has not converged.
 
     `size` is in square points, of all or by method.
     """
-    styles = looks.styles(shown)
+    styles = looks.styles(kinds)
     del styles["dashes"]
     styles |= {"size": "method", "sizes": size} if isinstance(size, dict) else {"s": size}
     styles |= {"linewidth": 0.9, "zorder": 3, "legend": False}
-    sns.scatterplot(found, x=x, y=y, hue="method", style="method", ax=axes, **styles)
+    sns.scatterplot(cases, x=x, y=y, hue="method", style="method", ax=axes, **styles)
     drawn = axes.collections[-1]
     colours = drawn.get_facecolors()
     drawn.set_edgecolors(colours.copy())
-    drawn.set_facecolors(np.where(np.asarray(found["converged"], bool)[:, None], colours, 1.0))
+    drawn.set_facecolors(np.where(np.asarray(cases["converged"], bool)[:, None], colours, 1.0))
     axes.set(xlabel="", ylabel="")
 
 
-def intervals(axes, where, found, along, colours):
+def intervals(axes, where, cases, along, colours):
     """From low to high along an axis, at `where` on the other; an infinite interval leaves the panel on both sides."""
-    low, high = np.maximum(found["low"], 1 / medians.FAR), np.minimum(found["high"], medians.FAR)
+    low, high = np.maximum(cases["low"], 1 / medians.FAR), np.minimum(cases["high"], medians.FAR)
     draw = axes.vlines if along == "y" else axes.hlines
     draw(where, low, high, colors=colours, linewidth=0.8, zorder=2.5)
 
 
-def looks_of(found, kinds):
+def looks_of(cases, kinds):
     """The looks of what the column `method` holds, {name: Look}, in the order of the ladder."""
     if kinds:
-        return {name: one for name, one in kinds.items() if name in set(found["method"])}
-    return {method: looks.look(method) for method in methods.ordered(found["method"])}
+        return {name: look for name, look in kinds.items() if name in set(cases["method"])}
+    return {method: looks.look(method) for method in methods.ordered(cases["method"])}

@@ -14,7 +14,9 @@ SUMMARY = ["median", "low", "high", "converged", "processes"]
 
 def machines(*tables):
     """The machines of some experiments' tables: measured here first, then published, each in order of its name."""
-    return study.ordered({name for one in tables for frame in one.values() if len(frame) for name in frame["machine"]})
+    return study.ordered(
+        {name for experiment in tables for frame in experiment.values() if len(frame) for name in frame["machine"]}
+    )
 
 
 def samples(tables, total=True):
@@ -31,7 +33,7 @@ def samples(tables, total=True):
 
 def joined(tables):
     """The tables of several experiments, {experiment: tables}, as those of one: {samples}."""
-    frames = [one["samples"] for one in tables.values()]
+    frames = [experiment["samples"] for experiment in tables.values()]
     return {"samples": pd.concat([frame for frame in frames if len(frame)] or frames[:1])}
 
 
@@ -44,10 +46,10 @@ def problems(frame, but=()):
     return [(rows.iloc[0], rows) for _, rows in frame.groupby(names, sort=False, dropna=False)]
 
 
-def by_machine(frame, order):
+def by_machine(frame, order, but=()):
     """The problems of each machine that has any: {machine: [(row, rows)]}."""
-    found = {name: problems(frame[frame["machine"] == name]) for name in order}
-    return {name: some for name, some in found.items() if some}
+    every = {name: problems(frame[frame["machine"] == name], but) for name in order if len(frame)}
+    return {name: some for name, some in every.items() if some}
 
 
 def summaries(rows, by=("method", "threads")):
@@ -56,26 +58,25 @@ def summaries(rows, by=("method", "threads")):
     Two cases of the same `by` have a row each, in the order of the plan; a row names its case where `rows` do. The
     median is that of the processes' medians, as in tables; the interval is extended to it if need be.
     """
-    by, found = list(by), []
+    by, cases = list(by), []
     names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
     for key, group in rows.groupby(names, sort=False, dropna=False):
         processes = study.processes(group)
-        one, middle = intervals.summary(processes), claims.middle(processes)
-        low, high = min(one.low, middle), max(one.high, middle)
-        found.append((*key, middle, low, high, bool(group["converged"].all()), processes))
-    return pd.DataFrame(found, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
+        interval, middle = intervals.summary(processes), claims.middle(processes)
+        low, high = min(interval.low, middle), max(interval.high, middle)
+        cases.append((*key, middle, low, high, bool(group["converged"].all()), processes))
+    return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
 
 
-def one_each(found, by):
+def one_each(summaries, by):
     """The summaries of the first case at each place, by columns, where the cases at one differ in other tunings."""
-    return found.drop_duplicates(list(by))
+    return summaries.drop_duplicates(list(by))
 
 
-def rates(found, work):
+def rates(summaries, work):
     """Summaries of times as those of rates, for so much work."""
-    return found.assign(
-        median=work / found["median"], low=work / found["high"], high=work / np.maximum(found["low"], 1 / FAR)
-    )
+    high = work / np.maximum(summaries["low"], 1 / FAR)
+    return summaries.assign(median=work / summaries["median"], low=work / summaries["high"], high=high)
 
 
 def unusual(row):

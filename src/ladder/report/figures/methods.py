@@ -20,20 +20,20 @@ def looks():
 
     Raises LadderError when two chapters show a method differently.
     """
-    found, order = {}, []
+    by_method, order = {}, []
     for workload, given in stated("LOOKS"):
         after = len(order)
         for method in reversed(given):
-            if found.setdefault(method, given[method]) != given[method]:
+            if by_method.setdefault(method, given[method]) != given[method]:
                 raise LadderError(
                     f"LOOKS in the chapter of {workload} shows {method!r} as {given[method]}, "
-                    f"another chapter as {found[method]}: a method has one look."
+                    f"another chapter as {by_method[method]}: a method has one look."
                 )
             if method in order:
                 after = order.index(method)
             else:
                 order.insert(after, method)
-    return {method: found[method] for method in order}
+    return {method: by_method[method] for method in order}
 
 
 def ordered(methods):
@@ -59,5 +59,7 @@ def columns(workload):
 
 def stated(name):
     """A literal of every chapter that has it, [(workload, value)], in the order of the chapters."""
-    found = [(one.workload, literals.read(one.folder / "__init__.py").get(name)) for one in chapters.chapters()]
-    return [(workload, value) for workload, value in found if value]
+    values = [
+        (chapter.workload, literals.read(chapter.folder / "__init__.py").get(name)) for chapter in chapters.chapters()
+    ]
+    return [(workload, value) for workload, value in values if value]

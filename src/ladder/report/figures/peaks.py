@@ -12,25 +12,25 @@ def rates(ceilings, kinds, device="host", precision=None, kernel=None):
 
     With a precision, or a stream's kernel, of these alone.
     """
-    found = []
+    known = []
     for row in ceilings["rows"]:
         if stated_ceiling(row["workload"]) in kinds and row.get("device", "host") == device:
             case = Case.parse(row["workload"], row["variant"], row["case"])
             is_meant = precision is None or workloads.precision(case) == precision
             if is_meant and kernel in (None, case.sizes.get("kernel")):
-                found.append((case.threads, row["best"]))
-    return found
+                known.append((case.threads, row["best"]))
+    return known
 
 
 def by_threads(ceilings, kinds, device="host", **kind):
     """{threads: best rate}, by `rates`; {} where nothing was measured."""
-    found = {}
+    by_count = {}
     for threads, rate in sorted(rates(ceilings, kinds, device, **kind)):
-        found[threads] = max(rate, found.get(threads, 0.0))
-    return found
+        by_count[threads] = max(rate, by_count.get(threads, 0.0))
+    return by_count
 
 
 def best(ceilings, kinds, device="host", threads=None, **kind):
     """The best rate of some kinds on any number of threads or on this one, by `rates`; None without one."""
-    found = by_threads(ceilings, kinds, device, **kind)
-    return found.get(threads) if threads else max(found.values(), default=None)
+    by_count = by_threads(ceilings, kinds, device, **kind)
+    return by_count.get(threads) if threads else max(by_count.values(), default=None)

@@ -6,10 +6,10 @@ from ladder.report.figures import formats
 from ladder.report.figures.theme import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
 
-def extent(found, reach=4.0, pad=1.25):
+def extent(cases, reach=4.0, pad=1.25):
     """Limits of a logarithmic axis that hold all medians, and intervals as far as a factor `reach` from them."""
-    low = np.maximum(found["low"], found["median"] / reach).min()
-    high = np.minimum(found["high"], found["median"] * reach).max()
+    low = np.maximum(cases["low"], cases["median"] / reach).min()
+    high = np.minimum(cases["high"], cases["median"] * reach).max()
     return low / pad, high * pad
 
 
@@ -18,8 +18,8 @@ class RoundNumbers(Locator):
 
     STEPS = (np.arange(10, 100) / 10, np.arange(5, 50) / 5, np.arange(2, 20) / 2, range(1, 10), (1, 2, 5), (1, 3), (1,))
 
-    def __init__(self, most):
-        self.most = most
+    def __init__(self, max_ticks):
+        self.max_ticks = max_ticks
 
     def __call__(self):
         low, high = sorted(self.axis.get_view_interval())
@@ -30,22 +30,22 @@ class RoundNumbers(Locator):
         for steps in self.STEPS:
             ticks = np.outer(decades, steps).ravel()
             ticks = ticks[(ticks >= vmin) & (ticks <= vmax)]
-            if len(ticks) <= self.most:
+            if len(ticks) <= self.max_ticks:
                 return ticks
-        return ticks[:: -(-len(ticks) // self.most)]
+        return ticks[:: -(-len(ticks) // self.max_ticks)]
 
 
-def log_axis(axis, limits, text=formats.plain, most=7):
-    """A logarithmic axis with at most so many round numbers."""
+def log_axis(axis, limits, text=formats.plain, max_ticks=7):
+    """A logarithmic axis with at most `max_ticks` round numbers."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
-    axis.set_major_locator(RoundNumbers(most))
+    axis.set_major_locator(RoundNumbers(max_ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(text))
 
 
-def time_axis(axis, limits, most=7):
+def time_axis(axis, limits, max_ticks=7):
     """A logarithmic axis of times in seconds, labelled with their units."""
-    log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), most)
+    log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), max_ticks)
 
 
 def thread_axis(axis, threads, more=()):
@@ -61,14 +61,14 @@ def thread_axis(axis, threads, more=()):
     axis.set_minor_formatter(NullFormatter())
 
 
-def apart(ticks, most=8):
+def apart(ticks, parts=8):
     """Of sorted numbers, the largest and those below that leave room for each other on a logarithmic axis.
 
-    Neighbours are at least a part of the axis in `most` apart.
+    Neighbours are at least a part of the axis in `parts` apart.
     """
-    factor = (ticks[-1] / ticks[0]) ** (1 / most)
-    chosen = [ticks[-1]]
+    factor = (ticks[-1] / ticks[0]) ** (1 / parts)
+    kept = [ticks[-1]]
     for tick in reversed(ticks[:-1]):
-        if tick * factor <= chosen[-1] * 1.0001:  # in spite of rounding
-            chosen.append(tick)
-    return chosen[::-1]
+        if tick * factor <= kept[-1] * 1.0001:  # in spite of rounding
+            kept.append(tick)
+    return kept[::-1]

@@ -13,30 +13,30 @@ ROOM = 3  # points of a bar beside its name
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name not in ("grey", "indigo")]
 
 
-def figure(found, what, colours=None):
+def figure(cases, what, colours=None):
     """Panels below each other on one axis of time, {title: rows with the columns lane, name, start, end (seconds)}.
 
     Lanes stand in the order of their rows. A name has one colour in all panels; it stands in its bars where they are
     long enough, and in the legend if that is none of them in a panel. With `colours`, which names take in turn, names
     are numbers and there is no legend. `what` is said not to be there if no row is.
     """
-    found = {title: rows for title, rows in found.items() if len(rows)}
-    if not found:
+    cases = {title: rows for title, rows in cases.items() if len(rows)}
+    if not cases:
         return layout.empty(f"what runs when in {what}")
-    names = dict.fromkeys(name for rows in found.values() for name in rows["name"])
+    names = dict.fromkeys(name for rows in cases.values() for name in rows["name"])
     has_legend = colours is None
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
-    heights = [len(rows["lane"].unique()) for rows in found.values()]
+    heights = [len(rows["lane"].unique()) for rows in cases.values()]
     inches = BELOW + sum(ABOVE + LANE * lanes for lanes in heights)
     drawn = layout.new(inches)
-    panels = drawn.subplots(len(found), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, (title, rows) in zip(panels, found.items(), strict=True):
+    panels = drawn.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (title, rows) in zip(panels, cases.items(), strict=True):
         axes.set_title(layout.marked(title))
         fill(axes, rows, colours)
     panels[-1].set_xlabel("time since the start (ms)")
-    panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in found.values()) or 1.0)
+    panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in cases.values()) or 1.0)
     drawn.get_layout_engine().execute(drawn)  # how long a bar is on paper
-    unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, found.values(), strict=True)]
+    unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
     told = set.union(*unwritten) if has_legend else ()
     layout.legend(drawn, [Patch(facecolor=colours[name], label=name) for name in colours if name in told])
     for legend in drawn.legends:

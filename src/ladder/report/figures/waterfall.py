@@ -13,7 +13,7 @@ from ladder.report.figures import bars, formats, layout, looks, marks, scales, t
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.statistics import claims
 
-LEAST, MOST = 0.108, 0.148  # inches of a rung
+MIN, MAX = 0.108, 0.148  # inches of a rung
 TALL = 4.2  # inches of all panels together, if rungs can be so low
 WIDTHS = (1.9, 1)  # of a panel, and of the shares beside it
 AROUND = 0.58  # inches of a panel above and below its rungs
@@ -28,8 +28,8 @@ CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 class Rung:
     """A line: its label, the method whose look it has, seconds of every process, the model's seconds or None.
 
-    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. One that `begins` something
-    else, such as a ladder on several cards, has no gain over the one above.
+    `parts` are the seconds of the parts of its time, {part: seconds}, where they are known. One that `begins` another
+    ladder, such as that on several GPUs, has no speed-up over the one above.
     """
 
     label: str
@@ -42,36 +42,36 @@ class Rung:
     begins: bool = False
 
 
-def figure(found, what, ceiling, colours=None, most=7):
+def figure(ladders, what, ceiling, colours=None, max_ticks=7):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
     `what` says whose time it is, in front of the problem, `ceiling` what the line is. With `colours`, {part: colour},
-    the shares of the parts of a rung's time are beside it. An axis names at most so many times, 4 beside shares.
+    the shares of the parts of a rung's time are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
-    tall, legend = heights(found), 0.3 + (0.15 if colours else 0)
+    tall, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
     drawn = layout.new(legend + sum(tall.values()))
-    counts = dict.fromkeys(found, 2 if colours else 1)
+    counts = dict.fromkeys(ladders, 2 if colours else 1)
     bands = layout.bands(drawn, counts, beside=1, inches=tall, widths=WIDTHS if colours else None)
-    for name, (problem, rungs, least) in found.items():
+    for name, (problem, rungs, floor) in ladders.items():
         axes, *beside = bands[name]
-        fill(axes, rungs, least, most=4 if beside else most)
+        fill(axes, rungs, floor, max_ticks=4 if beside else max_ticks)
         axes.set_xlabel(f"{what}, {problem}")
         for other in beside:
             fill_shares(other, axes, rungs, colours)
     share([axes for axes, *_ in bands.values()])
-    every = [rung for _, rungs, _ in found.values() for rung in rungs]
-    lines = [(None, any(least for *_, least in found.values()), CEILING, ceiling)]
+    every = [rung for _, rungs, _ in ladders.values() for rung in rungs]
+    lines = [(None, any(floor for *_, floor in ladders.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in every), TICK, "model"))
-    shown = {part for rung in every for part in rung.parts}
-    patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in shown]
+    parts = {part for rung in every for part in rung.parts}
+    patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in parts]
     layout.legend(drawn, [dot(), *entries(lines), *patches], all(rung.converged for rung in every))
     return drawn
 
 
-def heights(found):
+def heights(ladders):
     """Inches of every machine's panel: rungs are lower where there are many."""
-    lines = {name: len(rungs) + GAP for name, (_, rungs, _) in found.items()}
-    inches = min(max(LEAST, (TALL - AROUND * len(found)) / sum(lines.values())), MOST)
+    lines = {name: len(rungs) + GAP for name, (_, rungs, _) in ladders.items()}
+    inches = min(max(MIN, (TALL - AROUND * len(ladders)) / sum(lines.values())), MAX)
     return {name: inches * count + AROUND for name, count in lines.items()}
 
 
@@ -82,10 +82,10 @@ def share(panels):
         axes.set_xlim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def fill(axes, rungs, least, most):
+def fill(axes, rungs, floor, max_ticks):
     """The rungs of a machine, with the median's time beside each and its gain between it and the one above.
 
-    `most` is how many times the axis names.
+    The axis has at most `max_ticks` ticks.
     """
     places = places_of(rungs)
     dots = pd.DataFrame(
@@ -93,18 +93,18 @@ def fill(axes, rungs, least, most):
         for at, rung in zip(places, rungs, strict=True)
         for seconds, place in spread(rung.processes, at)
     )
-    shown = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
-    marks.mark(axes, dots, "seconds", "at", shown, size=5)
+    kinds = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
+    marks.mark(axes, dots, "seconds", "at", kinds, size=5)
     known = [(rung.predicted, at) for at, rung in zip(places, rungs, strict=True) if rung.predicted]
     for predicted, at in known:
         axes.plot([predicted] * 2, [at - 0.4, at + 0.4], **TICK, zorder=2)
-    if least:
-        axes.axvline(least, **CEILING, zorder=1)
+    if floor:
+        axes.axvline(floor, **CEILING, zorder=1)
     axes.set_yticks(places, [rung.label for rung in rungs])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(places[-1] + 0.6, -0.6)
-    ends = [*dots["seconds"], *(predicted for predicted, _ in known), *filter(None, [least])]
-    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), most)
+    ends = [*dots["seconds"], *(predicted for predicted, _ in known), *filter(None, [floor])]
+    scales.time_axis(axes.xaxis, (min(ends) / 1.5, max(ends) * 1.5), max_ticks)
     axes.grid(axis="x")
     write(axes, places, rungs)
 

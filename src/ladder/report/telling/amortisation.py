@@ -1,4 +1,4 @@
-"""After how many calls something done once before them has paid, such as the sending of a matrix that stays."""
+"""After how many calls work done before them pays, such as sending a matrix that stays."""
 
 import math
 from typing import NamedTuple
@@ -15,7 +15,7 @@ COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compar
 class BreakEven(NamedTuple):
     """The number of calls with the ends of its interval: `low` is 0, `high` infinite without one.
 
-    `value` is 0 where the first call pays, infinite where none does, None where the samples don't tell.
+    `value` is 0 where the first call pays, infinite where none does, None where the samples are not decisive.
     """
 
     value: float | None
@@ -23,15 +23,16 @@ class BreakEven(NamedTuple):
     high: float = math.inf
 
 
-def break_even(rows, once, other):
-    """The number of calls from which one case with `once`, the rows of what is done before, is cheaper than another.
+def break_even(rows, before, other):
+    """The number of calls from which a case is cheaper than another, given the rows of the work before its calls.
 
     None if one of them wasn't measured.
     """
-    kept, others = by_process(rows, once), study.processes(other)
-    if not (kept and others):
+    costs, others = costs_by_process(rows, before), study.processes(other)
+    if not (costs and others):
         return None
-    points = [(count, claims.quotient(costs(kept, count), others)) for count in COUNTS]
+    spread = {count: [[call + once / count for call in calls] for once, calls in costs] for count in COUNTS}
+    points = [(count, claims.quotient(processes, others)) for count, processes in spread.items()]
     if any(ratio.high < 1 for _, ratio in points) and (crossing := crossings.crossing(points)):
         return BreakEven(*crossing)
     if points[0][1].high < 1:
@@ -40,27 +41,22 @@ def break_even(rows, once, other):
 
 
 def of_selections(chapter, kept, other):
-    """The same of two selections of a chapter."""
+    """The break-even point of two selections of a chapter."""
     return break_even(chapter.find(kept), chapter.phases_before(kept), chapter.find(other))
 
 
-def by_process(rows, once):
-    """The seconds done once and those of every call of a process, [(seconds, list)], where both are known."""
+def costs_by_process(rows, before):
+    """[(seconds before the calls, [seconds of each call])] of the processes where both are known."""
     rows = study.one_case(rows)
-    if rows.empty or once.empty:
+    if rows.empty or before.empty:
         return []
-    before = once.groupby("process")["seconds"].median()
+    once = before.groupby("process")["seconds"].median()
     calls = rows.groupby("process")["seconds"]
-    return [(before[process], list(seconds)) for process, seconds in calls if process in before.index]
-
-
-def costs(kept, count):
-    """The seconds of a call with its part of what is done before so many of them, by process."""
-    return [[seconds + once / count for seconds in calls] for once, calls in kept]
+    return [(once[process], list(seconds)) for process, seconds in calls if process in once.index]
 
 
 def predicate(point, other, calls):
-    """What a sentence says of what is done once, against another's calls; None stays None."""
+    """A break-even point as the predicate of a sentence, against another's calls; None stays None."""
     if point is None:
         return None
     if point.value is None:
@@ -72,7 +68,7 @@ def predicate(point, other, calls):
 
 
 def text(point):
-    """A number of calls with its interval, or in a word why there is none; None stays None."""
+    """A number of calls with its interval, or the word why there is none; None stays None."""
     if point is None:
         return None
     if point.value is None:

@@ -1,4 +1,4 @@
-"""What tables of every case share: the cases of some rows in order, and the cells of a case's rate and phases."""
+"""Parts of tables of every case: the cases in order, the cells of a case's rate and phases."""
 
 import math
 
@@ -16,11 +16,11 @@ ORDER = ("variant", "mode", "ranks", "threads", "case")
 def cases(rows):
     """The rows of every case, by variant, then by ranks and threads."""
     by = [name for name in ORDER if name in rows]
-    return [one for _, one in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
+    return [case for _, case in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
 
 
 def by_size(rows, *names):
-    """[(sizes, cases)] of some rows, those with the smallest product of the sizes first."""
+    """[(sizes, cases)] of rows, sorted by the product of the sizes."""
     if rows.empty:
         return []
     sizes = sorted(set(rows[list(names)].itertuples(index=False, name=None)), key=lambda size: (math.prod(size), size))
@@ -28,12 +28,12 @@ def by_size(rows, *names):
 
 
 def ruled(groups):
-    """The lines of several groups with rules between them."""
-    return [line for group in groups if group for line in (None, *group)][1:]
+    """The rows of several groups with rules between the groups."""
+    return [row for group in groups if group for row in (None, *group)][1:]
 
 
-def rated(chapter, machine, rows, work="bytes"):
-    """A case's time, its rate in 1e9 a second, and the share of what the model allows."""
+def rate_cells(chapter, machine, rows, work="bytes"):
+    """A case's time, its rate in 1e9 a second, and the share of the predicted rate."""
     if rows.empty:
         return [NONE] * 3
     predicted = chapter.model.predict(machine, rows.iloc[0])
@@ -42,10 +42,15 @@ def rated(chapter, machine, rows, work="bytes"):
     return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
 
 
-def phased(chapter, machine, rows, names):
-    """Where a case runs, its time, that of the phases of these names, and the sum of those of every call over it."""
+def phase_cells(chapter, machine, rows, names):
+    """A case's time, the times of its phases of these names, and the sum of the phases of every call over the call."""
     phases = chapter.phases_of(machine, rows)
     times = phase_times(pd.concat([phases, chapter.phases_of(machine, rows, before=True)]))
     share = whole(rows, phases)
-    cells = [seconds(times[name]) if name in times else NONE for name in names]
-    return [place(rows.iloc[0]).replace("×", r"$\times$"), median(rows), *cells, digits(share, 2) if share else NONE]
+    cells = (seconds(times[name]) if name in times else NONE for name in names)
+    return [median(rows), *cells, digits(share, 2) if share else NONE]
+
+
+def place_in_latex(row):
+    """Where a case runs, as LaTeX."""
+    return place(row).replace("×", r"$\times$")

@@ -12,7 +12,8 @@ import pandas as pd
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.report import PUBLISHED, ratios, study
+from ladder.report import PUBLISHED, ratios
+from ladder.report import study as queries
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
@@ -26,12 +27,19 @@ class NotMeasured(Exception):
         self.words, self.needs = words, needs
 
 
-def of_chapter(workload, found):
+def required(value):
+    """A value that was measured. Raises NotMeasured for None and for an empty list or frame."""
+    if value is None or (hasattr(value, "__len__") and not len(value)):
+        raise NotMeasured
+    return value
+
+
+def of_chapter(workload, study):
     """The ChapterStudy of a workload, made once for a study."""
     key = of_chapter, workload
-    if key not in found.answers:
-        found.answers[key] = ChapterStudy(workload, found)
-    return found.answers[key]
+    if key not in study.answers:
+        study.answers[key] = ChapterStudy(workload, study)
+    return study.answers[key]
 
 
 def module(workload, name):
@@ -41,32 +49,32 @@ def module(workload, name):
     return importlib.import_module(full) if importlib.util.find_spec(full) else None
 
 
-def nearest(kind, name, names):
-    """What of a kind has this name. Raises LadderError with the nearest right name where nothing has."""
-    if name not in names:
-        near = difflib.get_close_matches(str(name), map(str, names), 1, 0)
+def nearest(kind, name, values):
+    """The value of this name among those of a kind. Raises LadderError with the nearest name for an unknown one."""
+    if name not in values:
+        near = difflib.get_close_matches(str(name), map(str, values), 1, 0)
         raise LadderError(f"There is no {kind} {name!r}" + (f": did you mean {near[0]!r}?" if near else "."))
-    return names[name]
+    return values[name]
 
 
-def pick_machines(found, needs, sources):
+def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; about none where no machine meets the needs.
 
     One machine has all roles if any meets those of the first two, this one before the published ones; what it lacks is
     of the first machine that has it. Toy sizes decide nothing: no machine that has only these meets any.
     """
-    each = [found.of(name) for name in found.machines()]
-    able = {role: one.machines(each, sources) for role, one in needs.items()}
-    names = {role: [one.subject for one in some] for role, some in able.items()}
-    together = [role for role, one in needs.items() if not one.apart]
+    machines = [study.of(name) for name in study.machines()]
+    able = {role: need.machines(machines, sources) for role, need in needs.items()}
+    names = {role: [machine.subject for machine in some] for role, some in able.items()}
+    together = [role for role, need in needs.items() if not need.apart]
 
-    def rank(one):
-        meets = [one.subject in names[role] for role in together]
-        return all(meets[:2]), not one.subject.endswith(PUBLISHED), sum(meets)
+    def rank(machine):
+        meets = [machine.subject in names[role] for role in together]
+        return all(meets[:2]), not machine.subject.endswith(PUBLISHED), sum(meets)
 
-    best = max(each, key=rank, default=found.of(None))
+    best = max(machines, key=rank, default=study.of(None))
     return {
-        role: best if role in together and best.subject in names[role] else next(iter(some), found.of(None))
+        role: best if role in together and best.subject in names[role] else next(iter(some), study.of(None))
         for role, some in able.items()
     }
 
@@ -74,14 +82,16 @@ def pick_machines(found, needs, sources):
 class ChapterStudy:
     """A study in the terms of a chapter; its attributes are those of the chapter's `lines.py`."""
 
-    def __init__(self, workload, found):
+    def __init__(self, workload, study):
         data = module(workload, "lines")
-        self.workload, self.study = workload, found
-        self.lines, self.beside, self.sources = data.LINES, getattr(data, "BESIDE", {}), data.SOURCES
-        self.unit, self.per_unit = data.UNIT, getattr(data, "per_unit", None)
-        self.is_before, self.part_of = getattr(data, "is_before", None), getattr(data, "part_of", None)
+        self.workload, self.study = workload, study
+        self.lines, self.sources, self.unit = data.LINES, data.SOURCES, data.UNIT
+        self.table = getattr(data, "TABLE", [list(data.LINES)])
+        self.figure = getattr(data, "FIGURE", list(data.LINES))
+        self.per_unit, self.is_before = getattr(data, "per_unit", None), getattr(data, "is_before", None)
+        self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted
-        self.machines = pick_machines(found, data.MACHINES, data.SOURCES)
+        self.machines = pick_machines(study, data.MACHINES, data.SOURCES)
         self.frames = {}
 
     def machine(self, role):
@@ -90,34 +100,28 @@ class ChapterStudy:
 
     def machine_of(self, selection):
         """The study about the machine that measures a selection."""
-        return self.machine(self.source_of(selection).machine)
+        return self.machine(nearest("source", self.source_of(selection), self.sources).machine)
 
     def source_of(self, selection):
-        """The Source of a selection: its own, or that of its line."""
-        return nearest("source", self.source_name(selection), self.sources)
-
-    def source_name(self, selection):
-        """The name of that source."""
+        """The name of the source of a selection: what it states, or that of its line."""
         selection = selection_of(selection)
         return selection.source or self.line(selection).source
 
     def line(self, selection):
-        """The line of a selection, with what the selection changes of its tuning."""
+        """The line of a selection, with the tuning that the selection changes."""
         selection = selection_of(selection)
-        return selection.changed(nearest("line", selection.line, self.lines | self.beside))
+        return selection.changed(nearest("line", selection.line, self.lines))
 
     def frame(self, name):
         """All rows of a source, its timed calls."""
         if name not in self.frames:
-            one = nearest("source", name, self.sources)
-            self.frames[name] = one.rows(self.machine(one.machine))
+            source = nearest("source", name, self.sources)
+            self.frames[name] = source.rows(self.machine(source.machine))
         return self.frames[name]
 
     def find(self, selection):
         """The timed calls of a selection, which may be none; those of the ladder with the seconds of its unit."""
-        selection = selection_of(selection)
-        line = self.line(selection)
-        return self.in_units(selection, line.rows(self.frame(selection.source or line.source)))
+        return self.in_units(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
 
     def in_units(self, selection, rows):
         """Rows of a selection, those of the ladder with the seconds of its unit."""
@@ -126,45 +130,32 @@ class ChapterStudy:
 
     def rows(self, selection):
         """The same; raises NotMeasured without any."""
-        rows = self.find(selection)
-        if rows.empty:
-            raise NotMeasured
-        return rows
+        return required(self.find(selection))
 
     def ratio(self, slower, faster):
-        """The time of one selection over that of another, or over what the model says of it, as a Ratio."""
+        """The time of a selection over that of another, or over the model's prediction for it, as a Ratio."""
         if faster == FLOOR:
             return ratios.over(self.rows(slower), self.predicted(slower))
         return ratios.of(*map(self.rows, self.paired(slower, faster)))
 
     def paired(self, *selections):
         """Selections with COMMON as the largest number on which all were measured; raises NotMeasured without one."""
-        pair = [selection_of(one) for one in selections]
-        common = [{name for name, value in self.line(one).tuning.items() if value == COMMON} for one in pair]
+        pair = list(map(selection_of, selections))
+        common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in pair]
         for name in set.intersection(*common):
-            counts = [set(study.values(self.frame(self.source_name(one)), name)) for one in pair]
+            counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in pair]
             for count in sorted(set.intersection(*counts), reverse=True):
-                at_count = [replace(one, tuning=one.tuning | {name: count}) for one in pair]
-                if all(len(self.find(one)) for one in at_count):
+                at_count = [replace(side, tuning=side.tuning | {name: count}) for side in pair]
+                if all(len(self.find(side)) for side in at_count):
                     pair = at_count
                     break
             else:
                 raise NotMeasured
         return pair
 
-    def ratio_to_best(self, slower, candidates):
-        """The time of a selection over that of the best of several, which other processes choose than test it."""
-        cases = {number: rows for number, one in enumerate(candidates) if len(rows := self.find(one))}
-        if not cases:
-            raise NotMeasured
-        return ratios.of_best(self.rows(slower), cases)
-
     def predicted(self, selection):
-        """The seconds that the model gives a selection; NotMeasured where it lacks a rate."""
-        seconds = self.predict(selection, self.rows(selection))
-        if not seconds:
-            raise NotMeasured
-        return seconds
+        """The seconds that the model predicts for a selection; NotMeasured where it lacks a rate."""
+        return required(self.predict(selection, self.rows(selection)))
 
     def predict(self, selection, rows):
         """The same of rows, which may be none; None where the model lacks a rate."""
@@ -175,13 +166,13 @@ class ChapterStudy:
         return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection)))
 
     def phases_before(self, selection):
-        """Those of what was done once, before the first call."""
+        """The rows of the phases before the first call."""
         return self.phases_of(self.machine_of(selection), self.find(selection), before=True)
 
     def phases_of(self, machine, rows, before=False):
         """The same of some rows of a case of a machine."""
         if rows.empty:
-            return study.NO_ROWS
+            return queries.NO_ROWS
         first = rows.iloc[0]
         every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
         every = every[every["phase"] != "total"]
@@ -194,14 +185,16 @@ class ChapterStudy:
 
         Raises NotMeasured without any of them, or where one went on together with others.
         """
-        rows = self.phases(selection)
-        if rows.empty or rows["phase"].str.contains(" and ").any():
+        rows = required(self.phases(selection))
+        if rows["phase"].str.contains(" and ").any():
             raise NotMeasured
         is_inside = rows["phase"].isin(phases)
-        found = ratios.of_parts(*(rows[is_inside == one] for one in (not inverse, inverse)))
-        if found is None:
-            raise NotMeasured
-        return found
+        return required(ratios.of_parts(*(rows[is_inside == side] for side in (not inverse, inverse))))
+
+    def phase_shares(self, selection):
+        """The share of every phase, {phase: share}, where the phases add up to the call; {} where they don't."""
+        times = parts(self.rows(selection), self.phases(selection))
+        return {phase: time / sum(times.values()) for phase, time in times.items()}
 
 
 def selection_of(selection):
@@ -221,14 +214,16 @@ def phase_times(phases):
     What a call has several phases of by one name adds up.
     """
     names = phases["phase"].unique() if len(phases) else ()
-    by_pass = {name: study.where(phases, phase=name).groupby(["process", "sample"])["seconds"].sum() for name in names}
-    return {name: study.middle(times.reset_index()) for name, times in by_pass.items()}
+    by_pass = {
+        name: queries.where(phases, phase=name).groupby(["process", "sample"])["seconds"].sum() for name in names
+    }
+    return {name: queries.middle(times.reset_index()) for name, times in by_pass.items()}
 
 
 def whole(rows, phases):
     """What all phases of a case take over its call; None without phases."""
     times = phase_times(phases)
-    return sum(times.values()) / study.middle(rows) if times else None
+    return sum(times.values()) / queries.middle(rows) if times else None
 
 
 def parts(rows, phases):

@@ -3,7 +3,7 @@
 import re
 
 from ladder.report import latex, ratios, verdict_table
-from ladder.report.telling.chapter_study import NotMeasured, module
+from ladder.report.telling.chapter_study import NotMeasured, module, required
 from ladder.report.telling.lines import Cause
 from ladder.statistics.claims import decide
 
@@ -50,14 +50,14 @@ def cause(study, given, ratio):
 
 def short(ratio):
     """A ratio without its interval."""
-    return ratios.times(latex.digits(ratio.value, 2))
+    return ratios.short(ratio.value)
 
 
-def share(study, ratio):
-    """Of a time over its floor, which share of the rate it reaches, as a cause."""
-    return f"{latex.percent(1 / ratio.value, 2)} of it" if ratio else None
+def share_of_floor(study, ratio):
+    """The share of the predicted time in the time, as the cause of a claim about the floor."""
+    return f"{latex.percent(1 / required(ratio).value, 2)} of it"
 
 
 def coded(text):
     """LaTeX with code in `backticks`."""
-    return re.sub(r"`([^`]*)`", lambda found: latex.code(found[1]), text)
+    return re.sub(r"`([^`]*)`", lambda match: latex.code(match[1]), text)

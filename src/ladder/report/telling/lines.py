@@ -6,13 +6,12 @@ A chapter's `lines.py` has
 | --- | --- |
 | `MACHINES` | {role: Needs or Widest}: of which machines the chapter speaks, for the first two roles of one if any |
 | `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
-| `LINES` | {key: Line}: the ladder, in its order |
-| `BESIDE` | optional: {key: Line} of further lines that claims and text select, which are no part of the ladder |
-| `UNIT` | whose time the ladder compares, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
+| `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
+| `UNIT` | what the ladder's times are of, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
-| `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall |
+| `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 
 and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """
@@ -23,32 +22,30 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from ladder.report import collect, study
+from ladder.report import collect
 from ladder.report.figures import formats
+from ladder.report.study import values, where
 from ladder.statistics.verdicts import MARGIN
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
-COMMON = "common"  # the most on which both sides of a ratio were measured; of one side alone the same as MAX
-FLOOR = "floor"  # the side of a claim that the model gives: the least time
-OFF, UNSTATED = None, "unstated"  # of a tuning that a case switches off or doesn't state, or that it doesn't state
+COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX
+COUNTS = (MAX, SEVERAL, COMMON)
+FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
+OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
 
 
 @dataclass(frozen=True)
 class Source:
-    """Rows of some experiments on the machine of a role, by the values of columns.
-
-    `prepare` is applied to the rows, to keep those with most images, say.
-    """
+    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them."""
 
     machine: str
     experiments: tuple[str, ...]
     conditions: dict
     prepare: Callable | None = None
 
-    def rows(self, found, phase="total"):
-        """The timed calls of a study's subject, or with None as the phase all its rows."""
-        conditions = self.conditions | ({"phase": phase} if phase else {})
-        frames = [found.rows("samples", name, **conditions) for name in self.experiments]
+    def rows(self, machine):
+        """The timed calls of the study about a machine."""
+        frames = [machine.samples(name, **self.conditions) for name in self.experiments]
         rows = frames[0] if len(frames) == 1 else collect.concatenated(frames)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
@@ -62,8 +59,8 @@ def source(machine, *experiments, prepare=None, **conditions):
 class Needs:
     """What the machine of a role must have measured: rows of the first of these sources that any machine has.
 
-    Among them are all of `variants`, and of each column in `min` a value of at least so much. A role that is `apart`
-    has no part in choosing one machine for all roles.
+    They contain all of `variants` and, of each column in `min`, a value of at least so much. Roles that are `apart` are
+    assigned one by one; the others share one machine if possible.
     """
 
     sources: tuple[str, ...]
@@ -71,40 +68,40 @@ class Needs:
     min: dict = field(default_factory=dict)
     apart: bool = False
 
-    def machines(self, each, sources):
-        """Those of some studies, one about each machine, that meet the needs."""
+    def machines(self, candidates, sources):
+        """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            if some := [one for one in each if self.are_met(sources[name].rows(one))]:
-                return some
+            if able := [machine for machine in candidates if self.are_met(sources[name].rows(machine))]:
+                return able
         return []
 
     def are_met(self, rows):
-        """Whether some rows hold what is needed."""
-        is_enough = all(max(study.values(rows, name), default=-math.inf) >= least for name, least in self.min.items())
-        return len(rows) > 0 and self.variants <= set(study.values(rows, "variant")) and is_enough
+        """Whether rows contain what is needed."""
+        is_enough = all(max(values(rows, name), default=-math.inf) >= number for name, number in self.min.items())
+        return len(rows) > 0 and self.variants <= set(values(rows, "variant")) and is_enough
 
 
 @dataclass(frozen=True)
 class Widest:
-    """The machine of a role is the first one with the most of something, such as ranks, and with more than one."""
+    """The machine of a role is the first with the largest number in a column, such as ranks, if that is above one."""
 
     source: str
     column: str
     apart = True
 
-    def machines(self, each, sources):
+    def machines(self, candidates, sources):
         """That machine, or none."""
-        counts = [max(study.values(sources[self.source].rows(one), self.column), default=0) for one in each]
-        most = max(counts, default=0)
-        return [each[counts.index(most)]] if most > 1 else []
+        counts = [max(values(sources[self.source].rows(machine), self.column), default=0) for machine in candidates]
+        largest = max(counts, default=0)
+        return [candidates[counts.index(largest)]] if largest > 1 else []
 
 
 @dataclass(frozen=True)
 class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
-    `words` tell it from others of its variant; `relieves` is the resource that it saves. One that `begins` something
-    else has no gain over the line above; a peer stands beside the ladder. Not every line is `in_table` and `in_figure`.
+    `words` and `note` tell it from other lines of its variant; `relieves` is the resource that it saves. A line that
+    `begins` another ladder has no speed-up over the line above; a peer stands beside the ladder.
     """
 
     variant: str
@@ -113,28 +110,25 @@ class Line:
     idea: str = ""
     relieves: str = ""
     words: tuple[str, ...] = ()
-    note: str = ""  # prose that tells it apart, behind the words, which are code
+    note: str = ""  # prose; the words are code
     begins: bool = False
     is_peer: bool = False
-    in_table: bool = True
-    in_figure: bool = True
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""
-        rows = study.where(frame, variant=self.variant)
-        others = (MAX, SEVERAL, COMMON, OFF, UNSTATED)
-        rows = study.where(rows, **{name: value for name, value in self.tuning.items() if value not in others})
+        fixed = {name: value for name, value in self.tuning.items() if value not in (*COUNTS, OFF, UNSTATED)}
+        rows = where(frame, variant=self.variant, **fixed)
         for name, value in self.tuning.items():
-            if value in (MAX, SEVERAL, COMMON):
-                rows = study.where(rows, **{name: count_of(rows, name, value)})
+            if value in COUNTS:
+                rows = where(rows, **{name: count_of(rows, name, value)})
             elif value in (OFF, UNSTATED) and name in rows.columns:
                 rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
-        return study.where(rows, case=min(rows["case"])) if len(rows) else rows
+        return where(rows, case=min(rows["case"])) if len(rows) else rows
 
 
 def count_of(rows, column, which):
     """The largest number in a column; None without any, and of SEVERAL where that is one."""
-    largest = max(study.values(rows, column), default=None)
+    largest = max(values(rows, column), default=None)
     return None if which == SEVERAL and largest == 1 else largest
 
 
@@ -152,7 +146,7 @@ class Selection:
 
 
 def select(line, source=None, **tuning):
-    """A Selection, the changed tuning as keywords; one without a source and a change is the line of the ladder."""
+    """A Selection, the changed tuning as keywords; without a source and a change it is the line of the ladder."""
     return Selection(line, source, tuning)
 
 
@@ -167,10 +161,10 @@ class Cause:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of a ratio, the time of `slower` over that of `faster`: that it lies from `min` to `max`.
+    """The claim that a ratio, the time of `slower` over that of `faster`, lies between `min` and `max`.
 
-    The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR; where
-    the claim is odd, `ratio(study)` gives it. The cause is words, a Cause or a function of the study and the ratio.
+    The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR;
+    `ratio(study)` replaces both sides. The cause is words, a Cause or a function of the study and the ratio.
     """
 
     key: str
@@ -189,9 +183,9 @@ def place(row):
     """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
-        return "1 GPU" if row["device"] == "cuda" or ranks == 1 else f"{ranks:.0f} GPUs"
+        return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
     if row["device"] == "host":
-        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case that states none has one
+        return formats.threads(1 if pd.isna(threads) else int(threads))  # a case without a number has one
     if pd.notna(threads):
         return f"{ranks:.0f} × {formats.threads(int(threads))}"
     return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"

@@ -19,7 +19,7 @@ UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
 class Panel:
     """Lines on the machine of a role, [(selection, Look)], by what `words` counts, such as cores.
 
-    `ceiling(study, machine)` gives {count: work a second}.
+    `ceiling(machine)` gives {count: work a second}.
     """
 
     role: str
@@ -29,15 +29,14 @@ class Panel:
 
 
 def figure(study, panels, work, ceiling, empty, height=HEIGHT):
-    """The panels whose lines were measured; `work` is bytes or flops, `ceiling` what the wide line is."""
+    """The panels whose lines were measured; `work` is bytes or flops, `ceiling` the label of the wide line."""
     panels = [(panel, summaries) for panel in panels if len(summaries := summaries_of(study, panel, work))]
     if not panels:
         return layout.empty(empty)
     drawn = layout.new(height + 0.55)
     for part, (panel, summaries) in zip(drawn.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
-        machine = study.machine(panel.role)
-        layout.headline(part, machine.subject)
-        fill(part.subplots(), panel, summaries, panel.ceiling(study, machine), UNITS[work], height - AROUND)
+        layout.headline(part, study.machine(panel.role).subject)
+        fill(study, part.subplots(), panel, summaries, UNITS[work], height - AROUND)
     converged = all(summaries["converged"].all() for _, summaries in panels)
     layout.legend(drawn, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
     return drawn
@@ -45,18 +44,19 @@ def figure(study, panels, work, ceiling, empty, height=HEIGHT):
 
 def summaries_of(study, panel, work):
     """Rates of all lines of a panel in 1e9 a second, a row for each number of cores."""
-    every = [(look.label, along(study, selection)) for selection, look in panel.lines]
-    return pd.concat([rates(rows, label, work) for label, rows in every if len(rows)] or [pd.DataFrame()])
+    lines = [(look.label, along(study, selection)) for selection, look in panel.lines]
+    return pd.concat([rates(rows, label, work) for label, rows in lines if len(rows)] or [pd.DataFrame()])
 
 
 def along(study, selection):
     """The rows of a selection on every number of threads or ranks, a case for each."""
     selection = selection_of(selection)
     free = [name for name, value in study.line(selection).tuning.items() if value == MAX]
-    frame = study.frame(selection.source or study.line(selection).source)
+    frame = study.frame(study.source_of(selection))
     counts = {tuple(row) for row in frame[free].dropna().to_numpy()} if {*free} <= {*frame.columns} else ()
-    every = [replace(selection, tuning=selection.tuning | dict(zip(free, count, strict=True))) for count in counts]
-    return pd.concat([rows for one in every if len(rows := study.find(one))] or [pd.DataFrame()])
+    tunings = [selection.tuning | dict(zip(free, count, strict=True)) for count in counts]
+    cases = [study.find(replace(selection, tuning=tuning)) for tuning in tunings]
+    return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
 
 
 def rates(rows, method, work):
@@ -71,11 +71,11 @@ def width(row):
     return counted(row, "ranks") * (1 if row["device"] == "mpi_cuda" else counted(row, "threads"))
 
 
-def fill(axes, panel, summaries, ceiling, unit, inches):
-    """The lines of a panel, named where they end."""
+def fill(study, axes, panel, summaries, unit, inches):
+    """The lines of a panel, named where they end, and the ceiling."""
     kinds = {look.label: look for _, look in panel.lines}
     counts = set(summaries["at"])
-    shown = {count: rate / 1e9 for count, rate in ceiling.items() if count in counts}
-    by_threads.fill_rates(axes, summaries, "at", kinds, shown, inches)
+    ceiling = panel.ceiling(study.machine(panel.role)).items()
+    by_threads.fill_rates(axes, summaries, "at", kinds, {n: rate / 1e9 for n, rate in ceiling if n in counts}, inches)
     axes.set_title(unit)
     axes.set_xlabel(panel.words)

@@ -20,7 +20,7 @@ from jinja2.ext import Extension
 
 from ladder.errors import LadderError
 from ladder.report.latex import Missing
-from ladder.report.telling.chapter_study import NotMeasured, nearest
+from ladder.report.telling.chapter_study import NotMeasured, nearest, required
 
 DELIMITERS = {
     "block_start_string": "<%",
@@ -71,12 +71,12 @@ class Measured(Extension):
 
 def environment(functions):
     """The environment of templates that may call these functions, {name: function}."""
-    found = jinja2.Environment(
+    created = jinja2.Environment(
         **DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
     )
-    found.depth = 0
-    found.globals = {name: printable(found, one) for name, one in functions.items()}
-    return found
+    created.depth = 0
+    created.globals = {name: printable(created, function) for name, function in functions.items()}
+    return created
 
 
 class Functions:
@@ -90,24 +90,21 @@ class Functions:
 
 
 def printable(environment, function):
-    """A function whose value has words in its place where it wasn't measured, outside of all blocks; or a dict of such.
+    """A function that returns words in place of a value that wasn't measured, outside of all blocks; or a dict of such.
 
     What isn't a function stays as it is.
     """
     if isinstance(function, dict):
-        return Functions({name: printable(environment, one) for name, one in function.items()})
+        return Functions({name: printable(environment, member) for name, member in function.items()})
     if not callable(function):
         return function
 
     @functools.wraps(function)
     def call(*arguments, **options):
-        if missing := [one for one in (*arguments, *options.values()) if isinstance(one, Missing)]:
+        if missing := [given for given in (*arguments, *options.values()) if isinstance(given, Missing)]:
             return missing[0]
         try:
-            value = function(*arguments, **options)
-            if value is None:
-                raise NotMeasured
-            return value
+            return required(function(*arguments, **options))
         except NotMeasured as missing:
             if environment.depth:
                 raise
@@ -131,7 +128,8 @@ def render(path, functions):
 
 def line_of(error, path):
     """The line of a template in which an error was raised."""
-    return next(one.lineno for one in reversed(traceback.extract_tb(error.__traceback__)) if one.filename == str(path))
+    calls = reversed(traceback.extract_tb(error.__traceback__))
+    return next(call.lineno for call in calls if call.filename == str(path))
 
 
 def explained(error, functions):

@@ -1,10 +1,9 @@
-"""What is claimed of back-propagation, by the earlier study and by our rungs."""
+"""The claims about back-propagation, of the earlier study and behind our rungs."""
 
 from functools import partial
 from itertools import pairwise
 
-from ladder.report.latex import percent
-from ladder.report.telling.claims import short
+from ladder.report.telling.claims import share_of_floor, short
 from ladder.report.telling.lines import COMMON, FLOOR, Cause, Claim, select
 from ladder.statistics.verdicts import MARGIN
 from ladder.workloads.backprop.paper.lines import LOOPS, STEPS, changed
@@ -24,36 +23,36 @@ def flagged(line, flags="O2"):
 
 
 def weight_change(study, block="weight change"):
-    """The time of a macro block of the untuned program over that of all others."""
+    """The time of a macro block of the untuned program over that of all other blocks."""
     return study.over_the_rest("before", [block])
 
 
 def products(study, ratio):
-    """The same ratio for the products, as a cause."""
+    """The ratio for the products, as a cause."""
     return f"the products: {short(weight_change(study, 'products'))}"
 
 
 def loops_and_tiles(study, ratio):
-    """The two factors of a gain, as a cause."""
+    """The two factors of a speed-up, as a cause."""
     loops, tiles = (study.ratio(*pair) for pair in pairwise(("before", "all flags", ONE_THREAD)))
     return f"loops, flags: {short(loops)}, tiles: {short(tiles)}"
 
 
-def share_of_floor(study, ratio):
+def floor_share(study, ratio):
     """The share of the floor in a time, as a cause."""
-    return ratio and f"the floor is {percent(1 / ratio.value, 2)} of it"
+    return f"the floor is {share_of_floor(study, ratio)}"
 
 
 def technique(above, name):
-    """The claim that a technique gains when both sides are compiled with all flags."""
-    cause, sides = Cause("at `O2`", flagged(above), flagged(name)), (flagged(one, "all") for one in (above, name))
+    """The claim that a technique gains time when both sides are compiled with all flags."""
+    cause, sides = Cause("at `O2`", flagged(above), flagged(name)), (flagged(line, "all") for line in (above, name))
     return Claim(
         f"technique/{name}", f"`{name}` gains beyond all flags", *sides, needs="both rungs by flags", cause=cause
     )
 
 
 def bounds(name):
-    """The claim that bounds checks cost time, although the compiler knows the bounds of no pointer and makes none."""
+    """The claim that bounds checks cost time; the compiler knows no pointer's bounds and inserts no check."""
     words, cause = f"Bounds checks slow `{name}`", "no check, only other code"
     return Claim(f"bounds/{name}", words, flagged(name, "bounds"), flagged(name), needs="a rung by flags", cause=cause)
 
@@ -104,6 +103,6 @@ RUNGS = [
     peer("peer/numpy_loop", "`tuned` over `numpy_loop`", NUMPY, TUNED, 1.5, cause=LOCAL),
     peer("peer/pytorch", "`tuned` over `pytorch` by hand", BY_HAND, TUNED, 1.3, cause=BY_AUTOGRAD),
     peer("fused", "`cuda_fused` over PyTorch", "pytorch_cuda", "cuda_fused", 1.3, cause=FEWER_PASSES),
-    Claim("floor", "`cuda_fused` near its floor", "cuda_fused", FLOOR, 0, NEAR, MARGIN, CEILINGS, share_of_floor),
+    Claim("floor", "`cuda_fused` near its floor", "cuda_fused", FLOOR, 0, NEAR, MARGIN, CEILINGS, floor_share),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -1,9 +1,10 @@
 """The gains of flags and techniques on one thread, and the scaling with threads."""
 
 from dataclasses import replace
+from functools import partial
 
-from ladder.report import roofs
-from ladder.report.figures import by_threads, layout, marks, medians, peaks, scales
+from ladder.report import rates
+from ladder.report.figures import by_threads, layout, marks, medians, scales
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
 from ladder.report.study import NO_ROWS
@@ -50,35 +51,31 @@ THREADS = (
     (select("by hand", "loops"), Look("pytorch, by hand", COLOURS["sky"], "o", (1, 1))),
 )
 ON_CORES = {"loops": "cores", "threads": "threads on cores"}  # the sources of the machine with most threads
+PRODUCTS = partial(rates.products_by_threads, precision=SIZE["dtype"])
 
 
 def draw(study):
     """Two panels for the chapter's host, and two for the machine with most threads if that is another."""
-    on_cores = [(replace(one, source=ON_CORES[one.source]), look) for one, look in THREADS]
-    panels = [
-        scaling.Panel(role, lines, "threads", products) for role, lines in (("widest", on_cores), ("host", THREADS))
-    ]
-    # A machine in both roles has the panel of the host.
-    panels = list({study.machine(one.role).subject: one for one in panels}.values())[::-1]
-    rows = [(one, by_flags(study, one.role), scaling.summaries_of(study, one, "flops")) for one in panels]
+    on_cores = [(replace(selection, source=ON_CORES[selection.source]), look) for selection, look in THREADS]
+    roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
+    panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
+    rows = [(panel, by_flags(study, panel.role), scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]
     if not rows:
         return layout.empty("loops and threads")
     figure = layout.new(0.45 + HEIGHT * len(rows))
-    bands = layout.bands(figure, {study.machine(one.role).subject: 2 for one, *_ in rows})
-    for (left, right), (one, flags, threads) in zip(bands.values(), rows, strict=True):
+    bands = layout.bands(figure, {study.machine(panel.role).subject: 2 for panel, *_ in rows})
+    for (left, right), (panel, flags, threads) in zip(bands.values(), rows, strict=True):
         fill_flags(left, flags)
-        fill_threads(right, threads, one, study.machine(one.role))
+        if len(threads):
+            scaling.fill(study, right, panel, threads, "GFLOP/s", PANEL)
+        else:
+            layout.blank(right, "Threads were not measured.")
     entries = [layout.entry(look, line=False) for look in FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]
     layout.legend(figure, entries, all(frame["converged"].all() for frame in summaries))
     return figure
-
-
-def products(study, machine):
-    """FLOP/s of the best product by number of threads."""
-    return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=SIZE["dtype"])
 
 
 def by_flags(study, role):
@@ -94,25 +91,12 @@ def fill_flags(axes, rows):
     """Times by loop, a mark for each set of flags."""
     if rows.empty:
         return layout.blank(axes, "Flags were not measured.")
-    shown = [name for name in LOOPS if name in set(rows["variant"])]
+    loops = [name for name in LOOPS if name in set(rows["variant"])]
     shift = {name: SPREAD * (at / (len(FLAGS) - 1) - 0.5) for at, name in enumerate(FLAGS)}
-    rows = rows.assign(at=rows["variant"].map(shown.index) + rows["method"].map(shift))
+    rows = rows.assign(at=rows["variant"].map(loops.index) + rows["method"].map(shift))
     marks.points(axes, rows, "median", "at", along="x", kinds=FLAGS, size=14)
-    axes.set_yticks(range(len(shown)), shown)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), most=5)
-    axes.set_title(f"1 thread, {int(rows['images'].max()):,} images")
-    axes.set_xlabel("time of an epoch")
+    axes.set_yticks(range(len(loops)), loops)
+    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), max_ticks=5)
+    title = f"1 thread, {int(rows['images'].max()):,} images"
+    axes.set(ylim=(len(loops) - 0.5, -0.5), title=title, xlabel="time of an epoch")
     return axes.grid(axis="both")
-
-
-def fill_threads(axes, rows, panel, machine):
-    """Rates by threads, lines named where they end, and the best product."""
-    if rows.empty:
-        return layout.blank(axes, "Threads were not measured.")
-    kinds = {look.label: look for _, look in panel.lines}
-    counts = set(rows["at"])
-    best = {count: rate / 1e9 for count, rate in panel.ceiling(None, machine).items() if count in counts}
-    by_threads.fill_rates(axes, rows, "at", kinds, best, PANEL)
-    axes.set_title("GFLOP/s")
-    return axes.set_xlabel(panel.words)

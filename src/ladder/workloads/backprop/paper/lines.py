@@ -6,7 +6,7 @@ from ladder.report.study import values, where
 from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Widest, select, source
 
 UNIT = "Epoch"
-# The claims are about the earlier study's network and all images of MNIST.
+# The size of the claims: the earlier study's network and all images of MNIST.
 SIZE = {"layers": "784-56-28-10", "images": 60000, "dtype": "float32"}
 STEPS = ("loop_order", "temporaries", "fusion", "associativity")
 LOOPS = ("before", *STEPS)
@@ -69,7 +69,9 @@ LINES = {
     "blas": Line("blas", THREADS, "loops", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "loops", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "cuda_flat": Line("cuda_flat", OFFSETS, "card", "a thread per unit and pattern, layers in one flat array", "cores"),
-    "cuda_kernels": Line("cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic"),
+    "cuda_kernels": Line(
+        "cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic, loads"
+    ),
     "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
@@ -79,8 +81,9 @@ LINES = {
     "pytorch_cuda": peer("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
     "pytorch_cuda/tf32": peer("pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", "tf32"),
 }
+TABLE, FIGURE = [list(LINES)], list(LINES)
 # Reading all images from a file in the page cache.
-BESIDE = {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
+LINES |= {"serial": Line("serial", {}, "reading"), "tasks": Line("openmp_tasks", THREADS, "reading")}
 # Variations change one tuning at a time: their bases, and the other values of each tuning.
 BASES = {
     "openmp": select("openmp", "threads", threads=COMMON),

@@ -1,4 +1,4 @@
-"""The least time of an epoch, by the resource that limits a rung.
+"""The minimum time of an epoch, by the resource that limits a rung.
 
 The model charges C loops by what a core does per cycle or by the assumed rate of its L2 cache, and all other rungs
 by the rates that the machine has reached. Peers have no model.
@@ -17,14 +17,14 @@ UNITS = 6  # passes over the activations and deltas in GPU memory, between kerne
 IMAGES = 2  # passes over the images: forward, and for the change of the weights
 
 
-def predict(found, row):
+def predict(machine, row):
     """Seconds of an epoch of a case; None without a model or without a rate for it."""
-    return seconds(needed(row), reached(found, row))
+    return seconds(needed(row), reached(machine, row))
 
 
-def floor(found, row):
+def floor(machine, row):
     """Seconds of the products at the best rate and of two readings of the images; None without these rates."""
-    return seconds(products_and_images(row), reached(found, row))
+    return seconds(products_and_images(row), reached(machine, row))
 
 
 def seconds(amounts, rates_by_name):
@@ -34,15 +34,15 @@ def seconds(amounts, rates_by_name):
     return sum(amount / rates_by_name[name] for name, amount in amounts.items())
 
 
-def reached(found, row):
+def reached(machine, row):
     """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
     if row["device"] == "host":
         threads = threads_of(row)
-        reading, multiply_adds = rates.bandwidths(found).get(threads), None
-        products = rates.products(found, row["dtype"], threads)
+        reading, multiply_adds = rates.bandwidths(machine).get(threads), None
+        products = rates.products(machine, row["dtype"], threads)
     else:
-        reading, multiply_adds = rates.card_bandwidth(found), rates.multiply_adds(found, row["dtype"], "cuda")
-        products = rates.products(found, row["precision"], device="cuda")
+        reading, multiply_adds = rates.card_bandwidth(machine), rates.multiply_adds(machine, row["dtype"], "cuda")
+        products = rates.products(machine, row["precision"], device="cuda")
     return {"products": products, "reading": reading, "multiply_adds": multiply_adds, "second_cache": SECOND_CACHE}
 
 
@@ -55,12 +55,9 @@ def needed(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
     cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / threads_of(row)}
-    scalar, loads, read_once = (
-        {"products": SCALAR * flops},
-        {"multiply_adds": LOADS * flops},
-        products_and_images(row, 1),
-    )
-    by_pattern, read_twice = scalar if row.get("flags") == "O2" else cached, products_and_images(row)
+    scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
+    by_pattern = scalar if row.get("flags") == "O2" else cached
+    read_once, read_twice = products_and_images(row, 1), products_and_images(row)
     between_kernels = {"reading": read_twice["reading"] + UNITS * bytes_of(row, sum(widths[1:]))}
     return {
         "before": {"reading": LINES * LINE * flops / 2},

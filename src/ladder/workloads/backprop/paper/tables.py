@@ -8,17 +8,12 @@ from ladder.workloads.backprop.paper import varied
 from ladder.workloads.backprop.paper.lines import LOOPS, OUTSIDE
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {"flags": flags(study), "kernels": kernels(study)}
-
-
 def flags(study):
     """The time of an epoch of every loop with every set of flags."""
     frame = study.frame("flags")
     names = values(frame, "flags")
     rows = [
-        [code(name), *(median(where(loop, flags=one)) for one in names)]
+        [code(name), *(median(where(loop, flags=flag)) for flag in names)]
         for name in LOOPS
         if len(loop := where(frame, variant=name))
     ]
@@ -28,21 +23,23 @@ def flags(study):
 def kernels(study):
     """The median time of each of the eleven kernels, in the base form and with one tuning changed."""
     changes = varied.measured(study, "cuda_kernels")
-    cases = [("base", base) for *_, base in changes[:1]] + [
-        (f"{name}: {value}", rows) for name, value, rows, _ in changes
-    ]
-    times = {name: of_kernels(study, rows) for name, rows in cases}
-    times = {name: own for name, own in times.items() if len(own)}
-    phases = sorted({phase for own in times.values() for phase in own.index}, key=numbered)
+    cases = [("base", base) for *_, base in changes[:1]]
+    cases += [(f"{name}: {value}", rows) for name, value, rows, _ in changes]
+    times = {name: kernel_times(study, rows) for name, rows in cases}
+    times = {name: seconds for name, seconds in times.items() if len(seconds)}
+    phases = sorted(set().union(*(seconds.index for seconds in times.values())), key=number_of)
     rows = [
-        [latex.prose(phase), *(latex.digits(1e6 * own[phase]) if phase in own else NONE for own in times.values())]
+        [
+            latex.prose(phase),
+            *(latex.digits(1e6 * seconds[phase]) if phase in seconds else NONE for seconds in times.values()),
+        ]
         for phase in phases
     ]
     head = ["Kernel", *(rf"\rotatebox{{60}}{{{latex.prose(name)}}}" for name in times)]
     return latex.table("l" + "r" * len(times), head, rows)
 
 
-def of_kernels(study, rows):
+def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
     first = rows.iloc[0]
     phases = study.machine("card").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
@@ -50,7 +47,7 @@ def of_kernels(study, rows):
     return phases.groupby("phase")["seconds"].median()
 
 
-def numbered(phase):
+def number_of(phase):
     """Kernels by their numbers, other phases behind."""
     number = phase.split(" ")[0]
     return int(number) if number.isdigit() else 99, phase

@@ -2,7 +2,6 @@
 
 from ladder.report import latex, rates
 from ladder.report.study import middle
-from ladder.report.telling.chapter_study import nearest, parts
 from ladder.report.telling.lines import select
 from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper import claims, lines, model
@@ -11,6 +10,7 @@ from ladder.workloads.backprop.paper.lines import SIZE
 # The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
 TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
+HELPERS = {"changed": lines.changed}
 FACTS = {
     "layers": SIZE["layers"].replace("-", "--"),
     "images": latex.num(SIZE["images"]),
@@ -29,39 +29,18 @@ FACTS = {
 }
 
 
-def fact(study, name):
-    """A value that no measurement gives: of the problem, of the earlier study, or assumed by the model."""
-    return nearest("fact", name, FACTS)
-
-
-def changed(study, line, source=None, **tuning):
-    """The Selection of a base with some tunings changed."""
-    return lines.changed(line, source, **tuning)
-
-
-def floor(study, selection):
-    """The least time of an epoch, by the model."""
-    return latex.seconds(study.predicted(selection), 2)
-
-
-def share_of_block(study, selection, block):
-    """The share of a macro block of an epoch."""
-    times = parts(study.rows(selection), study.phases(selection))
-    return latex.percent(times[block] / sum(times.values()), 2) if block in times else None
-
-
 def on_half(study, line):
-    """A line on half of the most threads."""
+    """A line on half of all threads."""
     return select(line, "cores", threads=most_cores(study) // 2)
 
 
 def most_cores(study):
-    """The most threads of the machine with most of them."""
+    """The largest number of threads of the machine with most of them."""
     return int(study.rows(select("tuned", "cores"))["threads"].iloc[0])
 
 
 def efficiency_of_products(study):
-    """The parallel efficiency of the best products on the most threads, which clock rates and neighbours limit."""
+    """The parallel efficiency of the best products on all threads, which clock rates and neighbours limit."""
     count = most_cores(study)
     one, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
     return latex.percent(several / one / count, 2) if one and several else None
@@ -69,7 +48,7 @@ def efficiency_of_products(study):
 
 def epochs_to_error(study):
     """The epochs until the error is at most ERROR, in the first training that gets there."""
-    counts = [epochs_of(study, one) for one in TRAINED]
+    counts = [epochs_of(study, selection) for selection in TRAINED]
     return next((latex.num(count) for count in counts if count), None)
 
 

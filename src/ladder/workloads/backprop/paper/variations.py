@@ -20,40 +20,38 @@ INCHES = 0.13  # height of a change
 AROUND = 0.72  # inches of a panel above and below its changes
 LINE = {"color": theme.DARK, "linewidth": 0.9}
 REACH = 3.0  # how far an interval is followed, as a factor
-LEAST = 2.0  # and an axis reaches at least to either side of 1
+MIN = 2.0  # the minimum reach of an axis to either side of 1
 
 
 def draw(study):
     """A panel for each host of the chapter, and one for its GPU."""
-    host, widest, card = (study.machine(role).subject for role in ("host", "widest", "card"))
-    panels = {host: changes(study, "openmp"), f"{card}, GPU": changes(study, "cuda_kernels", "cuda_flat")}
+    host, widest, gpu = (study.machine(role).subject for role in ("host", "widest", "card"))
+    panels = {host: changes(study, "openmp")}
     if widest != host:
-        panels = {host: panels.pop(host), widest: changes(study, "openmp", source="threads on cores")} | panels
-    panels = {name: one for name, one in panels.items() if len(one)}
+        panels[widest] = changes(study, "openmp", source="threads on cores")
+    panels[f"{gpu}, GPU"] = changes(study, "cuda_kernels", "cuda_flat")
+    panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")
-    counts = dict.fromkeys(panels, 1)
     tall = INCHES * max(map(len, panels.values())) + AROUND
-    figure = layout.new(0.2 + tall * layout.rows_of_bands(counts))
-    for (axes,), one in zip(layout.bands(figure, counts).values(), panels.values(), strict=True):
-        fill(axes, one)
-    layout.legend(figure, [], all(one["converged"].all() for one in panels.values()))
+    figure, _ = layout.panels({name: [(rows,)] for name, rows in panels.items()}, fill, tall, 0.2)
+    layout.legend(figure, [], all(rows["converged"].all() for rows in panels.values()))
     return figure
 
 
 def changes(study, *lines, source=None):
     """A row for each change of some bases; rows of all bases but the first have their name in place of the tuning's."""
-    rows = [change(*one) for line in lines for one in varied.measured(study, line, source)]
-    return pd.DataFrame([one if one["base"] == rows[0]["base"] else one | {"tuning": one["base"]} for one in rows])
+    rows = [change(*measured) for line in lines for measured in varied.measured(study, line, source)]
+    return pd.DataFrame([row if row["base"] == rows[0]["base"] else row | {"tuning": row["base"]} for row in rows])
 
 
 def change(name, value, rows, base):
     """A change as a row: its labels, and its ratio to the base."""
     ratio, first = ratios.of(rows, base), rows.iloc[0]
     threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
-    drawn = {"base": first["variant"] + threads, "method": first["variant"], "tuning": name, "value": str(value)}
-    drawn |= {"median": ratio.value, "low": ratio.low, "high": ratio.high}
-    return drawn | {"converged": bool(rows["converged"].all() and base["converged"].all())}
+    labels = {"base": first["variant"] + threads, "method": first["variant"], "tuning": name, "value": str(value)}
+    converged = bool(rows["converged"].all() and base["converged"].all())
+    return labels | {"median": ratio.value, "low": ratio.low, "high": ratio.high, "converged": converged}
 
 
 def fill(axes, rows):
@@ -63,12 +61,10 @@ def fill(axes, rows):
     marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
     axes.set_yticks(rows["at"], rows["tuning"] + ": " + rows["value"])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
     low, high = scales.extent(rows, reach=REACH)
-    scales.log_axis(axes.xaxis, (min(low, 1 / LEAST), max(high, LEAST)), most=3)
+    scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)
     for row in rows.itertuples():
         text = f"{formats.three(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
-    axes.set_title(rows["base"].iloc[0])
-    axes.set_xlabel("times as long")
+    axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")

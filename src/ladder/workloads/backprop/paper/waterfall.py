@@ -2,8 +2,7 @@
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.backprop.paper import model
-from ladder.workloads.backprop.paper.lines import BLOCKS, LINES, OTHER, SIZE
+from ladder.workloads.backprop.paper.lines import BLOCKS, OTHER, SIZE
 
 TITLE = "What each rung of back-propagation gains"
 CATEGORY = "Backprop"
@@ -21,12 +20,6 @@ COLOURS |= {OTHER: theme.GREY}
 
 
 def draw(study):
-    """A panel for each machine of the chapter, mostly one."""
+    """A panel for each machine of the chapter."""
     problem = f"{SIZE['layers']}, {SIZE['images']:,} images, {SIZE['dtype']}"
-
-    def ceiling_of(machine):
-        """The shortest floor of a machine's rungs."""
-        rows = [study.find(key) for key in LINES if study.machine_of(key).subject == machine.subject]
-        return min(filter(None, (model.floor(machine, one.iloc[0]) for one in rows if len(one))), default=None)
-
-    return waterfall_of(study, problem, "time of an epoch", "products and images alone", ceiling_of, COLOURS)
+    return waterfall_of(study, problem, "time of an epoch", "products and images alone", colours=COLOURS)

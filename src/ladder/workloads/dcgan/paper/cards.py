@@ -1,18 +1,13 @@
-"""Several GPUs: what they are compared by, with the start of a process and without, and from when on they pay."""
+"""Several GPUs: their times with the start of a process and without, and the number of pictures from which they pay."""
 
 from ladder.report import ratios
 from ladder.report.latex import num
-from ladder.report.study import NO_ROWS, one_case, values, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.study import of_processes, values, where
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.workloads.dcgan.paper.lines import IMAGES
-
-
-def counted(count):
-    """A number of GPUs in words."""
-    return f"{count} GPU" + "s" * (count > 1)
 
 
 def on_cards(way, source, count, images=IMAGES):
@@ -21,14 +16,8 @@ def on_cards(way, source, count, images=IMAGES):
 
 
 def starts(rows):
-    """The seconds of each process's start and first call; none where they weren't kept."""
-    known = one_case(rows).dropna(subset="cold_start") if "cold_start" in rows else NO_ROWS
-    return known.assign(seconds=known["cold_start"]).drop_duplicates("process") if len(known) else known
-
-
-def with_start(slower, faster):
-    """A function of the study: the ratio of two selections with the start of a process."""
-    return lambda study: ratios.of(*(starts(study.find(one)) for one in (slower, faster)))
+    """The seconds of each process's start and first call; none where they weren't recorded."""
+    return of_processes(rows, "cold_start")
 
 
 def points(study, source, count, prepare):
@@ -44,15 +33,14 @@ def points(study, source, count, prepare):
 
 
 def predicate(points):
-    """From how many pictures on more GPUs pay, of points of which some may have no ratio, for a sentence."""
+    """The number of pictures from which more GPUs pay, for a sentence; some points may have no ratio."""
     points = [(size, ratio) for size, ratio in points if ratio]
-    found = crossings.break_even(points)
-    if found is None:
-        raise NotMeasured
+    crossing = required(crossings.break_even(points))
+    if not isinstance(crossing, str):
+        return f"pay from {ratios.size(*crossing)} pictures on"
     span = f"from {num(points[0][0])} to {num(points[-1][0])} pictures"
-    words = {
+    return {
         crossings.EVERYWHERE: f"pay at every number {span}",
         crossings.NOWHERE: f"pay at no number {span}",
         UNDECIDED: f"are not significantly faster at any number {span}",
-    }
-    return words[found] if isinstance(found, str) else f"pay from {ratios.size(*found)} pictures on"
+    }[crossing]

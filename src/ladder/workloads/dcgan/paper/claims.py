@@ -1,16 +1,15 @@
-"""What is claimed of the generator, by the earlier study and by our rungs."""
+"""The claims about the generator, of the earlier study and behind our rungs."""
 
 from ladder.report import ratios
-from ladder.report.latex import digits
 from ladder.report.study import by_case, fastest, middle, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import FLOOR, Claim, select
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, with_start
+from ladder.workloads.dcgan.paper.cards import on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 EQUAL = 0.05  # the margin of a claim of equality
-NEAR = 1 / 0.85  # times as long as the ceiling allows, for "near"
+NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
 CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
@@ -25,7 +24,7 @@ def split(first):
 
 
 def copied(memory, copies, math="float16"):
-    """Pictures copied to the host by where they go and whether copies are hidden; some cases state defaults."""
+    """Pictures copied to the host, by memory and whether copies are hidden; some cases omit defaults."""
     stated = {"memory": memory, "copies": copies}
     if math == "float16" and memory == "pinned":
         stated = {} if copies == "hidden" else {"copies": copies}
@@ -39,25 +38,23 @@ def one_operand(study, others="cuda_columns"):
 
 
 def tiled(study, ratio):
-    """The same over products with both operands in registers, as a cause."""
-    both = one_operand(study, "cuda_tiled")
-    return f"`cuda_tiled` {ratios.latex(both)}" if both else None
-
-
-def short(value):
-    """A ratio without its interval."""
-    return ratios.times(digits(value, 2))
+    """The ratio to products with both operands in registers, as a cause."""
+    return f"`cuda_tiled` {ratios.latex(required(one_operand(study, 'cuda_tiled')))}"
 
 
 def started(key, words, sides, cause):
     """The claim that the second of two sides is faster, with the start of a process."""
-    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=with_start(*sides))
+
+    def ratio(study):
+        return ratios.of(*(starts(study.find(side)) for side in sides))
+
+    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=ratio)
 
 
 def more_cards(word, role, count, images):
     """The claim that `count` GPUs are faster than half as many; the earlier study had so many in each of two nodes."""
     sides = [on_cards("threads", role, number, images) for number in (count // 2, count)]
-    then = short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
+    then = ratios.short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
     cause = beside(f"then {then}, call alone", *sides)
     return started(f"{word.lower()}-cards", f"{word} GPUs at {images} pictures", sides, cause)
 
@@ -69,22 +66,20 @@ def kernels(math):
 
 def kernels_and_link(study, math):
     """The rows of these kernels, and of the copies of all their pictures to the host."""
-    one = kernels(math)
-    link = where(study.in_units(one, study.phases_before(one)), phase="to host")
-    if link.empty:
-        raise NotMeasured
-    return study.rows(one), link
+    drawing = kernels(math)
+    link = where(study.in_units(drawing, study.phases_before(drawing)), phase="to host")
+    return study.rows(drawing), required(link)
 
 
 def all_hidden(math, line, words):
-    """The claim that a call takes no longer than its kernels or its link, whichever takes longer."""
+    """The claim that a call takes no longer than the slower of its kernels and its link."""
 
     def ratio(study):
         return ratios.of(study.rows(line), max(kernels_and_link(study, math), key=middle))
 
     def cause(study, ratio):
         computing, link = kernels_and_link(study, math)
-        return f"link over kernels {short(ratios.of(link, computing).value)}"
+        return f"link over kernels {ratios.short(ratios.of(link, computing).value)}"
 
     text, needs = f"`home` over kernels or link, {words}", "the call, kernels and link"
     return Claim(f"home/{math}", text, None, None, 1, 1, EQUAL, needs, cause, ratio)
@@ -96,34 +91,30 @@ def against_peer(line, other, words, share):
     return Claim(f"peer/{line}", text, other, line, 1 / share, needs="both", cause="exact and fused")
 
 
-def claim(key, words, sides, needs, cause, least=1):
-    """The claim that the second of two sides is faster, by `least` times."""
-    return Claim(key, words, *sides, least, needs=needs, cause=cause)
-
-
 PINNED, STAGED, PAGEABLE = (copied(memory, "hidden") for memory in ("pinned", "staged", "pageable"))
 AFTER = copied("pinned", "after")
 OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
-IN_FLOAT32 = [copied("pinned", copies, "float32") for copies in ("after", "hidden")]
+FLOAT32 = beside("in float32", *(copied("pinned", copies, "float32") for copies in ("after", "hidden")))
+FULL = "a product fills the GPU"
 BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
 FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
 THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
 HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
     Claim("parity", "Loops at the right parity, GPU", "naive", "card-parity", earlier.PARITY_GAIN),
-    claim("two", "A split of 3 + 1 over 2 + 2", (split(2), split(3)), "both splits", "a third product"),
-    claim("split", "A split of 3 + 1 over 4 + 0", (split(4), split(3)), "both splits", IMPLICIT),
+    Claim("two", "A split of 3 + 1 over 2 + 2", split(2), split(3), needs="both splits", cause="a third product"),
+    Claim("split", "A split of 3 + 1 over 4 + 0", split(4), split(3), needs="both splits", cause=IMPLICIT),
     Claim("registers", "One operand in a register over none", needs="both products", cause=tiled, ratio=one_operand),
-    claim("batch", f"Batches of {earlier.BATCH} images over one", BATCHES, "both batches", "a product fills the GPU"),
-    claim("hidden", "Hidden copies, half precision", (AFTER, PINNED), "both forms", beside("in float32", *IN_FLOAT32)),
-    claim("pinned", "Pinned over pageable, half precision", (PAGEABLE, PINNED), "both memories", OVER_STAGED),
+    Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
+    Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),
+    Claim("pinned", "Pinned over pageable, half precision", PAGEABLE, PINNED, needs="both memories", cause=OVER_STAGED),
     started("one-card", f"One GPU up to {earlier.ONE_UP_TO} pictures", FEW_PICTURES, "GPUs start in turn"),
     more_cards("Two", "two", 2, earlier.TWO_UP_TO),
     more_cards("Four", "four", 4, IMAGES),
 ]
 RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
-    claim("host-peer", "`tuned` over PyTorch, all threads", ("pytorch", "tuned"), "both", "exact products"),
+    Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
     Claim("ceiling", "Near the ceiling, float32", "window", FLOOR, 0, NEAR, needs=CEILINGS, cause=NO_PRODUCTS),
     against_peer("home", "peer-home", "float32", 0.6),
     against_peer("home-brought-tf32", "peer-home-tf32", "TF32", 0.65),
@@ -131,7 +122,7 @@ RUNGS = [
     all_hidden("float32", "home", "float32"),
     all_hidden("tf32", "home-brought-tf32", "TF32"),
     all_hidden("float16", "home-brought", "half"),
-    claim("cards", f"Two GPUs over one, {IMAGES} pictures", THREADS, "both numbers of GPUs", HALF, 1.8),
+    Claim("cards", f"Two GPUs over one, {IMAGES} pictures", *THREADS, 1.8, needs="both numbers of GPUs", cause=HALF),
     Claim("ranks", "Ranks over threads, two GPUs", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two GPUs", ONE_RANK),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -1,4 +1,4 @@
-"""What the earlier study reported of its generator, and what its network costs."""
+"""The earlier study's report on its generator."""
 
 PARITY_GAIN = 1.5  # of loops that start at the right parity
 BATCH = 100  # images in one product

@@ -1,13 +1,11 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from functools import partial
-
 from ladder.report import collect, study
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, source
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
-# Of the claims: the network of the earlier study, and on a GPU as many images as there at most.
+# Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
 SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
 ON_HOST = 64  # images
@@ -63,43 +61,39 @@ COPY_ENGINE = TENSOR_CORES | {"first": "cuda_implicit_tma"}
 TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 IN_LARGE, IN_SMALL = {"batch": 1280}, {"batch": 128}
 HALF_LARGE = FLOAT16 | IN_LARGE
+HALF_COPY_ENGINE = HALF_LARGE | COPY_ENGINE
 STREAMS = {"streams": 2, "graph": "on"}
 FIRST_HOME = STREAMS | {"math": UNSTATED, "batch": 512}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_STREAM = STREAMS | COPY_ENGINE | {"streams": 1}
 FUSED = {"batch": 16, "epilogue": "fused"}
-MIXED = FUSED | {"split": 3}
+ONE_THREAD, PARITY, TILED = {"threads": 1}, {"first": "parity", "last": "parity"}, {"first": "tuned", "last": "tuned"}
+MIXED = {"first": "tuned", "last": "blas", "split": 3}
 TUNED = {"turned": "on", "compiled": "on"}
-hidden = partial(Line, in_table=False)
 
 
-def on_host(note, idea, relieves, first, last, in_table=True, **tuning):
+def on_host(note, idea, relieves, tuning):
     """A line of the host."""
-    tuning = {"threads": MAX, "first": first, "last": last} | tuning
-    return Line("host", tuning, "host", idea, relieves, note=note, in_table=in_table)
+    return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, note=note)
 
 
 def on_card(note, idea, relieves, tuning):
-    """A line of the GPU, whose pictures stay there."""
+    """A line of the GPU without copies to the host."""
     return Line("cuda", tuning, "card", idea, relieves, note=note, begins=note == "naive")
 
 
 def peer(variant, math, note):
     """A line of PyTorch on the GPU."""
-    return hidden(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
+    return Line(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
 
 
 LINES = {
-    "loops": on_host("loops", "a branch for every zero", "", "loops", "loops", threads=1),
-    "parity": on_host(
-        "parity", "loops at the right parity, vectors of channels", "a branch", "parity", "parity", threads=1
-    ),
-    "parity-threads": on_host("parity", "the same on all threads", "", "parity", "parity", in_table=False),
-    "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", "blas", "parity"),
-    "tuned": on_host("tuned", "products of exact size in registers", "caches", "tuned", "tuned", **FUSED),
-    "mixed": on_host(
-        "tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", "tuned", "blas", **MIXED
-    ),
+    "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
+    "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
+    "parity-threads": on_host("parity", "", "", PARITY),
+    "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", PARITY | {"first": "blas"}),
+    "tuned": on_host("tuned", "products of exact size in registers", "caches", FUSED | TILED),
+    "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
     "naive": on_card("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
     "card-parity": on_card("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
     "two": on_card("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
@@ -108,15 +102,13 @@ LINES = {
     "window": on_card("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
     "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
     "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
-    "brought": on_card(
-        "half, copy engine", "pixels loaded once, layers start early", "copies", COPY_ENGINE | HALF_LARGE
-    ),
+    "brought": on_card("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
     "home": Line("home", FIRST_HOME, "card", "hidden copies, two streams, one graph", "the link", (), "float32", True),
-    "home-tf32": hidden("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
-    "home-brought-tf32": hidden("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
-    "home-float16": hidden("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
-    "home-brought": hidden("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
-    "pytorch": hidden("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
+    "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
+    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
+    "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
+    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
+    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
     "peer": peer("pytorch_cuda", "default", "float32"),
     "peer-tf32": peer("pytorch_cuda", "tf32", "TF32"),
     "peer-float16": peer("pytorch_cuda", "float16", "half"),
@@ -124,22 +116,22 @@ LINES = {
     "peer-home-tf32": peer("pytorch_home", "tf32", "TF32"),
     "peer-home-float16": peer("pytorch_home", "float16", "half"),
 }
-# No rungs: forms of these that claims and tables compare.
-form = partial(Line, in_table=False, in_figure=False)
+TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
+# Forms of these that claims and tables compare.
 ONE_STREAM = {"streams": 1, "batches": UNSTATED, "memory": UNSTATED, "copies": UNSTATED}
 SINGLE = {"math": UNSTATED, "memory": UNSTATED}
 GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
-    "split": form("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
-    "screen": form("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
-    "copied-float32": form("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
-    "copied-float16": form("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
-    "threads": form("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
-    "graph": form("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
-    "tapered": form("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
-    "ranks": form("mpi_home", {"ranks": MAX}, "most"),
-    "pageable": form("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
-    "half": form("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
+    "split": Line("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
+    "screen": Line("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
+    "copied-float32": Line("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
+    "copied-float16": Line("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
+    "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
+    "graph": Line("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
+    "tapered": Line("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
+    "ranks": Line("mpi_home", {"ranks": MAX}, "most"),
+    "pageable": Line("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
+    "half": Line("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
 }
 
 

@@ -1,7 +1,7 @@
-"""The least time of a picture: its exact products at the best rate that its machine has reached in their precision.
+"""The minimum time of a picture: its exact products at the best rate that its machine has reached in their precision.
 
-A rung without products in registers has no model. What is copied to the host takes the link besides, of which no
-ceiling is measured.
+A rung without products in registers has no model. Device-to-host copies also use the link, of which no ceiling is
+measured.
 """
 
 from ladder.report import rates
@@ -10,22 +10,22 @@ from ladder.report import rates
 MODELLED = ("tuned", "cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_implicit_tma")
 
 
-def predict(found, row):
+def predict(machine, row):
     """Seconds of a picture of a case; None without a model or a rate."""
     first = row["first"] if isinstance(row.get("first"), str) else "cuda_implicit"  # unless it states another
     if first not in MODELLED or row.get("last") == "cuda_parity" or row["variant"].startswith("pytorch"):
         return None
-    return products_alone(found, row)
+    return floor(machine, row)
 
 
-def products_alone(found, row):
+def floor(machine, row):
     """Seconds of the products of a picture; None without a rate."""
-    rate = rate_of(found, row)
+    rate = rate_of(machine, row)
     return float(row["flops"]) / float(row["images"]) / rate if rate else None
 
 
-def rate_of(found, row):
+def rate_of(machine, row):
     """The best FLOP/s of the precision of a case on its device."""
     if row["device"] == "host":
-        return rates.products(found, row["dtype"], int(row["threads_found"]))
-    return rates.products(found, row["precision"], None, "cuda")
+        return rates.products(machine, row["dtype"], int(row["threads_found"]))
+    return rates.products(machine, row["precision"], None, "cuda")

@@ -1,4 +1,4 @@
-"""What the trained generator draws: the pictures of the workload's latents, all of them."""
+"""The pictures of the trained generator for all of the workload's latents."""
 
 from ladder.report.figures import layout
 from ladder.report.figures.theme import imread

@@ -1,4 +1,4 @@
-"""The earlier study's splits on a GPU: what each batch's layers take, as products or by loops."""
+"""The earlier study's splits on a GPU: the time of each batch's layers, as products or by loops."""
 
 from ladder.report.figures import timeline
 from ladder.report.telling import traces

@@ -1,12 +1,13 @@
 """The tables of the chapter: layers by method, copies to the host, and calls on one and more GPUs."""
 
 from ladder.report import latex, ratios
-from ladder.report.cells import NONE, median
-from ladder.report.latex import code, digits, num
+from ladder.report.cells import NONE, flops, median
+from ladder.report.figures.formats import gpus
+from ladder.report.latex import code, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.cards import counted, on_cards, starts
+from ladder.workloads.dcgan.paper.cards import on_cards, starts
 from ladder.workloads.dcgan.paper.lines import IMAGES
 
 GATHERED = "cuda_im2col, cublas"
@@ -36,14 +37,9 @@ WAYS = {
 }
 
 
-def tables(study):
-    """Every table's LaTeX by its name, except the ladder's and the verdicts'."""
-    return {"layers": layers(study), "home": home(study), "cards": cards(study), "most_cards": most_cards(study)}
-
-
 def layers(study):
     """TFLOP/s of every layer by every method, without products by zero."""
-    rows = [[name_of(name), *(rate(of_method(study, name, h)) for h in HEIGHTS)] for name in METHODS]
+    rows = [[name_of(name), *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)] for name in METHODS]
     rows = [row for row in rows if set(row[1:]) != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in HEIGHTS)], rows)
 
@@ -65,23 +61,18 @@ def name_of(method):
     return ", ".join(part if part in MATHS else code(part) for part in method.split(", "))
 
 
-def rate(rows):
-    """TFLOP/s of a case."""
-    return digits(float(rows["flops"].iloc[0]) / middle(rows) / 1e12) if len(rows) else NONE
-
-
 def home(study):
-    """The time of a call with all pictures copied, by where they go and whether copies are hidden."""
+    """The time of a call with all pictures copied, by memory and whether copies are hidden."""
     columns = [(copies, math) for math in ("float32", "float16") for copies in COPIES]
-    rows = [[code(memory), *(call(study, memory, *column) for column in columns)] for memory in MEMORIES]
-    is_measured = any({*row[1:]} != {NONE} for row in rows)
+    cases = {memory: [study.find(claims.copied(memory, *column)) for column in columns] for memory in MEMORIES}
+    rows = [[code(memory), *map(call, cases[memory])] for memory in MEMORIES]
+    is_measured = any(len(case) for every in cases.values() for case in every)
     head = ["Memory", "float32, hidden", "after", "float16, hidden", "after"]
     return latex.table("lrrrr", head, rows if is_measured else ())
 
 
-def call(study, memory, copies, math):
-    """The median time of a call."""
-    rows = study.find(claims.copied(memory, copies, math))
+def call(rows):
+    """The median time of a call for all pictures."""
     return latex.seconds(middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
 
 
@@ -89,37 +80,36 @@ def cards(study):
     """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
     counts, frame = numbers_of_cards(study), study.frame("threads")
     drawn = {size for count in counts for size in values(where(frame, gpus=count), "images")}
-    rows = [cards_of(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
-    then, now = ([counted(count) for count in every] for every in (earlier.CALLS, counts))
-    head = latex.grouped("Pictures", {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
+    rows = [cells(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
+    then, now = (list(map(gpus, every)) for every in (earlier.CALLS, counts))
+    head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
 
-def numbers_of_cards(study):
-    """One GPU, the most, and the numbers between that have drawn all pictures; none without several GPUs."""
-    frame = study.frame("threads")
-    most = max(values(frame, "gpus"), default=0)
-    known = values(where(study.frame("most"), images=IMAGES), "gpus")
-    return sorted({1, most, *(count for count in known if count < most)}) if most > 1 else []
-
-
-def cards_of(study, counts, size):
-    """The cells of so many pictures."""
+def cells(study, counts, size):
+    """The times of so many pictures."""
     now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
     then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
     begun = [latex.seconds(middle(rows), 2) if len(rows) else NONE for rows in map(starts, now)]
     return [num(size), *then, *map(median, now), *begun]
 
 
+def numbers_of_cards(study):
+    """One GPU, the largest number, and the numbers between that have drawn all pictures; none without several GPUs."""
+    most = max(values(study.frame("threads"), "gpus"), default=0)
+    known = values(where(study.frame("most"), images=IMAGES), "gpus")
+    return sorted({1, most, *(count for count in known if count < most)}) if most > 1 else []
+
+
 def most_cards(study):
-    """The time of a call on one GPU and on more, by ways to do it, and how well the most are used."""
+    """The time of a call on one GPU and on more, by ways to do it, and the parallel efficiency on all GPUs."""
     counts, rows = numbers_of_cards(study), []
     if not counts or counts[-1] == 2:
         return latex.table("", (), ())
     for name, way in WAYS.items():
         cases = [study.find(on_cards(way, "most", count)) for count in counts]
         if any(map(len, cases)):
-            share = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
-            rows.append([name, *map(median, cases), share or NONE])
-    head = ["", *map(counted, counts), f"efficiency on {counts[-1]}"]
+            efficiency = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
+            rows.append([name, *map(median, cases), efficiency or NONE])
+    head = ["", *map(gpus, counts), f"efficiency on {counts[-1]}"]
     return latex.table("l" + "r" * (len(counts) + 1), head, rows)

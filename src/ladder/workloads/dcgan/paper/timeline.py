@@ -1,4 +1,4 @@
-"""What hidden copies hide: when batches are drawn and copied, one after the other and beside each other."""
+"""Hidden copies: when batches are drawn and copied, sequentially and overlapped."""
 
 from ladder.report.figures import looks, timeline
 from ladder.report.telling import traces

@@ -1,18 +1,17 @@
-"""What each rung gains: the time of a picture, from loops on the CPU to tensor cores with hidden copies to the host."""
+"""The speed-up of each rung: the time of a picture, from loops on the CPU to tensor cores with hidden copies."""
 
 from ladder.report.figures import looks, theme
 from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.dcgan import layout
-from ladder.workloads.dcgan.paper import model
-from ladder.workloads.dcgan.paper.lines import LINES, PHASES, SOURCES
+from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
 CATEGORY = "Generator"
 CAPTION = """\
 The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the prediction of the model,
-the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, how many times
-as fast a rung is as the one above of its kind, with its 99 % interval, and the shares of the layers where these were
-timed apart.
+the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, the
+speed-up over the rung above of its kind with its 99 % interval, and the shares of the layers where these were timed
+separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 USES_CEILINGS = True
@@ -23,11 +22,4 @@ COLOURS |= {"epilogues": theme.GREY}
 def draw(study):
     """A panel for each machine of the chapter."""
     problem = f"{layout.FULL} channels"
-    return waterfall_of(study, problem, "time of a picture", "products alone", products_alone, COLOURS)
-
-
-def products_alone(machine):
-    """Seconds of the products of a picture at the best rate of any precision in which a rung of a machine computes."""
-    shown = [line for line in LINES.values() if line.in_figure]
-    rows = [every.iloc[0] for line in shown if len(every := line.rows(SOURCES[line.source].rows(machine)))]
-    return min(filter(None, (model.products_alone(machine, row) for row in rows)), default=None)
+    return waterfall_of(study, problem, "time of a picture", "products alone", colours=COLOURS)

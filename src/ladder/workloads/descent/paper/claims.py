@@ -1,4 +1,4 @@
-"""What is claimed of descent, by the earlier study and behind our rungs."""
+"""The claims about descent, of the earlier study and behind our rungs."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from ladder.workloads.descent.paper.lines import kernel
 
 EVERY = 50  # steps after which a residual is recomputed, of the configuration
 ONE_MORE = 1 + 1 / EVERY  # the work of a product more in as many steps
-# A kernel, two (block, N), and how many times the work is done at the second, where rates are compared.
+# A kernel, two (block, N), and the work of the second over that of the first, where rates are compared.
 RISING = "product", (128, 64), (128, 256), 16
 LEVEL = "product", (512, 256), (512, 512), 4
 BLOCKS = "reduction", (512, 256), (128, 256)
@@ -20,17 +20,17 @@ worst = partial(select, "cuda_fused", "worst")
 
 
 def now(study, name, slower, faster, work=1, launch="right"):
-    """The ratio of a kernel in two cases, of its rates where so many times the work is done."""
+    """The ratio of a kernel's times in two cases, or of its rates with the ratio of the work."""
     return study.ratio(kernel(name, *slower, launch), kernel(name, *faster, launch)).times(work)
 
 
 def then(name, slower, faster, work=1):
-    """The same in the earlier study."""
+    """The ratio in the earlier study."""
     return work * earlier.seconds(name, *slower) / earlier.seconds(name, *faster)
 
 
 def cause(words, about, **launch):
-    """Such a ratio with its interval as a cause."""
+    """Such a ratio with its interval, as a cause."""
     return lambda study, _: f"{words} {ratios.latex(now(study, *about, **launch))}"
 
 

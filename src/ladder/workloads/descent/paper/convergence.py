@@ -18,7 +18,7 @@ the true one; then that of steepest descent falls again, and that of CG does not
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
-LEAST = 1e-9  # of the relative residual that is shown
+MIN = 1e-9  # of the relative residuals in the figure
 KINDS = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], "o"),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "o", (2, 1.5)),
@@ -34,12 +34,10 @@ def draw(study):
     curves = curves_of(study)
     if curves.empty:
         return layout.empty("convergence")
-    kappas = values(curves, "kappa")
-    figure = layout.new(0.5 + HEIGHT * -(-len(kappas) // 3))
-    (panels,) = layout.bands(figure, {study.machine("host").subject: len(kappas)}).values()
-    for axes, kappa in zip(panels, kappas, strict=True):
-        fill(axes, kappa, where(curves, kappa=kappa))
-    panels[0].set_ylabel("relative residual")
+    panels = [(kappa, where(curves, kappa=kappa)) for kappa in values(curves, "kappa")]
+    figure, bands = layout.panels({study.machine("host").subject: panels}, fill, HEIGHT, 0.5)
+    ((axes, *_),) = bands.values()
+    axes.set_ylabel("relative residual")
     entries = [layout.entry(look) for method, look in KINDS.items() if method in set(curves["method"])]
     for entry in entries:
         entry.set_marker("")
@@ -49,15 +47,13 @@ def draw(study):
 
 
 def fill(axes, kappa, rows):
-    """The residuals of a condition on theory's lines."""
+    """The residuals at a condition on the lines of the theory."""
     steps = np.arange(rows["step"].max() + 1)
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
-    scales.log_axis(axes.yaxis, (LEAST, 5), power, most=6)
-    axes.set_xlim(0, steps[-1])
-    axes.set_title(f"κ = {kappa:g}")
-    axes.set_xlabel("iteration")
+    scales.log_axis(axes.yaxis, (MIN, 5), power, max_ticks=6)
+    axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")
 
 

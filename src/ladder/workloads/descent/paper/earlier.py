@@ -1,4 +1,4 @@
-"""What the earlier study reported of its version 2, in seconds; `ladder.workloads.descent_kernel` has its table."""
+"""The times of version 2 in the earlier study, in seconds; `ladder.workloads.descent_kernel` has its table."""
 
 from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION2
 
@@ -9,7 +9,7 @@ LARGEST = list(LOADS)[-1]
 
 
 def seconds(kernel, block, n):
-    """The time of a kernel there."""
+    """The time of a kernel in the earlier study."""
     return VERSION2[kernel][list(LOADS).index((block, n))] / 1e3
 
 

@@ -9,7 +9,7 @@ N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 CONVERGENCE = "descent_convergence"
 SOLUTIONS = ("descent_solution", "descent_threads", "descent_direct")
 KERNELS = tuple(f"descent_kernels{name}" for name in ("", "_128", "_512", "_swapped", "_square", "_large"))
-DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, where a case says nothing of them
+DEFAULTS = {"load": 4, "launch": "right"}  # of an elementary kernel, unless a case states them
 
 
 def by_iteration(rows):
@@ -18,7 +18,7 @@ def by_iteration(rows):
 
 
 def alike(rows):
-    """The solves without those of the host on other threads than Cholesky has at most, so that all have as many."""
+    """The solves; on the host only those on the largest number of threads of Cholesky, so that all have as many."""
     if "threads" not in rows:
         return rows
     is_host, is_direct = rows["device"] == "host", rows["algorithm"] == "direct"
@@ -29,10 +29,10 @@ def alike(rows):
 def of_one_load(rows):
     """Calls of elementary kernels, each case once, at one load by kernel, block, n and launch.
 
-    A thread has as many elements as in the earlier study or, where that wasn't measured, as few as were.
+    A thread has as many elements as in the earlier study or, if that wasn't measured, the smallest measured number.
     """
     rows = rows.drop_duplicates(["case", "process", "sample"])
-    rows = rows.assign(**{key: rows[key].fillna(one) if key in rows else one for key, one in DEFAULTS.items()})
+    rows = rows.assign(**{key: rows[key].fillna(value) if key in rows else value for key, value in DEFAULTS.items()})
     sides = zip(rows["block"], rows["n"], rows["load"], strict=True)
     order = rows["load"].mask([LOADS.get((block, n)) == load for block, n, load in sides], 0)
     return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
@@ -58,7 +58,7 @@ MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
 
 def rung(variant, tuning, relieves="", *words, source="ladder"):
-    """A line whose idea the workload has."""
+    """A line with the idea of the workload's rung."""
     idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
     return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer)
 

@@ -1,7 +1,7 @@
-"""How long an iteration should take: launches, round trips and barriers that wait for each other, and A read.
+"""The predicted time of an iteration: dependent launches, round trips and barriers, and reading A.
 
-The costs are assumptions: the table of the ladder shows how far they predict what was measured. Where A stays on the
-chip it is read faster than memory allows, and the model says so of `cuda_persistent` and `cuda_cluster` alone.
+The costs are assumptions; the table of the ladder compares predictions and measurements. Where A stays on the chip it
+is read faster than memory permits, which the model assumes of `cuda_persistent` and `cuda_cluster` alone.
 """
 
 import numpy as np
@@ -29,12 +29,19 @@ def bytes_of(row):
     return float(row["n"]) ** 2 * np.dtype(row["dtype"]).itemsize
 
 
-def predict(found, row):
+def predict(machine, row):
     """Seconds of a case's iteration; None without a model of it, or where the rate of reading isn't known."""
     variant, recompute = row["variant"], row.get("recompute")
     if variant not in TRAFFIC:
         return WAITS.get(variant)
-    reading = rates.bandwidths(found).get(row["threads"]) if row["device"] == "host" else rates.card_bandwidth(found)
+    on_host = row["device"] == "host"
+    reading = rates.bandwidths(machine).get(row["threads"]) if on_host else rates.card_bandwidth(machine)
     products = 2 if pd.notna(recompute) and recompute == 1 else 1
     launching = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
     return reading and launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / reading
+
+
+def floor(machine, row):
+    """Seconds in which a machine's GPU, or else its host, reads A once; None where the rate isn't known."""
+    rate = rates.card_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
+    return rate and bytes_of(row) / rate

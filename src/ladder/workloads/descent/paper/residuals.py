@@ -1,10 +1,10 @@
-"""The residuals of solves whose iterations are known one by one, and what rounding and recomputing do to them."""
+"""The residuals of solves by iteration, and the effect of rounding and recomputation on them."""
 
 import math
 
 from ladder.report import collect
 from ladder.report.study import one_case, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.chapter_study import required
 from ladder.workloads.descent.paper import theory
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 
@@ -14,7 +14,7 @@ FAR = 2.0  # times as large, of residuals that differ
 
 
 def curves_of(study):
-    """The curves of one variant, on the GPU if there is one, with what each is in the column `method`."""
+    """The curves of one variant, of the GPU if available, with the column `method`."""
     rows = study.machine("host").rows("curves", CONVERGENCE)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
@@ -29,10 +29,7 @@ def curves_of(study):
 
 def curve_of(study, method, kappa):
     """The curve of an algorithm, whose residual is carried along or RECOMPUTED, at a condition."""
-    curve = where(curves_of(study), method=method, kappa=kappa)
-    if curve.empty:
-        raise NotMeasured
-    return curve
+    return required(where(curves_of(study), method=method, kappa=kappa))
 
 
 def reported(study, curve):
@@ -41,23 +38,22 @@ def reported(study, curve):
 
 
 def true(study, curve):
-    """What the true one is at most: the reported one, and how far from it the worst of the checks is, all over |b|."""
+    """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
     first = curve.iloc[0]
-    checks = study.machine("host").rows("checks", CONVERGENCE, check="true residual", **first[["variant", "case"]])
-    if checks.empty:
-        raise NotMeasured
+    case = first[["variant", "case"]]
+    checks = required(study.machine("host").rows("checks", CONVERGENCE, check="true residual", **case))
     return reported(study, curve) + checks["error"].max() / math.sqrt(first["residual"])
 
 
 def least_after_jump(study, curve):
-    """The least residual that is reported after one that is FAR above an earlier one; None where none is."""
+    """The minimum residual that is reported after one that is FAR above an earlier one; None without such a jump."""
     values = curve["relative"]
     jumped = values[(values > FAR * values.cummin()).cummax()]
     return jumped.min() if len(jumped) else None
 
 
 def effect(carried, recomputed):
-    """What recomputing does to the true residual, as the predicate of a sentence."""
+    """The effect of recomputation on the true residual, as the predicate of a sentence."""
     if recomputed > FAR * carried:
         return "raises the true residual"
     if carried > FAR * recomputed:

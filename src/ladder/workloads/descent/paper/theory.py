@@ -1,4 +1,4 @@
-"""What the theory says of the error after so many steps, by the condition kappa, and what a curve shows of it.
+"""The error after a number of steps in theory, by the condition kappa, and its rate in a measured curve.
 
 Y. Saad, Iterative Methods for Sparse Linear Systems (2003), sections 5.3 and 6.11.
 """
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def factor(kappa):
-    """By what the error of steepest descent falls at least in each step, in A's norm; from the worst start, exactly."""
+    """The bound of the error's factor in a step of steepest descent, in A's norm; exact from the worst start."""
     return (kappa - 1) / (kappa + 1)
 
 
@@ -17,7 +17,7 @@ def steepest(kappa, steps):
 
 
 def conjugate(kappa, steps):
-    """The bound of the error of conjugate gradients, the same way."""
+    """The bound of the error of conjugate gradients after `steps`, over that at the start."""
     return np.minimum(2 * factor(kappa**0.5) ** np.asarray(steps), 1.0)
 
 
@@ -30,7 +30,7 @@ def relative(curves):
 
 
 def rate(curve, until=1e-3):
-    """By what the residual of a curve fell a step, until it was this small or the curve's end; None without points."""
+    """The factor per step by which a curve falls until it is this small, or until its end; None without points."""
     if len(curve) < 2:
         return None
     curve = curve.sort_values("step")

@@ -1,9 +1,7 @@
-"""What each rung gains: the time of an iteration of a small system, from loops on the CPU to one launch for a solve."""
+"""The speed-up of each rung: the time of an iteration of a small system, from loops on the CPU to one launch."""
 
-from ladder.report import rates
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.descent.paper.lines import DTYPE, SOURCES, N
-from ladder.workloads.descent.paper.model import bytes_of
+from ladder.workloads.descent.paper.lines import DTYPE, N
 
 TITLE = "What each rung of steepest descent gains"
 CATEGORY = "Descent"
@@ -19,11 +17,4 @@ USES_CEILINGS = True
 
 def draw(study):
     """The panel of the chapter's machine."""
-    return waterfall_of(study, f"n = {N:,}, {DTYPE}", "time of an iteration", "A read once", reading)
-
-
-def reading(machine):
-    """Seconds in which a machine's GPU, or else its host, reads A once."""
-    rows = SOURCES["ladder"].rows(machine)
-    rate = rates.card_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
-    return bytes_of(rows.iloc[0]) / rate if rate and len(rows) else None
+    return waterfall_of(study, f"n = {N:,}, {DTYPE}", "time of an iteration", "A read once")

@@ -3,7 +3,7 @@
 from ladder.report.study import one_size
 from ladder.report.telling.lines import Line, Needs, source
 
-UNIT = None  # the lines are no ladder: that of products is in the chapter on training
+UNIT = None  # no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
 SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
 TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}
@@ -22,11 +22,5 @@ MACHINES = {
     "host": Needs(("host",)),
     "mixed": Needs(("mixed",), apart=True),
 }
-VARIANTS = {
-    "float32": "cublas",
-    "tf32": "cublas",
-    "float16": "cublas_mixed",
-    "bfloat16": "cublas_mixed",
-    "tf32x3": "cublas_mixed",
-}
-LINES = {name: Line(variant, {"precision": name}, "mixed") for name, variant in VARIANTS.items()}
+PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
+LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

@@ -28,19 +28,8 @@ EXPERIMENTS = (
 )
 USES_CEILINGS = True
 DTYPE = "float64"
-# The experiments of the points, by device, and what stands beside them.
-GROUPS = {
-    "host": {
-        "gemm_square": "square product",
-        "gemm_threads": "training's products",
-        "gemv_threads": "matrix-vector",
-    },
-    "cuda": {
-        "gemm_gpu_float64": "square product",
-        "gemm_gpu_training_float64": "training's products",
-        "gemv_gpu": "matrix-vector",
-    },
-}
+GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of the points, by device, each with its problem
+PROBLEMS = ("square product", "training's products", "matrix-vector")
 LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
@@ -50,21 +39,15 @@ def draw(study):
     panels, tables = {}, study.study.tables
     for name in study.study.machines():
         machine = study.study.of(name)
-        for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_card(machine))):
-            groups = GROUPS[device].items()
-            points = pd.concat([fastest(tables[group], name).assign(group=label) for group, label in groups])
+        for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_gpu(machine))):
+            groups = zip(GROUPS[device], PROBLEMS, strict=True)
+            points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
             if roofs and len(points):
-                panels[name if device == "host" else f"{name}, GPU"] = roofs, points
+                panels[name if device == "host" else f"{name}, GPU"] = [(roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    counts = dict.fromkeys(panels, 1)
-    figure = layout.new(0.3 + 2.5 * layout.rows_of_bands(counts, BESIDE))
-    bands = layout.bands(figure, counts, BESIDE)
-    for name, (roofs, points) in panels.items():
-        (axes,) = bands[name]
-        fill(axes, roofs, points)
-        axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    every = pd.concat([points for _, points in panels.values()])
+    figure, _ = layout.panels(panels, fill, 2.5, 0.3, BESIDE)
+    every = pd.concat([points for [(_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
     layout.legend(figure, handles, every["converged"].all(), beside=len(panels) == 1)
     return figure
@@ -72,39 +55,35 @@ def draw(study):
 
 def roofs_by_threads(machine):
     """The roofs of a machine, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
-    every = rates.bandwidths(machine).items()
-    found = [(threads, rates.products(machine, DTYPE, threads), bandwidth) for threads, bandwidth in every]
-    return [roof for roof in found if roof[1]]
+    memory = rates.bandwidths(machine)
+    products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
+    return [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
 
 
 def roofs_of_threads(machine):
-    """The roofs of the fewest threads and of those with the most FLOP/s: [(label, FLOP/s, B/s)]."""
-    found = roofs_by_threads(machine)
-    chosen = {one[0]: one for one in (found[0], max(found, key=lambda one: one[1]))} if found else {}
-    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in chosen.values()]
+    """The roofs of the fewest threads and of those with the highest FLOP/s: [(label, FLOP/s, B/s)]."""
+    roofs = roofs_by_threads(machine)
+    ends = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
+    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in ends]
 
 
-def roofs_of_card(machine):
-    """The roofs of a GPU with its tensor cores and without them, as those of threads."""
-    flops = {
-        "cuBLAS": rates.products(machine, DTYPE, device="cuda"),
-        "no tensor cores": rates.multiply_adds(machine, DTYPE, "cuda"),
-    }
-    bandwidth = rates.card_bandwidth(machine)
-    return [(label, rate, bandwidth) for label, rate in flops.items() if rate and bandwidth]
+def roofs_of_gpu(machine):
+    """The roofs of a GPU with tensor cores and without them."""
+    bandwidth, products = rates.card_bandwidth(machine), rates.products(machine, DTYPE, device="cuda")
+    roofs = [("cuBLAS", products), ("no tensor cores", rates.multiply_adds(machine, DTYPE, "cuda"))]
+    return [(label, rate, bandwidth) for label, rate in roofs if rate and bandwidth]
 
 
 def fastest(tables, machine):
     """A row per method and problem, with its fastest number of threads, in GFLOP/s over FLOP per byte."""
     frame = medians.samples(tables)
-    frame = frame[frame["machine"] == machine]
-    rows = []
-    for first, problem in medians.problems(frame):
+    rows = [pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])]
+    for first, problem in medians.problems(frame[frame["machine"] == machine]):
         if first["dtype"] == DTYPE:
-            found = medians.summaries(problem).sort_values("median").drop_duplicates("method")
-            points = medians.rates(found, first["flops"] / 1e9)
+            cases = medians.summaries(problem).sort_values("median").drop_duplicates("method")
+            points = medians.rates(cases, first["flops"] / 1e9)
             rows.append(points.assign(intensity=first["flops"] / first["bytes"]))
-    return pd.concat(rows) if rows else pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])
+    return pd.concat(rows[1:] or rows)
 
 
 def fill(axes, roofs, cases):
@@ -121,6 +100,7 @@ def fill(axes, roofs, cases):
     if not has_slope:
         slope(axes, f"{formats.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
     marks.points(axes, cases, "intensity", "median")
+    axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
     for number, (group, middle) in enumerate(middles.iterrows()):
         is_left = number == len(middles) - 2  # of the last two, which may be neighbours

@@ -20,14 +20,14 @@ SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
 
 def draw(study):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
-    frame, found = medians.samples(medians.joined(study.study.tables)), {}
+    frame, panels = medians.samples(medians.joined(study.study.tables)), {}
     for name in study.study.machines():
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
-        found[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
-    found = {name: some for name, some in found.items() if some}
-    if not found:
+        panels[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
+    panels = {name: some for name, some in panels.items() if some}
+    if not panels:
         return layout.empty("products on a GPU")
-    return heat.figure(found, 0.8)
+    return heat.figure(panels, 0.8)
 
 
 def title(row):
@@ -38,15 +38,15 @@ def title(row):
 
 def groups(rows):
     """TFLOP/s by method, tilings downwards and forms along."""
-    found = medians.summaries(rows, ("method", "case", "variant", "form"))
+    cases = medians.summaries(rows, ("method", "case", "variant", "form"))
     work = rows.groupby("case")["flops"].first() / 1e12
-    found = found.assign(rate=found["case"].map(work) / found["median"])
-    found["tiling"] = [tiling(Case.parse("gemm", one.variant, one.case).tuning) for one in found.itertuples()]
-    found = found.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
-    forms = [form for form in SIZES["form"] if form in set(found["form"])]
+    cases = cases.assign(rate=cases["case"].map(work) / cases["median"])
+    cases["tiling"] = [tiling(Case.parse("gemm", case.variant, case.case).tuning) for case in cases.itertuples()]
+    cases = cases.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
+    forms = [form for form in SIZES["form"] if form in set(cases["form"])]
     return [
         (method, some.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
-        for method, some in ((name, found[found["method"] == name]) for name in methods.ordered(found["method"]))
+        for method, some in ((name, cases[cases["method"] == name]) for name in methods.ordered(cases["method"]))
     ]
 
 

@@ -1,24 +1,24 @@
-"""What is claimed of matrix-vector products, by the earlier study and behind our rungs."""
+"""The claims about matrix-vector products, of the earlier study and behind our rungs."""
 
 from ladder.report.latex import percent
 from ladder.report.study import values
 from ladder.report.telling.chapter_study import NotMeasured, phase_times
-from ladder.report.telling.claims import share, short
+from ladder.report.telling.claims import share_of_floor, short
 from ladder.report.telling.lines import FLOOR, SEVERAL, Cause, Claim, select
 
 FAR = 2  # times as long, for "far longer"
-NEAR = 1.1  # times as long as the bandwidth allows, for "near"
+NEAR = 1.1  # times as long as the bandwidth permits, for "near"
 EQUAL = 0.05  # the margin of a claim of equality
 COMPUTE = "compute"
 SENT, STAYING = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE_SENT, ONE_STAYING = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
 BY_MPI = select("mpi-ship", "cards")
 PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
-ONE_AND_SEVERAL, CEILINGS = "one rank and several", "the rung and ceilings"
+BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
 
 
 def bound(study):
-    """Where no memory is far, what is measured is binding alone: the rest of the claim isn't tested."""
+    """The speed-up by bound threads and first touch; with one memory node only binding would be tested."""
     ratio = study.ratio("openmp", "spread")
     if has_one_memory(study.machine("host")):
         raise NotMeasured(needs="several memory nodes")
@@ -26,7 +26,7 @@ def bound(study):
 
 
 def has_one_memory(host):
-    """Whether a machine's description shows one memory node, so that no memory is far."""
+    """Whether a machine's description shows a single memory node."""
     return host.descriptions.get(host.subject, {}).get("cpu", {}).get("NUMA node(s)") == "1"
 
 
@@ -36,7 +36,7 @@ def communication(study, selection=SENT):
 
 
 def on_two_ranks(study, ratio):
-    """The same on two ranks, as a cause."""
+    """The ratio on two ranks, as a cause."""
     return f"on two ranks: {short(communication(study, select('ship', 'ranks', ranks=2)))}"
 
 
@@ -48,8 +48,8 @@ def scattering(study, ratio):
 
 def of_most_cards(study):
     """The words of a claim, with the number of GPUs."""
-    most = max(values(study.frame("most GPUs"), "ranks"), default=0)
-    return f"A CUDA graph over launches, {most} GPUs" if most else "A CUDA graph over launches"
+    count = max(values(study.frame("most GPUs"), "ranks"), default=0)
+    return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
 
 
 def on_another(key, words, source):
@@ -58,12 +58,12 @@ def on_another(key, words, source):
 
 
 def near(key, words, line):
-    """The claim that a line comes near to what the model allows."""
-    return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share)
+    """The claim that a line comes near the predicted time."""
+    return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share_of_floor)
 
 
 def several(count, numeral, claimed):
-    """The claim of what so many GPUs gain over one."""
+    """The claim that so many GPUs speed up a product over one GPU."""
     eager, graph = ([select(key, "most GPUs", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
     words, cause = f"{numeral} GPUs over one, with a graph", Cause("without a graph", *eager)
     return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
@@ -80,10 +80,8 @@ EARLIER = [
     Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
     Claim("bound", "Bound threads with first touch", cause=SPREAD, ratio=bound),
     Claim("communication", "Communication far longer than computation", min=FAR, ratio=communication, **PHASES),
-    Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=ONE_AND_SEVERAL, cause=scattering),
-    Claim(
-        "staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=ONE_AND_SEVERAL, cause=OVER_THREADS
-    ),
+    Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=BOTH, cause=scattering),
+    Claim("staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=BOTH, cause=OVER_THREADS),
     Claim("hybrid", "`mpi_openmp` over `mpi`, matrix sent", "ship", "hybrid-ship", cause=HYBRID_STAYING),
     Claim("nodes", "Ranks gain from several nodes", ONE_STAYING, select("resident", "nodes"), needs="several nodes"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),

@@ -3,7 +3,7 @@
 from ladder.report.telling.lines import MAX, OFF, Line, Needs, Widest, source
 
 DTYPE = "float64"
-UNIT, GIGABYTE = "Gigabyte", 1e9  # whose time the ladder compares, and its bytes
+UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
 # The claims are about matrices far larger than any cache.
 SIZES = {
     "threads": {"n": 8192, "m": 16384},
@@ -37,7 +37,7 @@ def on_smallest(rows):
 
 
 def calls(machine, experiment, size=None, **others):
-    """The calls of an experiment on a matrix, or on all."""
+    """The calls of an experiment on a matrix, or on all matrices."""
     return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES.get(size, {}), **others)
 
 
@@ -57,7 +57,7 @@ SOURCES = {
     "ranks, smallest": calls("host", "ranks", prepare=on_smallest),
     "GPUs, all sizes": calls("cards", "cards"),
 }
-# A GPU counts with its first rung and the best one, so that no ladder is a part of one.
+# A GPU requires its first and its last rung, so that no ladder is incomplete.
 MACHINES = {
     "host": Needs(("threads",)),
     "card": Needs(("card",), frozenset({"cuda_naive", "cublas"})),
@@ -95,10 +95,10 @@ LINES = {
 
 
 def is_before(phases):
-    """Which phases are no part of a product: a matrix that stays was sent once, before the first."""
+    """Which phases are no part of a product: a resident matrix is sent before the first one."""
     return (phases["mode"] == "resident") & (phases["phase"] == "scatter")
 
 
 def per_unit(rows):
-    """Seconds of a gigabyte: matrices differ."""
+    """Seconds per gigabyte, since matrices differ in size."""
     return rows["seconds"] / rows["bytes"] * GIGABYTE

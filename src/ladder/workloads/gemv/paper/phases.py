@@ -19,10 +19,10 @@ COLOURS = dict(zip(PHASES, (looks.COLOURS[name] for name in ("blue", "sky", "gre
 
 def draw(study):
     """A row of panels for the ranks of the host and one for the GPUs, a panel by mode."""
-    host, cards = (study.machine(role).subject for role in ("host", "cards"))
+    host, gpus = (study.machine(role).subject for role in ("host", "cards"))
     rows = {
         f"{host}: ranks of the host": panels(study, ("ranks", "ship", "hybrid-ship"), ("ranks", "resident", "hybrid")),
-        f"{cards}: GPUs": panels(study, ("cards", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
+        f"{gpus}: GPUs": panels(study, ("cards", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
     }
     return phase_bars.figure(study, rows, COLOURS, "matrix-vector products on ranks")
 
@@ -30,6 +30,6 @@ def draw(study):
 def panels(study, *lines):
     """A panel for each mode, from its source and lines."""
     return [
-        phase_bars.panel(study, source, keys, lambda row, words=words: f"{row['n']:,} × {row['m']:,}: {words}")
-        for words, (source, *keys) in zip(MODES, lines, strict=True)
+        phase_bars.panel(study, source, keys, lambda row, mode=mode: f"{row['n']:,} × {row['m']:,}: {mode}")
+        for mode, (source, *keys) in zip(MODES, lines, strict=True)
     ]

@@ -5,6 +5,7 @@ from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.study import values
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
+from ladder.workloads.gemv.paper.lines import SOURCES
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CATEGORY = "GEMV"
@@ -34,14 +35,14 @@ CARDS = [
 def draw(study):
     """A panel of the host and one of the GPUs."""
     panels = [
-        scaling.Panel("host", HOST, "cores", lambda study, machine: rates.bandwidths(machine)),
-        scaling.Panel("widest", CARDS, "GPUs", memory_of_cards),
+        scaling.Panel("host", HOST, "cores", rates.bandwidths),
+        scaling.Panel("widest", CARDS, "GPUs", memory_of_gpus),
     ]
     return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")
 
 
-def memory_of_cards(study, machine):
-    """B/s of the memory of one GPU and of the most."""
+def memory_of_gpus(machine):
+    """B/s of the memory of one GPU and of all."""
     rate = rates.card_bandwidth(machine)
-    most = max(values(study.frame("most GPUs"), "ranks"), default=0)
-    return {count: count * rate for count in (1, most)} if rate else {}
+    largest = max(values(SOURCES["most GPUs"].rows(machine), "ranks"), default=0)
+    return {count: count * rate for count in (1, largest)} if rate else {}

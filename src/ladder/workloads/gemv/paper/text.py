@@ -1,49 +1,34 @@
-"""What this chapter's text asks for beside what every chapter's may."""
+"""Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
 from ladder.report.study import values, where
-from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.chapter_study import required
 from ladder.report.telling.claims import short
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines, model
 
-STRANGE = 10  # times as long, for what a tree of messages to a few times as many ranks doesn't explain
-
-
-def matrix(study, name):
-    """The size of a matrix."""
-    return "${n} \\times {m}$".format(**lines.SIZES[name])
-
-
-def intensity(study):
-    """FLOPs for a byte."""
-    product = cost(lines.SIZES["large"] | {"seed": 1, "dtype": lines.DTYPE})
-    return latex.number(product.flops / product.bytes, 2)
-
-
-def passes(study):
-    """How many times a matrix that is sent passes through the memory."""
-    return latex.num(1 + model.COPIES)
+STRANGE = 10  # times as long: more than a tree of messages to a few times as many ranks explains
+PRODUCT = cost(lines.SIZES["large"] | {"seed": 1, "dtype": lines.DTYPE})
+FACTS = {name: "${n} \\times {m}$".format(**size) for name, size in lines.SIZES.items()} | {
+    "FLOP per byte": latex.number(PRODUCT.flops / PRODUCT.bytes, 2),
+    "passes of a sent matrix": latex.num(1 + model.COPIES),
+}
 
 
 def binding_alone(study):
-    """What binding gains where no memory is far."""
-    if not claims.has_one_memory(study.machine("host")):
-        raise NotMeasured
-    return ratios.prose(study.ratio("openmp", "spread"))
+    """The speed-up by binding on a machine with a single memory node."""
+    return ratios.prose(study.ratio("openmp", "spread")) if claims.has_one_memory(study.machine("host")) else None
 
 
 def fewer_ranks(study):
-    """Ranks that keep their rows, on the number below the most."""
+    """Ranks with a resident matrix, on the second largest number."""
     counts = values(where(study.frame("ranks"), variant="mpi", mode="resident"), "ranks")
-    if len(counts) < 2:
-        raise NotMeasured
-    return select("resident", "ranks", ranks=counts[-2])
+    return select("resident", "ranks", ranks=required(counts[:-1])[-1])
 
 
 def slower_broadcast(study):
-    """How many times as long the broadcast takes on the most ranks as on fewer, where that is out of all proportion."""
-    pair = [where(study.phases(one), phase="broadcast") for one in (select("resident", "ranks"), fewer_ranks(study))]
+    """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
+    pair = [where(study.phases(side), phase="broadcast") for side in (select("resident", "ranks"), fewer_ranks(study))]
     ratio = ratios.of(*pair)
     return short(ratio) if ratio and ratio.value > STRANGE else None

@@ -1,4 +1,4 @@
-"""What each rung gains: the time of a gigabyte of the matrix, from one core to several GPUs."""
+"""The speed-up of each rung: the time of a gigabyte of the matrix, from one core to several GPUs."""
 
 from ladder.report import rates
 from ladder.report.study import values
@@ -17,11 +17,11 @@ USES_CEILINGS = True
 
 
 def draw(study):
-    """A panel for each machine of the chapter, mostly one."""
-    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_cards, most=5)
+    """A panel for each machine of the chapter."""
+    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_gpus, max_ticks=5)
 
 
-def memory_of_cards(machine):
+def memory_of_gpus(machine):
     """Seconds of a gigabyte in the memory of all GPUs of a machine."""
     rate, count = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
     return GIGABYTE / (rate * count) if rate else None

@@ -1,21 +1,21 @@
-"""What is claimed of products and of the training, by the earlier study and behind our rungs."""
+"""The claims about products and the training, of the earlier study and behind our rungs."""
 
 from functools import partial
 
 from ladder.report import ratios
 from ladder.report.latex import num, percent
 from ladder.report.study import values
-from ladder.report.telling.chapter_study import NotMeasured, parts
+from ladder.report.telling.chapter_study import NotMeasured, required
 from ladder.report.telling.claims import short
 from ladder.report.telling.lines import Cause, Claim, select
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
 
-LEVEL, WORSE = 4, 24  # threads from which on time levels off, and too many, on the earlier study's twelve cores
-HALVED = 2  # the speed-up by shared memory over the naive kernel is at least this
-SHARE = 0.99  # of a training, at least, are products
-FAR = 2  # a speed-up of at least this is "far ahead"
-CLOSE = 0.5  # what times may differ by and be "close to each other"
-SAME = 0.1  # what two forms may differ by and be the same
+LEVEL, WORSE = 4, 24  # threads at which time levels off and beyond which it rises, on the earlier study's twelve cores
+HALVED = 2  # the minimum speed-up by shared memory over the naive kernel
+SHARE = 0.99  # the minimum share of products in a training
+FAR = 2  # the minimum speed-up for "far ahead"
+CLOSE = 0.5  # the margin of "close to each other"
+SAME = 0.1  # the margin of equality of two forms
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
 LARGER_BATCH = SOURCES["peers, larger"].conditions["batch"]
 
@@ -37,61 +37,49 @@ BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 
 def by_threads(key, words, slower, faster, most):
-    """The claim of how the training by plain loops goes with threads."""
+    """The claim about the training by plain loops on two numbers of threads."""
     loops, blas = ([on(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
     needs = f"{slower} and {faster} threads"
     return Claim(key, words, *loops, max=most, needs=needs, cause=Cause("with `blas`", *blas))
 
 
 def blas_leads(key, threads, words):
-    """The claim of how far the BLAS is ahead of the plain loops."""
+    """The claim that the BLAS is far ahead of the plain loops."""
     loops, order, blas = (on(name, threads) for name in ("openmp", "interchanged", "blas"))
     cause = Cause("`interchanged` alone", loops, order)
     return Claim(key, f"BLAS far ahead of plain loops, {words}", loops, blas, FAR, needs="both products", cause=cause)
 
 
 def shared_memory(form):
-    """The claim of what shared memory gains over the naive kernel in a form of the product."""
+    """The claim that shared memory speeds up the naive kernel in a form of the product."""
     naive, shared = (select(name, form) for name in ("cuda_naive", "cuda_shared"))
-    is_first = form == FORMS[0]
-    cause = Cause(f"naive time over that of `{FORMS[0]}`", naive, select("cuda_naive", FORMS[0]))
-    return Claim(
-        "shared" if is_first else f"shared/{form}",
-        f"Shared memory halves naive time, `{form}`",
-        naive,
-        shared,
-        HALVED,
-        cause="both load two operands per multiply-add" if is_first else cause,
-    )
+    key, cause = f"shared/{form}", Cause(f"naive time over that of `{FORMS[0]}`", naive, select("cuda_naive", FORMS[0]))
+    if form == FORMS[0]:
+        key, cause = "shared", "both load two operands per multiply-add"
+    return Claim(key, f"Shared memory halves naive time, `{form}`", naive, shared, HALVED, cause=cause)
 
 
 def with_copies(study, selection):
-    """The rows of a selection, to each call the copies to the GPU and back of its process added."""
-    rows, copies = study.rows(selection), study.phases_before(selection)
-    if copies.empty:
-        raise NotMeasured
+    """The rows of a selection, each call plus the copies to the GPU and back of its process."""
+    rows, copies = study.rows(selection), required(study.phases_before(selection))
     times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
     return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
 
 
-def with_transfers(study):
+def over_copies(study):
     """An epoch of OpenBLAS over one on the GPU with its copies."""
     return ratios.of(study.rows(on("blas", BEST)), with_copies(study, FEW_IMAGES))
 
 
 def products_over_the_rest(study, selection=LOOPS):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
-    phases = study.phases(selection)
-    if not parts(study.rows(selection), phases):
-        raise NotMeasured
-    return study.over_the_rest(selection, [name for name in values(phases, "phase") if name.split(" ")[0] in KINDS])
+    phases = required(study.phase_shares(selection))
+    return study.over_the_rest(selection, [name for name in sorted(phases) if name.split(" ")[0] in KINDS])
 
 
 def share_of_products(study, ratio):
     """Both shares of products in an epoch, as a cause."""
-    if ratio is None:
-        raise NotMeasured
-    share = percent(part(ratio))
+    share = percent(part(required(ratio)))
     try:
         return f"{share}; with `blas` {percent(part(products_over_the_rest(study, BLAS)), 2)}"
     except NotMeasured:
@@ -99,12 +87,12 @@ def share_of_products(study, ratio):
 
 
 def part(ratio):
-    """The share of the whole of what is this ratio to the rest."""
+    """The share of the whole that a ratio to the rest makes up."""
     return ratio.value / (1 + ratio.value)
 
 
 def over_peer(study, peer, source="peers"):
-    """The time of a peer's training over ours, both on the most threads; NotMeasured where these aren't as many."""
+    """The time of a peer's training over ours, both on all threads; NotMeasured where their numbers differ."""
     rows, ours = (study.rows(select(f"peers/{name}", source)) for name in (peer, "tiled"))
     if values(ours, "threads") != values(rows, "threads"):
         raise NotMeasured
@@ -122,7 +110,7 @@ def peer(name):
 
 
 def over(key, slower, faster, claimed, cause):
-    """The claim that a product is so many times as fast as another."""
+    """The claim that a product is at least `claimed` times as fast as another."""
     return Claim(key, f"`{faster}` over `{slower}`", slower, faster, claimed, cause=cause)
 
 
@@ -131,29 +119,19 @@ def same(key, words, slower, faster, needs="both rungs", cause=None):
     return Claim(key, words, slower, faster, 1, 1, SAME, needs, cause)
 
 
+TRANSFERS = f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads"
+NO_COPIES = Cause("without copies", on("blas", BEST), FEW_IMAGES)
+SHARES = {"min": SHARE / (1 - SHARE), "ratio": products_over_the_rest, "cause": share_of_products}
+OVER_PYTORCH = "Training by `cuda_mma` over PyTorch's graph"
+OVER_EAGER = Cause("over PyTorch without a graph", EAGER, MMA)
 EARLIER = [
     by_threads("levels-off", f"Time levels off from {LEVEL} threads", LEVEL, BEST, 1),
     by_threads("worse", f"Best on {BEST} threads, worse on {WORSE}", WORSE, BEST, float("inf")),
     blas_leads("serial", 1, "one thread"),
     blas_leads("parallel", BEST, f"{BEST} threads"),
     *map(shared_memory, FORMS),
-    Claim(
-        "transfers",
-        f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads",
-        max=1,
-        margin=CLOSE,
-        needs="both trainings",
-        cause=Cause("without copies", on("blas", BEST), FEW_IMAGES),
-        ratio=with_transfers,
-    ),
-    Claim(
-        "share",
-        f"Products are over {percent(SHARE, 2)} (over the rest)",
-        min=SHARE / (1 - SHARE),
-        needs="an epoch by operation",
-        cause=share_of_products,
-        ratio=products_over_the_rest,
-    ),
+    Claim("transfers", TRANSFERS, max=1, margin=CLOSE, needs="both trainings", cause=NO_COPIES, ratio=over_copies),
+    Claim("share", f"Products are over {percent(SHARE, 2)} (over the rest)", needs="an epoch by operation", **SHARES),
 ]
 RUNGS = [
     over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
@@ -167,13 +145,6 @@ RUNGS = [
     Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
     peer("numpy_loop"),
     peer("pytorch"),
-    Claim(
-        "peer/pytorch_cuda",
-        "Training by `cuda_mma` over PyTorch's graph",
-        PYTORCH,
-        MMA,
-        needs="both",
-        cause=Cause("over PyTorch without a graph", EAGER, MMA),
-    ),
+    Claim("peer/pytorch_cuda", OVER_PYTORCH, PYTORCH, MMA, needs="both", cause=OVER_EAGER),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

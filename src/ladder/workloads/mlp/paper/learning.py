@@ -13,7 +13,7 @@ the distance of the loss from the float64 reference, the largest of the processe
 allows. Nested markers are backends that coincide; each dtype has its bound.
 """
 EXPERIMENTS = ("mlp_accuracy",)
-LEAST = 2e-17  # where a deviation of nothing stands on the logarithmic axis
+MIN = 2e-17  # the place of a deviation of zero on the logarithmic axis
 BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
@@ -21,11 +21,9 @@ REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
-    frame = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
-    of_machines = {name: frame[frame["machine"] == name] if len(frame) else frame for name in medians.machines(tables)}
-    trainings = [
-        (name, *one) for name, curves in of_machines.items() for one in medians.problems(curves, but=("dtype",))
-    ]
+    curves = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
+    problems = medians.by_machine(curves, medians.machines(tables), but=("dtype",))
+    trainings = [(name, *problem) for name, every in problems.items() for problem in every]
     if not trainings:
         return layout.empty("learning curves")
     figure = layout.new(0.4 + 2.2 * len(trainings))
@@ -36,15 +34,14 @@ def draw(study):
         loss.set_title(title(row.replace({row["dtype"]: "float64"})))
         fill_loss(loss, rows)
         nested(accuracy, rows, "accuracy", 100)
-        accuracy.set_ylabel("test accuracy (%)")
         fill_deviation(deviation, rows)
-        for axes in (loss, accuracy, deviation):
-            axes.set_xlabel("epoch")
+        for axes, label in ((loss, "mean loss"), (accuracy, "test accuracy (%)"), (deviation, "|loss − reference|")):
+            axes.set(xlabel="epoch", ylabel=label)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
-    shown = methods.ordered(method for *_, rows in trainings for method in rows["method"])
+    order = methods.ordered(method for *_, rows in trainings for method in rows["method"])
     lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
-    layout.legend(figure, [*(layout.handle(method, line=False) for method in shown), *lines])
+    layout.legend(figure, [*(layout.handle(method, line=False) for method in order), *lines])
     return figure
 
 
@@ -59,10 +56,8 @@ def fill_loss(axes, rows):
     reference = rows.groupby("epoch")["reference_loss"].first()
     axes.plot(reference.index, reference, **REFERENCE)
     nested(axes, rows, "loss", 1)
-    scales.log_axis(
-        axes.yaxis, (0.7 * min(reference.min(), rows["loss"].min()), 1.3 * max(reference.max(), rows["loss"].max()))
-    )
-    axes.set_ylabel("mean loss")
+    losses = [*reference, *rows["loss"]]
+    scales.log_axis(axes.yaxis, (0.7 * min(losses), 1.3 * max(losses)))
 
 
 def nested(axes, rows, column, scale):
@@ -74,9 +69,9 @@ def nested(axes, rows, column, scale):
 
 def fill_deviation(axes, rows):
     """Distance of every backend's loss from the reference's, the largest of its processes, with each dtype's bound."""
-    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=LEAST))
-    for dtype, some in rows.groupby("dtype"):
-        bound = some.groupby("epoch")["loss_bound"].first()
+    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=MIN))
+    for dtype, curves in rows.groupby("dtype"):
+        bound = curves.groupby("epoch")["loss_bound"].first()
         axes.plot(bound.index, bound, **BOUND)
         axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), textcoords="offset points", fontsize=theme.SMALL)
     order = methods.ordered(rows["method"])
@@ -84,10 +79,9 @@ def fill_deviation(axes, rows):
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
     mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())
-    scales.log_axis(axes.yaxis, (LEAST / 2, 10 ** (top + 1.5)))
+    scales.log_axis(axes.yaxis, (MIN / 2, 10 ** (top + 1.5)))
     ticks = range(-15, int(top) + 1, 3)
-    axes.set_yticks([LEAST, *(10.0**exponent for exponent in ticks)], ["0", *(f"$10^{{{one}}}$" for one in ticks)])
-    axes.set_ylabel("|loss − reference|")
+    axes.set_yticks([MIN, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
 
 
 def mark(axes, rows, x, y, size):

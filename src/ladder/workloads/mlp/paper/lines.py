@@ -16,7 +16,7 @@ PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
 KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
 COPIES = ("to device", "to host")  # phases that are no part of an epoch
-# Of the claims: the network of the earlier study, the forward product of its larger layer, and one that fills a GPU.
+# Sizes of the claims: the earlier study's network, the forward product of its larger layer, and one that fills a GPU.
 NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
 BATCHES = NETWORK | {"batch": 100}
 PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
@@ -68,7 +68,7 @@ ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
 def line(rungs, variant, tuning, place, *words, idea=None):
-    """A line with the idea of its variant's rung, where nothing else is said."""
+    """A line with the idea of its variant's rung unless another one is given."""
     text = rungs[variant]
     idea, is_peer = idea or text.removeprefix("peer: "), text.startswith("peer: ")
     return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, is_peer=is_peer)
@@ -115,7 +115,7 @@ def is_before(phases):
 
 
 def batches(rows):
-    """How many batches an epoch of one case or another has."""
+    """The number of batches of an epoch."""
     return -(-rows["images"] // rows["batch"])
 
 

@@ -1,7 +1,7 @@
-"""How long a product or a batch of the training should take, by the resource that limits a rung.
+"""The predicted time of a product or a batch of the training, by the resource that limits a rung.
 
-Loops are counted in what a core does in a cycle or its L2 cache in a second, which is assumed; the rest by the
-rates that the machine has reached. Peers have no model.
+The model charges loops by assumed rates of a core or its L2 cache, and all other rungs by the rates that the machine
+has reached. Peers have no model.
 """
 
 from ladder.report import rates
@@ -9,7 +9,7 @@ from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 
-# Times as slow as a library's: a sum waits four cycles for the one before, where two units have eight lanes each.
+# Times as slow as a library: a sum waits four cycles for the previous one, while two units have eight lanes each.
 CHAINED = 4 * 2 * 8
 BYTES = 8  # of an element
 # Times as slow as the best product, and as multiply-adds in registers.

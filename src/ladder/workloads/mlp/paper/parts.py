@@ -37,18 +37,18 @@ AROUND = 0.62  # and of a panel above and below its bars
 def draw(study):
     """Up to three panels: the host's below each other, the GPU's beside them."""
     columns = {"host": by_threads(study), "card": {"on the GPU": by_graph(study)}}
-    columns = {role: [(title, calls) for title, calls in panels.items() if calls] for role, panels in columns.items()}
+    columns = {role: {title: calls for title, calls in panels.items() if calls} for role, panels in columns.items()}
     columns = {role: panels for role, panels in columns.items() if panels}
     if not columns:
         return layout.empty("the training by operation")
-    every = [calls for panels in columns.values() for _, calls in panels]
-    figure = layout.new(0.35 + max(sum(LINE * len(calls) + AROUND for _, calls in one) for one in columns.values()))
+    heights = [sum(LINE * len(calls) + AROUND for calls in panels.values()) for panels in columns.values()]
+    figure = layout.new(0.35 + max(heights))
     for part, (role, panels) in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns.items(), strict=True):
         layout.headline(part, study.machine(role).subject)
-        for axes, (title, calls) in zip(part.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
-            fill(axes, calls, title)
-    shown = sorted({part for calls in every for *_, times in calls for part in times}, key=rank)
-    handles = [Patch(facecolor=colour(part), label=part) for part in shown]
+        for axes, title in zip(part.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
+            fill(axes, panels[title], title)
+    every = [times for panels in columns.values() for calls in panels.values() for *_, times in calls]
+    handles = [Patch(facecolor=colour(part), label=part) for part in sorted(set().union(*every), key=rank)]
     layout.legend(figure, [*handles, Patch(facecolor=UNDIVIDED, label="call, not divided")])
     return figure
 
@@ -56,38 +56,35 @@ def draw(study):
 def by_threads(study):
     """{title: bars} of the host: on one thread and on several, if these are more."""
     counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
-    every = {count: {name: select(f"training/{name}", threads=count) for name in PRODUCTS} for count in counts}
-    return {formats.threads(count): bars_of(study, selections) for count, selections in every.items()}
+    cases = {count: {name: select(f"training/{name}", threads=count) for name in PRODUCTS} for count in counts}
+    return {formats.threads(count): bars_of(study, selections) for count, selections in cases.items()}
 
 
 def by_graph(study):
     """The bars of the GPU: launched one by one, and as a graph."""
-    forms = [("off", "one by one"), ("on", "graph")]
-    every = [(name, *form) for form in forms for name in GPU_PRODUCTS]
-    return bars_of(study, {f"{name}, {words}": select(f"training/{name}", graph=graph) for name, graph, words in every})
+    forms = [(name, *form) for form in (("off", "one by one"), ("on", "graph")) for name in GPU_PRODUCTS]
+    return bars_of(study, {f"{name}, {words}": select(f"training/{name}", graph=graph) for name, graph, words in forms})
 
 
 def bars_of(study, selections):
     """[(label, seconds of a batch, its operations)] of the trainings that were measured."""
-    measured = {label: (one, rows) for label, one in selections.items() if len(rows := study.find(one))}
-    return [(label, middle(rows), parts(rows, study.phases(one))) for label, (one, rows) in measured.items()]
+    cases = {label: (side, rows) for label, side in selections.items() if len(rows := study.find(side))}
+    return [(label, middle(rows), parts(rows, study.phases(side))) for label, (side, rows) in cases.items()]
 
 
 def fill(axes, calls, title):
     """Stacked bars from the top down, with the time of the call beside each."""
-    every = [
+    stacked = [
         {"at": at, "value": 1e3 * time, "colour": colour(part) if part else UNDIVIDED}
         for at, (_, whole, times) in enumerate(calls)
-        for part, time in sorted((times or {"": whole}).items(), key=lambda one: rank(one[0]))
+        for part, time in sorted((times or {"": whole}).items(), key=lambda operation: rank(operation[0]))
     ]
-    bars.stacked(axes, pd.DataFrame(every))
+    bars.stacked(axes, pd.DataFrame(stacked))
     for at, (_, whole, _) in enumerate(calls):
         axes.annotate(formats.time(whole), (1, at), (3, 0), **bars.BESIDE, xycoords=("axes fraction", "data"))
     axes.set_yticks(range(len(calls)), [label for label, *_ in calls])
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(calls) - 0.4, -0.6)
-    axes.set_title(title)
-    axes.set_xlabel("time of a batch (ms)")
+    axes.set(ylim=(len(calls) - 0.4, -0.6), title=title, xlabel="time of a batch (ms)")
     axes.grid(axis="x")
 
 

@@ -16,14 +16,14 @@ NAMES = {"mnist": "MNIST", "digits": "scikit-learn's digits, enlarged to 28 × 2
 
 def draw(data):
     """The first images of every class for training, a column a class."""
-    name, found = data
-    side = found.train_images.shape[1]
+    name, digits = data
+    side = digits.train_images.shape[1]
     sheet = np.zeros((EACH * side, 10 * side), np.uint8)
     for label in range(10):
-        for row, image in enumerate(found.train_images[found.train_labels == label][:EACH]):
+        for row, image in enumerate(digits.train_images[digits.train_labels == label][:EACH]):
             sheet[row * side : (row + 1) * side, label * side : (label + 1) * side] = image
     figure = layout.new(2.85)
-    layout.headline(figure, f"{NAMES.get(name, name)}: {formats.plain(len(found.train_images))} images for training")
+    layout.headline(figure, f"{NAMES.get(name, name)}: {formats.plain(len(digits.train_images))} images for training")
     axes = figure.subplots()
     axes.imshow(sheet, cmap="gray_r", vmin=0, vmax=255)
     axes.spines[:].set_visible(False)

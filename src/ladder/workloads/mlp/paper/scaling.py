@@ -1,7 +1,8 @@
 """How products and the training scale with threads: on the chapter's host, and on the one with most threads."""
 
-from ladder.report import roofs
-from ladder.report.figures import peaks
+from functools import partial
+
+from ladder.report import rates
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import MAX, select
@@ -21,6 +22,7 @@ LOOKS = {
     name: Look(name, COLOURS[colour], "o")
     for name, colour in {"openmp": "red", "interchanged": "orange", "tiled": "green", "blas": "blue"}.items()
 }
+PRODUCTS = partial(rates.products_by_threads, precision=DTYPE)  # FLOP/s of the best product by number of threads
 
 
 def draw(study):
@@ -35,9 +37,4 @@ def draw(study):
 def panel(role, key, source, words):
     """The lines of a source on all numbers of threads."""
     lines = [(select(key.format(name), source, threads=MAX), look) for name, look in LOOKS.items()]
-    return scaling.Panel(role, lines, f"threads ({words})", products)
-
-
-def products(study, machine):
-    """FLOP/s of the best product by number of threads."""
-    return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=DTYPE)
+    return scaling.Panel(role, lines, f"threads ({words})", PRODUCTS)

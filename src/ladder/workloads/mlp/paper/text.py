@@ -1,66 +1,36 @@
-"""What this chapter's text asks for beside what every chapter's may."""
+"""Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report.latex import listed, num, percent, seconds
 from ladder.report.study import middle, values, where
-from ladder.report.telling.chapter_study import NotMeasured, nearest, phase_times
+from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
 from ladder.workloads import gemm, mlp
 from ladder.workloads.mlp.paper import claims, lines, model
 
-
-def size(study, source, *columns):
-    """Sizes of a source's problem: one number, a power, or a product."""
-    sizes = [str(nearest("source", source, study.sources).conditions[name]) for name in columns]
-    if len(sizes) == 1:
-        return num(sizes[0])
-    product = f"{sizes[0]}^{len(sizes)}" if len({*sizes}) == 1 else r" \times ".join(sizes)
-    return f"${product}$"
-
-
-def layers(study):
-    """The layers of the network."""
-    return lines.NETWORK["layers"].replace("-", "--")
-
-
-def flops(study, source):
-    """FLOPs of a source's product, or of the products of a batch of its training."""
-    sizes = nearest("source", source, study.sources).conditions
-    training = "batch" in sizes
-    one = mlp.cost({"rate": 1.0} | sizes).flops / lines.batches(sizes) if training else gemm.cost(sizes).flops
-    return f"\\qty{{{one / 1e6:.0f}}}{{MFLOP}}"
-
-
-def product_bytes(study):
-    """The bytes that the network's product moves at least."""
-    return f"\\qty{{{gemm.cost(study.sources['products'].conditions).bytes / 1e6:.0f}}}{{\\mega\\byte}}"
-
-
-def assumed(study, name):
-    """What the model assumes."""
-    every = {
-        "chained": num(model.CHAINED),
-        "L2 cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
-        "loads": num(model.LOADS),
-        "kernels": num(model.kernels(lines.NETWORK)),
-        "node": seconds(model.NODE, 2),
-    }
-    return nearest("assumption", name, every)
-
-
-def on(study, product, threads):
-    """The epochs on the host by a product on so many threads."""
-    return claims.on(product, threads)
+PRODUCTS = {name: lines.SOURCES[name].conditions for name in ("products", "nn")}
+BATCH = lines.SOURCES["training"].conditions
+FLOPS = {name: gemm.cost(sizes).flops for name, sizes in PRODUCTS.items()}
+FLOPS |= {"training": mlp.cost({"rate": 1.0} | BATCH).flops / lines.batches(BATCH)}
+HELPERS = {"on": claims.on}
+FACTS = {
+    "layers": lines.NETWORK["layers"].replace("-", "--"),
+    **{f"FLOPs, {name}": f"\\qty{{{flops / 1e6:.0f}}}{{MFLOP}}" for name, flops in FLOPS.items()},
+    "bytes of the product": f"\\qty{{{gemm.cost(PRODUCTS['products']).bytes / 1e6:.0f}}}{{\\mega\\byte}}",
+    "chained": num(model.CHAINED),
+    "L2 cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
+    "loads": num(model.LOADS),
+    "kernels": num(model.kernels(lines.NETWORK)),
+    "node": seconds(model.NODE, 2),
+}
 
 
 def best_threads(study):
-    """As many threads as the earlier study was best on or, where that wasn't measured, the most."""
-    counts = values(study.frame("training"), "threads")
-    if not counts:
-        raise NotMeasured
+    """The number of threads that was best in the earlier study or, where it wasn't measured, the largest."""
+    counts = required(values(study.frame("training"), "threads"))
     return lines.BEST if lines.BEST in counts else counts[-1]
 
 
 def fewer_threads(study):
-    """The threads below the most of the machine that has trained on most, if these are more than the host's."""
+    """The second largest number of threads of the machine with the most, if that has more than the host."""
     counts, others = (values(study.frame(name), "threads") for name in ("widest", "training"))
     if len(counts) < 2 or counts[-1] <= max(others, default=0):
         raise NotMeasured
@@ -73,29 +43,24 @@ def share_of_products(study, product, threads, digits=2):
 
 
 def operations(study, selection):
-    """What the operations take together, timed apart."""
-    times = phase_times(study.phases(selection))
-    if not times:
-        raise NotMeasured
-    return seconds(sum(times.values()), 2)
+    """The sum of the operations, each timed separately."""
+    return seconds(required(sum(phase_times(study.phases(selection)).values()) or None), 2)
 
 
 def copies(study):
-    """What the copies to the GPU and back take."""
+    """The time of the copies to the GPU and back."""
     longer = claims.with_copies(study, claims.FEW_IMAGES)
     return seconds(middle(longer) - middle(study.rows(claims.FEW_IMAGES)), 2)
 
 
 def last_epochs(study):
     """The last epochs of the trainings to the end."""
-    curves = study.machine("learner").rows("curves", "mlp_accuracy")
-    if curves.empty:
-        raise NotMeasured
+    curves = required(study.machine("learner").rows("curves", "mlp_accuracy"))
     return curves[curves["epoch"] == curves["epochs"]]
 
 
 def learned(study, column):
-    """The number of epochs, or of images, that they learn from."""
+    """The numbers of epochs, or of images, of these trainings."""
     return listed(num(count) for count in values(last_epochs(study), column))
 
 
@@ -104,13 +69,11 @@ def accuracies(study, dtype):
     ends = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
     if not ends:
         raise NotMeasured("have no measurement")
-    is_one = ends[0] == ends[-1]
-    return f"all end at an accuracy of {ends[0]}" if is_one else f"end at accuracies from {ends[0]} to {ends[-1]}"
+    span = f"end at accuracies from {ends[0]} to {ends[-1]}"
+    return f"all end at an accuracy of {ends[0]}" if ends[0] == ends[-1] else span
 
 
 def worst_loss(study, dtype):
-    """How far a loss is from the reference's at most, in per cent of its bound."""
-    rows = where(last_epochs(study), dtype=dtype)
-    if rows.empty:
-        raise NotMeasured
+    """The largest distance of a loss from the reference's, in per cent of its bound."""
+    rows = required(where(last_epochs(study), dtype=dtype))
     return percent(((rows["loss"] - rows["reference_loss"]).abs() / rows["loss_bound"]).max(), 2)

@@ -1,4 +1,4 @@
-"""What each rung gains: a product of the network on the host, a large one on the GPU, and a batch of the training."""
+"""The speed-up of each rung: a product on the host, a large one on the GPU, and a batch of the training."""
 
 from dataclasses import replace
 
@@ -17,8 +17,7 @@ and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_threads", "mlp_gpu", "mlp_peers")
 USES_CEILINGS = True
-# By the sources of the lines.
-PANELS = {
+PANELS = {  # the sources of each panel's lines
     "A product on the host": ("products",),
     "A product on the GPU": ("nn",),
     "A batch of the training": ("training", "card", "peers"),
@@ -36,21 +35,21 @@ def draw(study):
 def panel(study, words, sources):
     """A ladder's headline, and its problem, rungs and ceiling; None where nothing was measured."""
     keys = [key for key, line in LINES.items() if line.source in sources and key != "peers/tiled"]
-    shown = [(key, rows) for key, rows in ladder.distinct(study, keys) if len(rows)]
-    if not shown:
+    cases = {key: rows for key, rows in ladder.distinct(study, keys) if len(rows)}
+    if not cases:
         return None
-    machines = {key: study.machine_of(key) for key, _ in shown}
-    floors = [model.floor(machines[key], rows.iloc[0]) for key, rows in shown]
-    headline = f"{words}, {' and '.join(dict.fromkeys(one.subject for one in machines.values()))}"
-    rungs = [rung(study, key, rows) for key, rows in shown]
-    return headline, (problem(shown[0][1].iloc[0]), rungs, min(filter(None, floors), default=None))
+    machines = {key: study.machine_of(key) for key in cases}
+    floors = [model.floor(machines[key], rows.iloc[0]) for key, rows in cases.items()]
+    headline = f"{words}, {' and '.join(dict.fromkeys(machine.subject for machine in machines.values()))}"
+    rungs = [rung(study, key, rows) for key, rows in cases.items()]
+    return headline, (problem(next(iter(cases.values())).iloc[0]), rungs, min(filter(None, floors), default=None))
 
 
 def rung(study, key, rows):
     """A line of the waterfall, a training by the name of its product."""
-    found = ladder.rung(study, key, rows, None)
-    name = study.line(key).tuning.get("product", found.method)
-    return replace(found, label=found.label[found.label.index(name) :], method=name)
+    line = ladder.rung(study, key, rows)
+    name = study.line(key).tuning.get("product", line.method)
+    return replace(line, label=line.label[line.label.index(name) :], method=name)
 
 
 def problem(row):

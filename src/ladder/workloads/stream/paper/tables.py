@@ -15,46 +15,42 @@ DTYPES, HALVES = ("float64", "float32"), ("float16", "bfloat16")
 GIGA, TERA = 1e9, 1e12
 
 
-def tables(study):
-    """Every table's LaTeX by its name."""
-    return {"ceilings": of_cores(study), "gpu_ceilings": of_cards(study)}
-
-
-def of_cores(study):
+def ceilings(study):
     """Arithmetic on one thread and at best, streams at best."""
     one_and_best = ["1 thread", "best"]
     groups = {"float64, GFLOP/s": one_and_best, "float32, GFLOP/s": one_and_best, "GB/s": KERNELS}
-    return of_machines(study, cores, 0.26, groups)
+    return of_machines(study, host_cells, 0.26, groups)
 
 
-def cores(machine):
+def host_cells(machine):
     """The cells of a machine's cores; none without a rate."""
     every = [roofs.arithmetic(machine, dtype, threads) for dtype in DTYPES for threads in (1, None)]
     every += [roofs.bandwidth(machine, kernel=kernel) for kernel in KERNELS]
     return [rate(best, GIGA) for best in every] if any(every) else []
 
 
-def of_cards(study):
+def gpu_ceilings(study):
     """Arithmetic of each machine's GPU, its memory, and the copies to it and back."""
     dtypes = [*map(code, DTYPES)]
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
-    return of_machines(study, card, 0.15, groups | {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]})
+    return of_machines(study, gpu_cells, 0.15, groups | {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]})
 
 
-def card(machine):
+def gpu_cells(machine):
     """The cells of a machine's GPU; none without a rate."""
     halves = [roofs.card_arithmetic(machine, precision) for precision in HALVES]
     flops = [roofs.card_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
     flops += [max(filter(None, halves), default=None)]
     flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
     moved = [roofs.card_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
-    return [*(rate(one, TERA) for one in flops), *(rate(one, GIGA) for one in moved)] if any([*flops, *moved]) else []
+    cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in moved)]
+    return cells if any([*flops, *moved]) else []
 
 
 def of_machines(study, cells, width, groups):
     """A row for each machine with cells; the columns stand in groups, {words above: titles}."""
-    rows = [[code(name), *found] for name in study.machines() if (found := cells(study.of(name)))]
-    head = latex.grouped("Machine", groups)
+    rows = [[code(name), *row] for name in study.machines() if (row := cells(study.of(name)))]
+    head = latex.grouped(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
 
