@@ -287,7 +287,7 @@ def test_a_result_of_another_shape_is_noticed():
     problem = problem_of(form="nn", m=4, n=6, k=5)
     problem.outputs["out"] = solve(problem).reshape(6, 4)
     assert not is_right(problem)
-    with pytest.raises(LadderError, match=r"is float64 \(6, 4\) where float64 \(4, 6\) is due"):
+    with pytest.raises(LadderError, match=r"is float64 \(6, 4\), but float64 \(4, 6\) is expected"):
         validation.require_finite(problem.outputs, problem.output_kinds)
 
 
