@@ -166,7 +166,7 @@ def test_every_process_gives_the_samples_asked_for_by_the_compiled_code_of_its_o
         lambda *command, env, **options: seen.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    found = compared(TWICE, PLAIN, samples=7, pairs=2, most_pairs=2)
+    found = compared(TWICE, PLAIN, samples=7, pairs=2, max_pairs=2)
     assert [len(times) for name in "ab" for times in found.times[name]] == [7] * 4
     a, b = seen[:2]
     assert a != b

@@ -295,7 +295,7 @@ def test_folder_that_lacks_a_package_is_named(machine):
     (machine.folder / "offline").touch()
     failed = machine.setup(WHEELHOUSE="wheels")
     assert failed.returncode == 1
-    assert "what wheels lacks is added by 'make wheelhouse'" in failed.stderr
+    assert "'make wheelhouse' adds packages that wheels lacks" in failed.stderr
 
 
 def test_packages_are_chosen_for_another_python_and_machine(machine):
