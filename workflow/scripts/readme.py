@@ -87,7 +87,7 @@ SYSTEMS = {
     "tconv": "transposed convolutions",
     "dcgan": "a generator of images, on layers of `tconv`",
 }
-COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or ranks of MPI": ["offload", "mpi", "mpi_cuda"]}
+COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or MPI ranks": ["offload", "mpi", "mpi_cuda"]}
 
 
 def published(machine, experiments):

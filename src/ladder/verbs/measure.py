@@ -22,7 +22,7 @@ def add_arguments(parser):
     parser.add_argument("--reference")
     parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
     parser.add_argument("--granted", type=int, help="cores that the scheduler has granted")
-    parser.add_argument("--launcher", help="the command that starts ranks of MPI, for example mpiexec")
+    parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
     parser.add_argument(
         "--prelude", action="store_true", help="keep the variables of runtimes that a cluster's prelude has set"
     )
