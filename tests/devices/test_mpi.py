@@ -308,7 +308,7 @@ def test_ranks_in_a_container_with_little_shared_memory_are_a_sentence(tmp_path)
     mount = "mount -t tmpfs -o size=16m tmpfs /dev/shm"
     launcher.write_text(f'#!/bin/sh\nexec unshare -m sh -c \'{mount}; exec "$@"\' sh {LAUNCHER} "$@"\n')
     launcher.chmod(0o755)
-    with pytest.raises(LadderError, match=r"/dev/shm, where .* 17 MB free, but 2 ranks need 20"):
+    with pytest.raises(LadderError, match=r"/dev/shm, .* 17 MB free, but 2 ranks need 20"):
         measured(case_of(2), str(launcher))
 
 

@@ -337,7 +337,7 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
         names = {Path(name).name for name in report.namelist()}
         page = report.read("report/report.html").decode()
     assert {"paper.pdf", "supplement.pdf", "validation.html", "mlp_learning.svg", "report.html"} <= names
-    assert "came nearest to its" in page  # the caption of the validation
+    assert "comparison nearest to its bound" in page  # the caption of the validation
     said, status = study.snakemake("--cores", "2")
     assert "Nothing to be done" in said
     assert status == 0
