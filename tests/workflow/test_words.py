@@ -14,7 +14,23 @@ import pytest
 
 from conftest import ROOT
 
+CODE = [
+    "src/ladder/__main__.py",
+    "src/ladder/harness/*.py",
+    "src/ladder/devices/*.py",
+    "src/ladder/planning/*.py",
+    "src/ladder/verbs/*.py",
+    "workflow/scripts/*.py",
+    "src/ladder/catalogue/*.py",
+    "src/ladder/build/*.py",
+    "src/ladder/records/*.py",
+    "src/ladder/machine/*.py",
+    "src/ladder/data/*.py",
+    "src/ladder/statistics/*.py",
+    "src/ladder/workloads/*/*.py",
+]
 FILES = [
+    *CODE,
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -31,37 +47,10 @@ FILES = [
     "Snakefile",
     "workflow/rules/*.smk",
     "workflow/scripts/*",
-    "src/ladder/__main__.py",
-    "src/ladder/harness/*.py",
-    "src/ladder/devices/*.py",
-    "src/ladder/planning/*.py",
-    "src/ladder/verbs/*.py",
-    "src/ladder/catalogue/*.py",
-    "src/ladder/build/*.py",
-    "src/ladder/records/*.py",
-    "src/ladder/machine/*.py",
-    "src/ladder/data/*.py",
-    "src/ladder/statistics/*.py",
-    "src/ladder/workloads/*/*.py",
     "src/ladder/workloads/*/*.cu",
     "src/ladder/workloads/*/*.cuh",
     "src/ladder/workloads/*/*.c",
     "src/ladder/workloads/*/*.h",
-]
-CODE = [
-    "src/ladder/__main__.py",
-    "src/ladder/harness/*.py",
-    "src/ladder/devices/*.py",
-    "src/ladder/planning/*.py",
-    "src/ladder/verbs/*.py",
-    "workflow/scripts/*.py",
-    "src/ladder/catalogue/*.py",
-    "src/ladder/build/*.py",
-    "src/ladder/records/*.py",
-    "src/ladder/machine/*.py",
-    "src/ladder/data/*.py",
-    "src/ladder/statistics/*.py",
-    "src/ladder/workloads/*/*.py",
 ]
 # Names that say nothing about a thing: pronouns, participles and adverbs. Keys of configuration and records are none.
 NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}

@@ -19,6 +19,7 @@ from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
+from ladder.planning.configuration import as_list
 from ladder.planning.reasons import Skipped
 from ladder.planning.targets import nodes_of, target_of
 from ladder.records import files, record
@@ -125,11 +126,6 @@ def grid(choices):
     for mapping in as_list(choices):
         for values in itertools.product(*(as_list(value) for value in mapping.values())):
             yield dict(zip(mapping, values, strict=True))
-
-
-def as_list(value):
-    """A list of one value, or the list that it is."""
-    return value if isinstance(value, list) else [value]
 
 
 def skip_reason(case, peers, target):
