@@ -88,7 +88,7 @@ def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
 
 def test_methods_stand_in_the_order_of_every_chapter():
     order = list(methods.looks())
-    for _, given in methods.stated("LOOKS"):
+    for _, given in methods.of_chapters("LOOKS"):
         assert sorted(given, key=order.index) == list(given)
 
 

@@ -31,7 +31,7 @@ def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
 @needs_programs
 def test_a_sound_document_has_no_fault(tmp_path):
     ended = r"\clearpage\section{Two} A chapter's last page may be short."
-    assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {ended}"), most=3) == []
+    assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {ended}"), max_pages=3) == []
 
 
 @needs_programs
@@ -43,7 +43,7 @@ def test_every_fault_is_found(tmp_path):
     )
     high = r"\begin{figure}\rule{1ex}{\dimexpr\textheight+5pt}\end{figure}"
     body = rf"{wide}{high}\clearpage {PARAGRAPH}\clearpage {PARAGRAPH}"
-    found = " ".join(proof.faults(typeset(tmp_path, body, title=""), most=2))
+    found = " ".join(proof.faults(typeset(tmp_path, body, title=""), max_pages=2))
     sentences = (
         r"A box is 3\.\d* points too wide",
         r"A float is \d+\.\d* points too high",
@@ -112,5 +112,5 @@ def document(tmp_path, monkeypatch):
 def test_a_page_is_half_full_at_least_but_before_a_heading_and_at_the_end(document):
     """The figure is wider than 160 mm, 453.5 points, by more than a point."""
     wide = "wide.pdf is 455 points wide, beyond the text's 454: its type is scaled."
-    assert proof.faults(document, most=4) == [wide, "Page 1 is filled to 41 % only."]
-    assert "The document has 4 pages, 3 at most are wanted." in proof.faults(document, most=3)
+    assert proof.faults(document, max_pages=4) == [wide, "Page 1 is filled to 41 % only."]
+    assert "The document has 4 pages, 3 at most are wanted." in proof.faults(document, max_pages=3)

@@ -53,7 +53,7 @@ def origin(subject):
 
 
 def cases(study):
-    """How many cases were measured, left out and not measured, and how many processes and samples they have."""
+    """The numbers of cases measured, skipped and not measured, and of their processes and samples."""
     everything = study.everything("samples", *queries.OF_ONE_RECORD, "phase", "process", "converged", "cache")
     calls = queries.where(everything, machine=study.subject, phase="total")
     missing = queries.where(study.everything("missing", "machine", *queries.CASE, "why"), machine=study.subject)

@@ -82,9 +82,9 @@ def chapters():
     for workload in workloads.names():
         folder = next((path for path in map(paper_of, workloads.folders(workload)) if path.is_dir()), None)
         if folder:
-            stated = literals.read(folder / "__init__.py")
-            order, title = stated.get("ORDER", LAST), stated.get("TITLE", workload)
-            tables = stated.get("TABLES", ())
+            constants = literals.read(folder / "__init__.py")
+            order, title = constants.get("ORDER", LAST), constants.get("TITLE", workload)
+            tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a text")
             names = isinstance(tables, tuple | list) and all(isinstance(name, str) for name in tables)

@@ -39,7 +39,8 @@ def reasons(absent, ran):
         return NONE
     why = absent["why"].map(group)
     parts = []
-    alone = {name for name, its in why.groupby(absent["variant"]) if its.nunique() == 1} - set(ran.get("variant", ()))
+    have_one_reason = {name for name, reasons in why.groupby(absent["variant"]) if reasons.nunique() == 1}
+    alone = have_one_reason - set(ran.get("variant", ()))
     for reason, rows in absent.groupby(why, sort=False):
         is_whole = rows["variant"].isin(alone)
         whole = [f"every case of {listed(map(code, rows.loc[is_whole, 'variant'].unique()))}"] if is_whole.any() else []

@@ -20,10 +20,10 @@ MARGIN = 28 / 297  # of the page's height, above and below: the page's number st
 HEADING = re.compile(r"\s*\d+\s+\S")  # a page that begins with one follows the end of a chapter
 
 
-def faults(folder, most=None):
+def faults(folder, max_pages=None):
     """Sentences on what is wrong with the document typeset in a folder, which has its name; none if all is well.
 
-    `most` is the number of pages that it may have. Raises LadderError where there is no such document, or no poppler.
+    `max_pages` is the number of pages allowed. Raises LadderError without such a document, or without poppler.
     """
     folder = Path(folder)
     pdf, log, outline = (folder / f"{folder.name}.{suffix}" for suffix in ("pdf", "log", "out"))
@@ -37,8 +37,8 @@ def faults(folder, most=None):
         complaints.append("The document has no title.")
     if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
         complaints.append("The document has no outline.")
-    if most and len(pages) > most:
-        complaints.append(f"The document has {len(pages)} pages, {most} at most are wanted.")
+    if max_pages and len(pages) > max_pages:
+        complaints.append(f"The document has {len(pages)} pages, {max_pages} at most are wanted.")
     texts = output("pdftotext", "-layout", pdf, "-").split("\f")
     return complaints + [
         f"Page {number} is filled to {100 * height:.0f} % only."

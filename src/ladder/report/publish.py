@@ -49,7 +49,7 @@ def publish(plans, machine, folder, keep=False):
         )
     frames = joined(kept, collected(with_published(plans, earlier, measured)))
     records = [record.read(record.path_of(machine, key)) for key in measured]
-    records.sort(key=lambda found: found["started"])
+    records.sort(key=lambda entry: entry["started"])
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
     contents = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
@@ -60,7 +60,7 @@ def publish(plans, machine, folder, keep=False):
     about = {
         "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sources": sources([*commits, *(revision.format(found["source"]) for found in records)]),
+        "sources": sources([*commits, *(revision.format(entry["source"]) for entry in records)]),
         "cases": len(frames["samples"][collect.KEY].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": records[-1]["description"],

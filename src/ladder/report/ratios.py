@@ -10,7 +10,7 @@ from ladder.statistics.verdicts import THRESHOLD
 DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
 WIDEST = 1e6  # an interval this wide, of two processes say, excludes nothing, and its ends have many digits
 FAR = 10  # a relative change that nobody asks for
-NARROW = 1.02  # an interval of ratios that prose leaves out
+NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
 def of(rows, other):
@@ -25,7 +25,7 @@ def of_best(rows, cases):
     """The time of a case over that of the best of {key: rows}, chosen and tested on different processes; or None."""
     if not (len(rows) and cases):
         return None
-    rows, cases = study.one_case(rows), {key: study.one_case(some) for key, some in cases.items()}
+    rows, cases = study.one_case(rows), {key: study.one_case(case) for key, case in cases.items()}
     best, tested = study.chosen_apart(cases)
     of_all, apart = study.processes(cases[best]), study.processes(tested)
     return claims.quotient(study.processes(rows), of_all, study.cases(rows, cases[best]), apart)
@@ -74,8 +74,8 @@ def told_apart(ratio, decimals):
         for more in range(MORE + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
-    for different, some in ((3, away_from_1), (3, texts), (2, texts)):
-        for value, *ends in some:
+    for different, candidates in ((3, away_from_1), (3, texts), (2, texts)):
+        for value, *ends in candidates:
             if len({value, *ends}) >= different:
                 return value, tuple(ends)
     return texts[0][0], None
@@ -128,7 +128,7 @@ def prose(ratio):
 
 
 def efficiency(ratio, count):
-    """What part a ratio is of `count` times as fast, in per cent, with an interval as in `prose`; None stays None."""
+    """The share that a speed-up is of `count`, in per cent, with an interval as in `prose`; None stays None."""
     if ratio is None:
         return None
     share = ratio.times(100 / count)

@@ -13,7 +13,7 @@ UNSEEN = "not seen"
 
 
 def latex_table(path):
-    """The table of the file that the verb `sensitivity` writes; a sentence where there is none."""
+    """The table of the file that the verb `sensitivity` writes; a sentence without one."""
     frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
@@ -31,24 +31,24 @@ def faults(path):
     for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
         rows += [None] if rows else []
         rows += [
-            [code(workload), code(array), first_to_see(some), *by_dtype(some)]
-            for array, some in part.groupby("array", sort=False)
+            [code(workload), code(array), first_to_see(group), *by_dtype(group)]
+            for array, group in part.groupby("array", sort=False)
         ]
     kinds = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
     head = [rf"&&& {kinds} \\" + "\nProblem", "Array", "Refused by", *["Right", "Element"] * len(DTYPES)]
     return latex.table("lll" + "rr" * len(DTYPES), head, rows)
 
 
-def first_to_see(some):
+def first_to_see(part):
     """The check that refuses the smallest error."""
-    seen = some[(some["check"] != ANY) & (some["seen"] > 0)]
+    seen = part[(part["check"] != ANY) & (part["seen"] > 0)]
     return escape(seen.loc[seen["error"].idxmin(), "check"]) if len(seen) else NONE
 
 
-def by_dtype(some):
+def by_dtype(part):
     """For each dtype the share of its bound that the right result uses at most, and the smallest error refused."""
     for dtype in DTYPES:
-        here = some[(some["dtype"] == dtype) & (some["check"] == ANY)]
+        here = part[(part["dtype"] == dtype) & (part["check"] == ANY)]
         yield NONE if here["share"].isna().all() else latex.number(here["share"].max(), 1)
         if here["seen"].any():
             yield latex.number(here["error"].max(), 2)
@@ -65,32 +65,32 @@ def title(row):
 
 def rows_of(part):
     """Of one case, a row for each check and array in which it sees an error, for what sees none, and what none sees."""
-    for check, some in part[part["check"] != ANY].groupby("check", sort=False):
-        arrays = some[some["seen"] > 0]["array"].unique()
+    for check, group in part[part["check"] != ANY].groupby("check", sort=False):
+        arrays = group[group["seen"] > 0]["array"].unique()
         for array in arrays:
-            yield [escape(check), code(array), *cells(some[some["array"] == array])]
+            yield [escape(check), code(array), *cells(group[group["array"] == array])]
         if not len(arrays):
-            yield [escape(check), NONE, *cells(some)]
-    for array, some in part[part["check"] == ANY].groupby("array", sort=False):
-        if not some["seen"].any():
-            yield [NONE, code(array), *cells(some)]
+            yield [escape(check), NONE, *cells(group)]
+    for array, group in part[part["check"] == ANY].groupby("array", sort=False):
+        if not group["seen"].any():
+            yield [NONE, code(array), *cells(group)]
 
 
-def cells(some):
+def cells(part):
     """For each dtype the share of the bound that the right result uses, and the smallest errors that are refused."""
     for dtype in DTYPES:
-        here = some[some["dtype"] == dtype]
+        here = part[part["dtype"] == dtype]
         share = here["share"].max()
         yield NONE if here.empty or pd.isna(share) else latex.number(share, 1)
         for fault in (ELEMENT, ROW):
             yield refused(here[here["fault"] == fault])
 
 
-def refused(some):
+def refused(part):
     """The smallest error refused in the worst place that is seen, and how many of the places tried are, if not all."""
-    if some.empty:
+    if part.empty:
         return NONE
-    worst = some.loc[some["seen"].idxmax()]
+    worst = part.loc[part["seen"].idxmax()]
     if not worst["seen"]:
         return UNSEEN
     part = "" if worst["seen"] == worst["places"] else f" ({worst['seen']}/{worst['places']})"

@@ -74,7 +74,7 @@ def published(folder, table, experiment=None):
 
 
 def parsed(path, table, lines, is_part=False):
-    """The frame of the lines of a file that a function gives, with no column where there is none.
+    """The frame of the lines of a file that a function gives, without columns if it has no lines.
 
     The lines of a part of the table fill some columns only.
     """

@@ -51,8 +51,8 @@ class Study:
         """The subject's rows of a table of an experiment, by the values of columns."""
         frame = self.tables.get(experiment, {}).get(name, NO_ROWS)
         question = name, experiment, self.subject, *sorted(conditions.items())
-        asked, rows = self.answers.get(question, (None, None))
-        if asked is not frame:
+        cached_frame, rows = self.answers.get(question, (None, None))
+        if cached_frame is not frame:
             rows = where(frame, machine=self.subject, **conditions)
             self.answers[question] = frame, rows
         return rows

@@ -97,8 +97,8 @@ def environment():
     A home that isn't there keeps its own packages from taking the place of the system's; they are searched last.
     """
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
-    own = os.environ.get("TEXMFHOME") or f"{os.environ.get('HOME', '')}/texmf"
-    inputs = f".::{own}/tex//" if PLAIN.fullmatch(own) else ".:"
+    packages = os.environ.get("TEXMFHOME") or f"{os.environ.get('HOME', '')}/texmf"
+    inputs = f".::{packages}/tex//" if PLAIN.fullmatch(packages) else ".:"
     fixed = {"HOME": "/nonexistent", "LC_ALL": "C", "TZ": "UTC", "TEXINPUTS": inputs}
     # Long lines, so that a complaint isn't broken in the log.
     fixed |= {"max_print_line": "1000", "error_line": "254", "half_error_line": "238"}

@@ -75,10 +75,10 @@ def constants(name):
     if name not in every:
         raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(every)}.")
     _, path = every[name]
-    stated = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
-    if missing := [key for key in ("CATEGORY", "CAPTION") if not stated[key]]:
+    values = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
+    if missing := [key for key in ("CATEGORY", "CAPTION") if not values[key]]:
         raise LadderError(f"{path} has no {missing[0]} in plain text: say it beside TITLE.")
-    return stated
+    return values
 
 
 def caption(name):
@@ -104,7 +104,7 @@ def fingerprint(name):
     constants(name)
     workload, path = modules()[name]
     code = sources.of(*chapters.data_modules(workload, path.parent), named(workload, path), f"{__name__}:write")
-    return hashlib.sha256(f"{code} {methods.looks()} {methods.stated('METHOD')}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{code} {methods.looks()} {methods.of_chapters('METHOD')}".encode()).hexdigest()[:16]
 
 
 def named(workload, path):
@@ -120,23 +120,23 @@ def module(name):
     return importlib.import_module(named(workload, path))
 
 
-def drawn(name, **given):
+def drawn(name, **inputs):
     """The Figure, from what its constants ask for."""
     _, path = modules()[name]
-    if (path.parent / chapters.LINES).is_file() and "tables" in given:
+    if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
         from ladder.report import study as queries
         from ladder.report.telling import chapter_study
 
-        study = queries.Study(given.pop("tables"), None, roofs=given.pop("ceilings", None))
-        given["study"] = chapter_study.of_chapter(workload(name), study)
-    return module(name).draw(**given)
+        study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
+        inputs["study"] = chapter_study.of_chapter(workload(name), study)
+    return module(name).draw(**inputs)
 
 
-def write(name, out, **given):
+def write(name, out, **inputs):
     """Draw a figure from what its constants ask for, and write `out`.pdf, .svg and .png; same input, same bytes."""
     from ladder.report.figures import theme  # here, because planning need not wait for matplotlib
 
     with theme.context():
-        figure = drawn(name, **given)
+        figure = drawn(name, **inputs)
         for suffix in FORMATS:
             theme.save(figure, f"{out}.{suffix}")

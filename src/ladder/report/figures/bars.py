@@ -19,14 +19,14 @@ def figure(panels, unit, around, entries=()):
 
     `around` are the inches that a panel needs above and below its bars, `entries` those of the legend.
     """
-    counts = {name: len(some) for name, some in panels.items()}
-    every = [panel for some in panels.values() for panel in some]
-    tall = {name: max(inches(groups) for _, groups, _ in some) + around for name, some in panels.items()}
+    counts = {name: len(blocks) for name, blocks in panels.items()}
+    every = [panel for blocks in panels.values() for panel in blocks]
+    tall = {name: max(inches(groups) for _, groups, _ in blocks) + around for name, blocks in panels.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.3 + 0.15 * (len(entries) // 5) + height)
     bands = layout.bands(drawn, counts, inches=tall)
-    for name, some in panels.items():
-        for axes, (title, groups, lines) in zip(bands[name], some, strict=True):
+    for name, blocks in panels.items():
+        for axes, (title, groups, lines) in zip(bands[name], blocks, strict=True):
             lines = [(value, look) for value, look in lines if value]
             grouped(axes, groups, reach=1.03 * max((value for value, _ in lines), default=0.0))
             axes.set_title(title)
@@ -89,15 +89,15 @@ def stacked(axes, parts):
     """Parts of bars beside each other from zero, in their order: rows of at, value and colour."""
     bars = parts.groupby("at")["value"]
     parts = parts.assign(left=bars.cumsum() - parts["value"], number=bars.cumcount())
-    for (_, colour), some in parts.groupby(["number", "colour"], sort=False):
-        draw(axes, some, x="value", color=colour, left=some["left"].to_numpy(), edgecolor="white", linewidth=0.4)
+    for (_, colour), part in parts.groupby(["number", "colour"], sort=False):
+        draw(axes, part, x="value", color=colour, left=part["left"].to_numpy(), edgecolor="white", linewidth=0.4)
 
 
-def draw(axes, rows, **given):
+def draw(axes, rows, **options):
     """Horizontal bars at the heights of the column `at`, in rising order, one row each: seaborn computes nothing."""
     limits, steps = axes.get_ylim(), np.diff(rows["at"])  # seaborn's unit of width is the least step
-    given |= {"width": WIDE / min(steps, default=1.0), "saturation": 1, "errorbar": None, "legend": False}
-    sns.barplot(rows, y="at", orient="h", native_scale=True, ax=axes, **given)
+    options |= {"width": WIDE / min(steps, default=1.0), "saturation": 1, "errorbar": None, "legend": False}
+    sns.barplot(rows, y="at", orient="h", native_scale=True, ax=axes, **options)
     axes.set(xlabel="", ylabel="", ylim=limits)
 
 

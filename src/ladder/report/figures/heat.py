@@ -14,14 +14,14 @@ def figure(panels, around):
     A table's index is read downwards, its columns along. A cell is the darker the nearer it is to the best of its
     column; a case that isn't there leaves a gap. `around` are the inches that a panel needs above and below its cells.
     """
-    counts = {name: len(some) for name, some in panels.items()}
-    tall = {name: max(INCHES * rows(groups) for _, groups in some) + around for name, some in panels.items()}
+    counts = {name: len(blocks) for name, blocks in panels.items()}
+    tall = {name: max(INCHES * rows(groups) for _, groups in blocks) + around for name, blocks in panels.items()}
     height, tall = layout.shared_height(counts, tall)
     drawn = layout.new(0.1 + height)
     bands = layout.bands(drawn, counts, inches=tall)
-    for name, some in panels.items():
-        height_in_rows = max(rows(groups) for _, groups in some)
-        for axes, (title, groups) in zip(bands[name], some, strict=True):
+    for name, blocks in panels.items():
+        height_in_rows = max(rows(groups) for _, groups in blocks)
+        for axes, (title, groups) in zip(bands[name], blocks, strict=True):
             fill(axes, groups)
             axes.set_ylim(height_in_rows, 0)  # rows of the same height
             axes.set_title(title)
@@ -47,5 +47,5 @@ def fill(axes, groups):
 
 
 def rows(groups):
-    """How many rows a panel has, the methods' names among them."""
+    """The number of rows of a panel, the methods' names among them."""
     return sum(1 + len(table) for _, table in groups)

@@ -20,7 +20,7 @@ def machines(*tables):
 
 
 def samples(tables, total=True):
-    """An experiment's timed calls, or without `total` its phases, with a column `method`; empty where there are none.
+    """An experiment's timed calls, or without `total` its phases, with a column `method`; empty without any.
 
     The method is what a figure compares, see `methods`. A case that doesn't count threads (one on a GPU) has one.
     """
@@ -49,7 +49,7 @@ def problems(frame, but=()):
 def by_machine(frame, order, but=()):
     """The problems of each machine that has any: {machine: [(row, rows)]}."""
     every = {name: problems(frame[frame["machine"] == name], but) for name in order if len(frame)}
-    return {name: some for name, some in every.items() if some}
+    return {name: rows for name, rows in every.items() if rows}
 
 
 def summaries(rows, by=("method", "threads")):

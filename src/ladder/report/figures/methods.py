@@ -21,12 +21,12 @@ def looks():
     Raises LadderError when two chapters show a method differently.
     """
     by_method, order = {}, []
-    for workload, given in stated("LOOKS"):
+    for workload, chapter_looks in of_chapters("LOOKS"):
         after = len(order)
-        for method in reversed(given):
-            if by_method.setdefault(method, given[method]) != given[method]:
+        for method in reversed(chapter_looks):
+            if by_method.setdefault(method, chapter_looks[method]) != chapter_looks[method]:
                 raise LadderError(
-                    f"LOOKS in the chapter of {workload} shows {method!r} as {given[method]}, "
+                    f"LOOKS in the chapter of {workload} shows {method!r} as {chapter_looks[method]}, "
                     f"another chapter as {by_method[method]}: a method has one look."
                 )
             if method in order:
@@ -54,10 +54,10 @@ def with_methods(frame):
 
 def columns(workload):
     """The columns that name a workload's methods."""
-    return dict(stated("METHOD")).get(workload, ())
+    return dict(of_chapters("METHOD")).get(workload, ())
 
 
-def stated(name):
+def of_chapters(name):
     """A literal of every chapter that has it, [(workload, value)], in the order of the chapters."""
     values = [
         (chapter.workload, literals.read(chapter.folder / "__init__.py").get(name)) for chapter in chapters.chapters()
