@@ -161,7 +161,7 @@ def solved(case, round=0, data=None):
     """The problem of a case after its variant has worked once on a round's inputs."""
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
-    generated = getattr(workload, "GENERATED", ())
+    generated = workload.GENERATED
     staged = device.staging({name: array for name, array in problem.inputs.items() if name not in generated})
 
     def begin(round):

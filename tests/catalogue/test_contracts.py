@@ -1,24 +1,34 @@
-"""What `docs/contracts.md` says that a workload, a variant and a device have, and what they do have."""
+"""The contracts in `docs/contracts.md` and as data, what keeps to them, and what planning refuses."""
 
 import inspect
 import re
+import shutil
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, TESTS
 from ladder import devices
-from ladder.catalogue import workloads
+from ladder.catalogue import contracts, imports, sources, workloads
+from ladder.errors import LadderError
+from ladder.harness import defaults, generation
+from ladder.planning import configuration, plan, targets
+from ladder.records.case import Case
 
 CONTRACTS = (ROOT / "docs/contracts.md").read_text(encoding="utf-8")
 NAME = re.compile(r"`(\w+)(?:\(([^)]*)\))?`")
+# Names that the chapters' modules have beside the functions and constants of their contracts.
+CHAPTER_NAMES = re.compile(r"`([A-Z][A-Z_]+)\b|`(\w+)\([^<)]*\)")
+
+
+def section(heading):
+    return CONTRACTS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def contract(heading):
     """{name: (arguments or None, meaning)} of the table below a heading."""
-    section = CONTRACTS.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    rows = [line.strip("|").split(" | ", 1) for line in section.splitlines() if line.startswith("| `")]
+    rows = [line.strip("|").split(" | ", 1) for line in section(heading).splitlines() if line.startswith("| `")]
     return {
-        name: ([one.strip() for one in arguments.split(",") if one.strip()] if f"`{name}(" in names else None, meaning)
+        name: (arguments if f"`{name}(" in names else None, meaning)
         for names, meaning in rows
         for name, arguments in NAME.findall(names)
     }
@@ -27,7 +37,7 @@ def contract(heading):
 def takes(function, arguments):
     """Whether a function can be called with these arguments in their order."""
     try:
-        inspect.signature(function).bind(*arguments)
+        inspect.signature(function).bind(*[one for one in arguments.split(", ") if one])
     except TypeError:
         return False
     return True
@@ -42,22 +52,294 @@ def test_every_device_has_what_the_harness_asks_of_it(device):
         assert arguments is None or takes(getattr(module, name), arguments), name
 
 
+@pytest.mark.parametrize(
+    ("heading", "data"),
+    [("A workload", contracts.WORKLOAD), ("A variant", contracts.VARIANT)],
+    ids=["workload", "variant"],
+)
+def test_the_documents_tables_have_the_names_of_the_data(heading, data):
+    documented = contract(heading)
+    assert set(documented) == set(data.names)
+    for name, (arguments, meaning) in documented.items():
+        entry = data.names[name]
+        assert arguments == entry.arguments, name
+        is_optional = meaning.startswith("optional") or "not needed beside" in meaning.lower()
+        assert is_optional == (entry.need != contracts.REQUIRED or entry.unless is not None or name == "RUNTIME"), name
+
+
+def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
+    rows = dict(
+        line.strip("| ").split(" | ", 1) for line in section("A chapter").splitlines() if line.startswith("| `")
+    )
+    due = {f"`{file}.py`": set(one.names) for file, one in contracts.CHAPTER.items()}
+    due["`<figure>.py`"] = set(contracts.FIGURE.names)
+    for file, names in due.items():
+        documented = {name for pair in CHAPTER_NAMES.findall(rows[file]) for name in pair if name}
+        assert documented == names, file
+
+
+def test_the_documents_have_the_names_of_other_modules():
+    for one in (contracts.REFERENCE, contracts.ARTEFACTS):
+        assert all(contracts.written(*pair) in CONTRACTS for pair in one.names.items())
+    table = dict(NAME.findall("\n".join(re.findall(r"^\| (`.*?`) ", generation.__doc__, re.MULTILINE))))
+    assert table == {name: entry.arguments or "" for name, entry in contracts.FORMATS.names.items()}
+
+
+def test_defaults_are_those_of_the_contract_and_the_document():
+    defined = {name for name, each in vars(defaults).items() if name.isupper() or inspect.isfunction(each)}
+    assert defined - {"compare"} == set(contracts.with_default())
+    for name in contracts.with_default():
+        arguments, meaning = contract("A workload")[name]
+        default = getattr(defaults, name)
+        assert meaning.startswith("optional")
+        if arguments is not None:
+            assert takes(default, f"workload, {arguments}"), name
+        if name in ("STATEFUL", "rounds", "data_set", "reference_sizes"):
+            value = default(None, {}) if callable(default) else default
+            assert f"y default `{value}`" in meaning, name
+
+
 @pytest.mark.parametrize("workload", workloads.names())
 def test_every_workload_has_what_the_harness_asks_of_it(workload):
-    module, due = workloads.load(workload), contract("A workload")
-    assert {"SIZES", "rounds", "check"} <= set(due)
-    for name, (arguments, meaning) in due.items():
+    module = workloads.load(workload)
+    for name, entry in contracts.WORKLOAD.names.items():
         if not hasattr(module, name):
-            assert meaning.startswith("optional"), name
-        elif arguments is not None:
-            given = [*arguments, "facts"] if name == "cost" and hasattr(module, "FACTS") else arguments
-            assert takes(getattr(module, name), given), name
+            assert entry.need == contracts.OPTIONAL or entry.unless, name
+        elif entry.arguments is not None:
+            arguments = entry.beside[1] if entry.beside and getattr(module, entry.beside[0]) else entry.arguments
+            assert takes(getattr(module, name), arguments), name
+
+
+@pytest.mark.parametrize("workload", workloads.names())
+def test_every_module_of_the_project_keeps_to_its_contract(workload):
+    """No name of the project is taken for a misspelt one."""
+    for variant in (None, *workloads.variants(workload)):
+        workloads.require_contract(workload, variant)
 
 
 def test_every_constant_of_a_variant_is_one_of_the_contract_or_used_by_a_workload():
     """Nobody would miss one that is misspelt."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in workloads.HOME.glob("*/*.py"))
-    known = {*contract("A variant"), *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
+    known = {*contracts.VARIANT.names, *re.findall(r"\b[A-Z][A-Z0-9_]+\b(?! = )", text)}
     for workload in workloads.names():
         for variant in workloads.variants(workload):
             assert set(workloads.constants(workload, variant)) <= known, f"{workload}/{variant}"
+
+
+@pytest.fixture
+def axpy(tmp_path, monkeypatch):
+    """A copy of the workload of the tests, in a folder of the user's."""
+    shutil.copytree(TESTS / "workloads/own", tmp_path / "own")
+    monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
+    monkeypatch.chdir(tmp_path)
+    sources.forget()
+    yield tmp_path / "own/axpy"
+    monkeypatch.undo()
+    sources.forget()
+
+
+def planned():
+    """The cases of an experiment with two variants of the copy."""
+    sources.forget()
+    variants = {"vectorised": {"threads": 1}, "parallel": {"threads": 1}}
+    experiment = {"question": "?", "workload": "axpy", "sizes": {"elements": 1000}, "variants": variants}
+    config = configuration.validate({"experiments": {"one": experiment}, "cores": 2, "gpus": 0})
+    return plan.plan(config, targets.here(config))
+
+
+def refused():
+    """The sentence with which planning refuses the copy."""
+    with pytest.raises(LadderError) as caught:
+        planned()
+    return str(caught.value)
+
+
+def edit(path, old, new):
+    """Replace a text of a file by another one, or append the latter."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else text + new)
+
+
+CHECK = "def expected(sizes, inputs, precision):"
+MISSPELT = [
+    ("__init__.py", "SIZES =", "SIZE =", "SIZES"),
+    ("__init__.py", "def arrays(", "def array(", "arrays"),
+    ("__init__.py", "def cost(", "def costs(", "cost"),
+    ("__init__.py", "def refuse(", "def refused(", "refuse"),
+    ("__init__.py", "def expected(", "def expect(", "expected"),
+    ("__init__.py", CHECK, "def refrence_sizes(sizes):\n    return sizes\n\n\n" + CHECK, "reference_sizes"),
+    ("__init__.py", CHECK, "def round(sizes):\n    return 3\n\n\n" + CHECK, "rounds"),
+    ("__init__.py", CHECK, "def dataset(sizes):\n    return 'digits'\n\n\n" + CHECK, "data_set"),
+    ("__init__.py", "FACTOR =", "SENSITIVTY = []\nFACTOR =", "SENSITIVITY"),
+    ("__init__.py", "FACTOR =", "Stateful = True\nFACTOR =", "STATEFUL"),
+    ("__init__.py", "FACTOR =", "ROUNDS = 3\nFACTOR =", "rounds"),
+    ("vectorised.py", "DEVICE =", "DEVISE =", "DEVICE"),
+    ("vectorised.py", "RUNTIME =", "RUNTIMES =", "RUNTIME"),
+    ("vectorised.py", "LIMITS =", "LIMIT =", "LIMITS"),
+    ("vectorised.py", "LIMITS =", "REQUIRE =", "REQUIRES"),
+    ("vectorised.py", "def setup(", "def set_up(", "setup"),
+    ("vectorised.py", "def setup(", "def first_touche(problem):\n    pass\n\n\ndef setup(", "first_touch"),
+    ("paper/__init__.py", "LOOKS =", "LOOK =", "LOOKS"),
+    ("paper/lines.py", "UNIT =", "UNITS =", "UNIT"),
+    ("paper/lines.py", "UNIT =", "def per_units(rows):\n    return rows\n\n\nUNIT =", "per_unit"),
+    ("paper/claims.py", "CLAIMS =", "CLAIM =", "CLAIMS"),
+    ("paper/waterfall.py", "TITLE =", "TITEL =", "TITLE"),
+    ("paper/waterfall.py", "CAPTION =", "CAPTON =", "CAPTION"),
+    ("paper/waterfall.py", "EXPERIMENTS =", "EXPERIMENT =", "EXPERIMENTS"),
+    ("paper/waterfall.py", "def draw(", "def drawn(", "draw"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT, ids=lambda text: text.split("\n")[0])
+def test_a_misspelt_name_is_told_with_its_place_and_the_right_one(axpy, file, old, new, right):
+    edit(axpy / file, old, new)
+    wrong = re.match(r"(?:def )?(\w+)", new)[1]
+    lines = (axpy / file).read_text().splitlines()
+    (number,) = (place for place, line in enumerate(lines, 1) if re.match(rf"(def )?{wrong}\b", line))
+    where = f"`{wrong}` in line {number} of {axpy / file} isn't a name that "
+    assert re.search(re.escape(where) + rf"a[^:]+ may have: did you mean `{right}`\?$", refused())
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "right"), [("model.py", "predicts", "predict"), ("text.py", "HELPER", "HELPERS")]
+)
+def test_a_misspelt_name_in_a_file_that_a_chapter_may_have(axpy, file, name, right):
+    text = f"def {name}(machine, row):\n    return 1\n" if name.islower() else f"{name} = {{}}\n"
+    (axpy / "paper" / file).write_text(text)
+    assert refused().endswith(f"did you mean `{right}`?")
+
+
+def test_a_misspelt_function_of_a_table_is_told(axpy):
+    edit(axpy / "paper/__init__.py", "", 'TABLES = ("square",)\n')
+    (axpy / "paper/tables.py").write_text("def sqaure(study):\n    return ''\n")
+    assert refused().endswith("isn't a name that a chapter's `tables.py` may have: did you mean `square`?")
+    (axpy / "paper/tables.py").write_text("def square(machine, other):\n    return ''\n")
+    assert "`square(machine, other)` in line 1" in refused()
+
+
+HELPERS = [
+    ("__init__.py", "_round = 3"),  # private
+    ("__init__.py", "def width(sizes):\n    return 1"),  # like no name of the contract
+    ("__init__.py", "def array(sizes):\n    return 1"),  # beside `arrays`
+    ("__init__.py", "STATE = 1\n\n\ndef counted(sizes):\n    return STATE"),  # used
+    ("__init__.py", "from math import factorial as checks"),
+    ("vectorised.py", "LIMIT = 1"),  # beside LIMITS
+    ("parallel.py", "LIMIT = 1\n\n\ndef bounded(n):\n    return min(n, LIMIT)"),
+    ("parallel.py", "def geometries(sizes):\n    return 1\n\n\nSHAPES = {1: geometries}"),
+    ("parallel.py", "class Product:\n    pass"),
+    ("paper/text.py", "def facts(study):\n    return 1\n\n\ndef helper(study):\n    return 1"),  # which a text asks
+    ("paper/scaling.py", "def drawing(rows):\n    return rows\n\n\nWIDTH = 3"),
+    ("reference.py", "def compute(sizes, data):\n    return {}\n\n\ndef other(sizes):\n    return 1"),
+]
+
+
+@pytest.mark.parametrize(("file", "text"), HELPERS, ids=lambda text: text.split("\n")[0])
+def test_a_helper_may_have_any_other_name(axpy, file, text):
+    path = axpy / file
+    path.write_text(f"{path.read_text() if path.exists() else ''}\n\n{text}\n")
+    if "drawing" in text:  # what a figure uses
+        edit(axpy / "paper/waterfall.py", "", "\n\nfrom ladder.workloads.axpy.paper.scaling import drawing\n")
+    assert len(planned()) == 2
+
+
+def test_a_name_that_another_module_of_the_folder_uses_is_a_helpers(axpy):
+    edit(axpy / "__init__.py", "FACTOR =", "FACT = 1\nFACTOR =")
+    assert "did you mean `FACTS`?" in refused()
+    edit(axpy / "parallel.py", "import FACTOR", "import FACT, FACTOR")
+    assert len(planned()) == 2
+
+
+MISSING = [
+    ("__init__.py", "def arrays(", "has no function `arrays`: a workload must have `arrays(sizes)`."),
+    ("__init__.py", "def fill(", "has no function `fill`: a workload must have `fill(inputs, sizes, round, data)`."),
+    ("__init__.py", "def cost(", "has no function `cost`: a workload must have `cost(sizes)`."),
+    (
+        "__init__.py",
+        "def expected(",
+        "has no function `expected`: a workload must have `expected(sizes, inputs, precision)`, unless it has "
+        "`check(sizes, inputs, outputs, round, data, reference, precision)`.",
+    ),
+    ("vectorised.py", "def setup(", "has no function `setup`: a variant must have `setup(problem, *, <tuning>)`."),
+    ("paper/lines.py", "SOURCES =", "has no `SOURCES`: a chapter's `lines.py` must have `SOURCES`."),
+    ("paper/waterfall.py", "CAPTION =", "has no `CAPTION`: a figure must have `CAPTION`."),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "sentence"), MISSING, ids=lambda text: text[:20])
+def test_what_is_missing_is_told_when_planning(axpy, file, old, sentence):
+    edit(axpy / file, old, "def unlike(" if old.startswith("def") else "unlike =")
+    assert f"{axpy / file} {sentence} See docs/contracts.md." in refused()
+
+
+ARGUMENTS = [
+    ("__init__.py", "cost(sizes)", "cost(size)", "cost(sizes)"),
+    ("__init__.py", "cost(sizes)", "cost()", "cost(sizes)"),
+    ("__init__.py", "cost(sizes)", "cost(sizes, facts)", "cost(sizes)"),
+    ("__init__.py", "arrays(sizes)", "arrays(sizes, *, dtype)", "arrays(sizes)"),
+    (
+        "__init__.py",
+        "fill(inputs, sizes, round, data)",
+        "fill(sizes, inputs, round, data)",
+        "fill(inputs, sizes, round, data)",
+    ),
+    ("vectorised.py", "setup(problem, *, threads: int=1)", "setup(problem, threads: int=1)", None),
+    ("vectorised.py", "setup(problem, *, threads: int=1)", "setup(*, threads: int=1)", None),
+]
+
+
+@pytest.mark.parametrize(("file", "right", "wrong", "due"), ARGUMENTS)
+def test_other_arguments_than_the_contracts_are_told_when_planning(axpy, file, right, wrong, due):
+    edit(axpy / file, right.replace("int=", "int = "), wrong)
+    due = due or "setup(problem, *, <tuning>)"
+    (number,) = (n for n, line in enumerate((axpy / file).read_text().splitlines(), 1) if f"def {wrong}:" in line)
+    sentence = f"`{wrong}` in line {number} of {axpy / file} must be `{due}`."
+    assert sentence + " Its tunings are keyword-only arguments." * ("<tuning>" in due) in refused()
+
+
+def test_facts_change_the_arguments_of_the_cost(axpy):
+    edit(axpy / "__init__.py", "FACTOR =", 'FACTS = ("steps",)\nFACTOR =')
+    assert "must be `cost(sizes, facts)`." in refused()
+    edit(axpy / "__init__.py", "cost(sizes)", "cost(sizes, facts)")
+    assert len(planned()) == 2
+
+
+def test_a_function_of_the_contract_is_no_literal(axpy):
+    edit(axpy / "__init__.py", "FACTOR =", "rounds = 3\nFACTOR =")
+    assert f"`rounds` in line 17 of {axpy / '__init__.py'} must be `rounds(sizes)`." in refused()
+    edit(axpy / "__init__.py", "rounds = 3", "rounds = lambda sizes: 3")
+    assert len(planned()) == 2
+
+
+def test_a_measurement_without_a_plan_is_refused_by_the_same_sentence(axpy):
+    edit(axpy / "vectorised.py", "LIMITS =", "LIMIT =")
+    case = Case("axpy", "vectorised", {"elements": 1000, "dtype": "float64", "seed": 1}, {"threads": 1})
+    with pytest.raises(LadderError, match="did you mean `LIMITS`"):
+        workloads.require_sound(case)
+
+
+def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
+    """`mlp` has rounds of its own; no workload of the project compares by the default."""
+    home = shutil.copytree(imports.HOME, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "HOME", home)
+    monkeypatch.setattr(workloads, "HOME", home / "workloads")
+    sizes = {"dtype": "float32"}
+    cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
+
+    def fingerprints():
+        sources.forget()
+        return [sources.fingerprint(case) for case in cases]
+
+    before = fingerprints()
+    edit(home / "harness/defaults.py", "    return 2", "    return 2 + 1")
+    changed = fingerprints()
+    assert [new != old for new, old in zip(changed, before, strict=True)] == [True, False]
+    edit(home / "harness/defaults.py", "compare(name,", "compare(str(name),")
+    assert fingerprints() == changed
+    edit(home / "workloads/mlp/__init__.py", "STATEFUL = True\n", "")
+    assert fingerprints()[1] != changed[1]
+    without = fingerprints()[1]
+    edit(home / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
+    assert fingerprints()[1] != without
+    monkeypatch.undo()
+    sources.forget()

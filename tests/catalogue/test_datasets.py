@@ -24,7 +24,6 @@ import numpy as np
 from ladder.harness.validation import compare
 
 SIZES = {"n": int, "dtype": ("float64",), "weights": ("weights", "missing"), "seed": 1}
-STATEFUL = False
 
 
 def data_set(sizes):
@@ -33,14 +32,6 @@ def data_set(sizes):
 
 def load_data(path):
     return np.load(path)
-
-
-def reference_sizes(sizes):
-    return None
-
-
-def rounds(sizes):
-    return 2
 
 
 def arrays(sizes):

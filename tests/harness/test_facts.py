@@ -27,19 +27,6 @@ from ladder.harness.validation import compare
 SIZES = {"n": int, "share": 0.5, "count": 3, "dtype": ("float64",)}
 FACTS = ("steps", "least")
 GENERATED = ("large",)
-STATEFUL = False
-
-
-def data_set(sizes):
-    return None
-
-
-def reference_sizes(sizes):
-    return None
-
-
-def rounds(sizes):
-    return 2
 
 
 def arrays(sizes):

@@ -19,19 +19,6 @@ from ladder.harness.validation import Check, compare
 
 SIZES = {"n": int, "bound": 0.00375, "dtype": ("float64", "float32")}
 SENSITIVITY = [("doubled", {}, {"n": 7})]
-STATEFUL = False
-
-
-def data_set(sizes):
-    return None
-
-
-def reference_sizes(sizes):
-    return None
-
-
-def rounds(sizes):
-    return 2
 
 
 def arrays(sizes):

@@ -53,11 +53,11 @@ def sizes_of(workload, **changes):
 def inputs_of(workload, folder, rounds=1, **changes):
     """The inputs of rounds of a problem, after each: [{name: array}, ...], NaN or 77 where nothing was written."""
     module, sizes = workloads.load(workload), sizes_of(workload, **changes)
-    data = getattr(module, "load_data", dataset.load)(folder) if module.data_set(sizes) else None
+    data = module.load_data(folder) if module.data_set(sizes) else None
     problem = make_problem(module, Case(workload, "any", sizes, {}), host)
     for array in problem.inputs.values():
         array[...] = np.nan if array.dtype.kind == "f" else 77
-    found, generated = [], getattr(module, "GENERATED", ())
+    found, generated = [], module.GENERATED
     for round in range(rounds):
         given = {name: array for name, array in problem.inputs.items() if name not in generated}
         names = module.fill(given, sizes, round, data)
@@ -154,7 +154,7 @@ COSTS = [
 @pytest.mark.parametrize(("workload", "sizes", "flops", "elements", "more"), COSTS)
 def test_the_cost_is_counted_by_hand(workload, sizes, flops, elements, more, dtype):
     module, full = workloads.load(workload), sizes_of(workload, dtype=dtype, **sizes)
-    facts = [{"steps": 3}] if hasattr(module, "FACTS") else []
+    facts = [{"steps": 3}] if module.FACTS else []
     cost = module.cost(full, *facts)
     assert (cost.flops, cost.bytes) == (pytest.approx(flops), elements * np.dtype(dtype).itemsize + more)
 

@@ -1,8 +1,7 @@
 """The data that workloads read, and the artefacts that they make outside timing: files and folders in results/data.
 
 A workload's `data_set(sizes)` names the data that its cases read: MNIST or its stand-in, or an artefact,
-"<workload>/<file>". Its `load_data(path)` loads them; without that function they are the four IDX files of a
-`ladder.data.dataset.Dataset`.
+"<workload>/<file>". Its `load_data(path)` loads them, by default the four IDX files of a `ladder.data.dataset.Dataset`.
 
 A workload's folder may have a module `artefacts.py`, for a network's weights, say, or for pictures that a figure shows:
 
@@ -59,7 +58,7 @@ def files_of(workload, sizes):
 def load(workload, path):
     """The data at a path as a workload's module loads them. Raises LadderError if they are missing or corrupt."""
     try:
-        return getattr(workload, "load_data", dataset.load)(path)
+        return workload.load_data(path)
     except (OSError, ValueError) as error:  # of a workload's own `load_data`
         raise LadderError(f"The data {path} can't be loaded: {error}.") from error
 

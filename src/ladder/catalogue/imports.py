@@ -20,8 +20,8 @@ from ladder.catalogue import literals, native_sources, syntax, workloads
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1]
-# Modules that look up code, or name the files of compiled code: they change no measurement.
-NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.build.compilation"}
+# Modules that look up code, check its names, or name the files of compiled code: they change no measurement.
+NOT_FOLLOWED = {"ladder.catalogue.sources", "ladder.catalogue.contracts", "ladder.build.compilation"}
 # Literals of a workload that are read as text by lists, plans and reports, but by no measurement.
 DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
 

@@ -8,7 +8,7 @@ import functools
 import hashlib
 from pathlib import Path
 
-from ladder.catalogue import cache, imports, literals, native_sources, workloads
+from ladder.catalogue import cache, contracts, imports, literals, native_sources, workloads
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
 # samples; the worker is reached from there.
@@ -22,7 +22,7 @@ HARNESS = (
 
 def fingerprint(case):
     """A short digest of the code that a case's measurement depends on."""
-    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *roots_of(case))
+    return of(*HARNESS, f"ladder.devices.{workloads.device(case)}", *defaults_of(case), *roots_of(case))
 
 
 def code(case):
@@ -34,6 +34,12 @@ def roots_of(case):
     """The modules of a case's workload and variants."""
     variants = [(case.workload, case.variant), *sorted(workloads.used(case))]
     return [f"ladder.workloads.{case.workload}", *(f"ladder.workloads.{'.'.join(names)}" for names in variants)]
+
+
+def defaults_of(case):
+    """The defaults that a case's workload uses, for the names that its module lacks."""
+    defined = contracts.definitions(workloads.problem_path(case.workload))
+    return [f"{contracts.DEFAULTS}:{name}" for name in contracts.with_default() if name not in defined]
 
 
 @functools.cache
@@ -75,5 +81,7 @@ def forget():
     """Clear all caches of this process, so that changed files and folders are read again."""
     for cached in (literals.read, literals.statements, imports.path_in, imports.read, native_sources.read, cache.code):
         cached.cache_clear()
-    for cached in (workloads.variant_path, workloads.constants, workloads.tunings, cache.state, of, code_of):
+    for cached in (contracts.definitions, workloads.require_contract, workloads.variant_path, workloads.constants):
+        cached.cache_clear()
+    for cached in (workloads.tunings, cache.state, of, code_of):
         cached.cache_clear()

@@ -12,16 +12,15 @@ import importlib
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from ladder.catalogue import literals
+from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError
 
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that are counts of at least one.
 COUNTS = ("threads", "ranks", "chunks", "gpus")
-# A variant's constants that are read as text, so that a computed one would be missed.
-LITERALS = ("RUNTIME", "USES", "PEER", "PROGRAMS", "ENVIRONMENT", "PRECISION", "MACROS", "LIMITS", "KERNELS")
 # Variables that the harness sets: threads, GPUs, paths.
 NOT_NAMED = (
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
@@ -90,14 +89,43 @@ def problem_path(workload):
 
 
 def load(workload):
-    """The module of a workload; users' workloads and variants are made importable."""
+    """The module of a workload, with defaults for what it lacks; users' workloads and variants are made importable."""
     name, paths = f"ladder.workloads.{workload}", list(map(str, folders(workload)))
     if name not in sys.modules or list(sys.modules[name].__path__) != paths:
-        if not problem_path(workload):
-            raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+        require_workload(workload)
         importlib.import_module("ladder.workloads").__path__[:] = map(str, roots())
         importlib.import_module(name).__path__[:] = paths
+    fill_defaults(sys.modules[name])
     return sys.modules[name]
+
+
+@functools.cache
+def fill_defaults(module):
+    """Give a workload's module the defaults of its contract for the names that it lacks."""
+    defaults = importlib.import_module(contracts.DEFAULTS)
+    for name in contracts.with_default():
+        if not hasattr(module, name):
+            default = getattr(defaults, name)
+            setattr(module, name, partial(default, module) if callable(default) else default)
+
+
+def require_workload(workload):
+    """Refuse a workload that doesn't exist."""
+    if problem_path(workload):
+        return
+    if path := module_path(workload, "__init__"):
+        contracts.refuse_misspelt(path, contracts.WORKLOAD)
+    raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.")
+
+
+@functools.cache
+def require_contract(workload, variant=None):
+    """Refuse a workload's own modules and chapter, or its variant, if they break their contracts."""
+    if variant:
+        contracts.require(variant_path(workload, variant), contracts.VARIANT)
+    else:
+        require_workload(workload)
+        contracts.require_workload(problem_path(workload).parent)
 
 
 def module_path(workload, name):
@@ -115,6 +143,7 @@ def variant_path(workload, variant):
             f"or choose one of {', '.join(variants(workload))}."
         )
     if "DEVICE" not in literals.read(path):
+        contracts.refuse_misspelt(path, contracts.VARIANT)
         raise LadderError(f'{path} doesn\'t say where its arrays live, so it is no variant: add DEVICE = "host".')
     return path
 
@@ -148,14 +177,14 @@ def defines(workload, variant, name):
 def constants(workload, variant):
     """A variant's upper-case constants, including DEVICE and REQUIRES, read without importing it."""
     path = variant_path(workload, variant)
-    values = {"REQUIRES": ()} | literals.read(path)
-    if computed := [name for name in LITERALS if name not in values and assigns(path, name)]:
+    values = literals.read(path)
+    if computed := [name for name in contracts.constants() if name not in values and assigns(path, name)]:
         raise LadderError(f"{path} computes {computed[0]}, which is read as text: write out its value.")
     if not {"RUNTIME", "USES"} & set(values):
         raise LadderError(
             f'{path} doesn\'t say whose threads it uses: add RUNTIME = "numba", "blas" or another runtime.'
         )
-    return values
+    return {"REQUIRES": ()} | values
 
 
 def arguments(workload, variant):
@@ -207,6 +236,8 @@ def require_tuning(workload, variant, tuning):
 def require_sound(case):
     """Refuse a case that no plan would contain, such as one of unknown or incomplete sizes or tuning."""
     require_text()
+    require_contract(case.workload)
+    require_contract(case.workload, case.variant)
     full = replace(case, sizes=complete(case.workload, case.sizes)).slug
     if full != case.slug:
         raise LadderError(f"The case {case.slug!r} isn't written in full: {full!r}.")
@@ -306,7 +337,7 @@ def complete(workload, sizes):
     full = {
         name: checked(workload, name, kind, sizes.get(name, default_of(kind))) for name, kind in module.SIZES.items()
     }
-    if problem := getattr(module, "refuse", lambda sizes: None)(full):
+    if problem := module.refuse(full):
         raise LadderError(problem)
     return full
 

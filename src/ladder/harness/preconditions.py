@@ -59,7 +59,7 @@ def require_memory(case):
 
     workload = workloads.load(case.workload)
     inputs, outputs = workload.arrays(case.sizes)
-    on_gpus = getattr(workload, "GENERATED", ()) if workloads.gpus(case) else ()
+    on_gpus = workload.GENERATED if workloads.gpus(case) else ()
     kinds = [kind for name, kind in {**inputs, **outputs}.items() if name not in on_gpus]
     required = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in kinds)
     available = psutil.virtual_memory().total

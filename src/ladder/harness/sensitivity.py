@@ -168,8 +168,8 @@ class Result:
         used = self.workload.reference_sizes(sizes)
         self.reference = None if used is None else self.workload.reference.compute(used, self.data)
         self.problem = make_problem(self.workload, case, device, variant)
-        self.generated = getattr(self.workload, "GENERATED", ())
-        self.inputs = {name: array for name, array in self.problem.inputs.items() if name not in self.generated}
+        generated = self.workload.GENERATED
+        self.inputs = {name: array for name, array in self.problem.inputs.items() if name not in generated}
         self.begin(0)
         self.steps = Steps.of(variant.setup(self.problem, **case.tuning))
         self.solve(0)
@@ -181,7 +181,7 @@ class Result:
     def begin(self, round):
         """Write the inputs of a round."""
         self.workload.fill(self.inputs, self.case.sizes, round, self.data)
-        if self.generated:
+        if self.workload.GENERATED:
             self.workload.generate(self.problem, round)
 
     def solve(self, round):

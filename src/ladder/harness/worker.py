@@ -84,8 +84,7 @@ def run_case(case, workload, variant, job):
     reference = dict(np.load(job.reference)) if job.reference else None
     precision = workloads.precision(case)
     problem = make_problem(workload, case, device, variant)
-    generated = getattr(workload, "GENERATED", ())
-    inputs = {name: array for name, array in problem.inputs.items() if name not in generated}
+    inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
     staged = device.staging(inputs)
     steps, last_fill = Steps([]), (None, [])
 
@@ -96,7 +95,7 @@ def run_case(case, workload, variant, job):
             if last_fill[0] != round or staged is inputs:
                 last_fill = round, workload.fill(staged, case.sizes, round, data)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
-        if generated:
+        if workload.GENERATED:
             workload.generate(problem, round)
         in_order(steps.prepare)()
 
@@ -143,7 +142,7 @@ def run_case(case, workload, variant, job):
     validation.poison(problem.outputs)
     run()
     checks += check(0)[0]
-    facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in getattr(workload, "FACTS", ())}
+    facts = {name: int(device.to_host(problem.outputs[name])[0]) for name in workload.FACTS}
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
     return {
         "samples": samples,
@@ -154,7 +153,7 @@ def run_case(case, workload, variant, job):
         **(phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}),
         "checks": [vars(each) for each in worst_by_name(checks)],
         "facts": facts,
-        "curve": curves.thin(curves.validate(curve, case, getattr(workload, "CURVE", ()))),
+        "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,
         "state": state,
         "system": device.conditions(),

@@ -96,6 +96,7 @@ def cases(name, experiment):
     """The cases of one experiment, each once."""
     workload, unique = experiment["workload"], {}
     with naming_experiment(name):
+        workloads.require_contract(workload)
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
@@ -105,6 +106,7 @@ def cases(name, experiment):
                 workloads.variant_path(workload, variant)
                 continue
             with naming_variant(workload, variant):
+                workloads.require_contract(workload, variant)
                 devices.require_known(workload, variant)
                 every_tuning = list(grid(tunings))
                 for tuning in every_tuning:

@@ -27,21 +27,13 @@ import hashlib
 import importlib
 import re
 
-from ladder.catalogue import literals, sources, workloads
+from ladder.catalogue import contracts, literals, sources, workloads
 from ladder.errors import LadderError
 from ladder.report import chapters
 from ladder.report.figures import methods
 
 # The constants, with what they are where a module doesn't state them.
-CONSTANTS = {
-    "TITLE": None,
-    "CATEGORY": None,
-    "CAPTION": None,
-    "EXPERIMENTS": (),
-    "USES_CEILINGS": False,
-    "USES_DATA": False,
-    "USES_ARTEFACTS": (),
-}
+CONSTANTS = {name: contracts.FIGURE.names[name].default for name in contracts.constants(contracts.FIGURE)}
 FORMATS = ("pdf", "svg", "png")
 
 

@@ -39,7 +39,6 @@ SIZES = {
     "seed": 1,
 }
 SENSITIVITY = [("host", {"threads": 1}, {"images": 3, "channels": 16})]
-STATEFUL = False
 # Images that a thread compares at once: their float64 copies take memory.
 CHUNK = 64
 
@@ -69,11 +68,6 @@ def load_data(path):
 def reference_sizes(sizes):
     """The sizes that the pool's pictures depend on."""
     return {name: sizes[name] for name in ("channels", "weights", "seed")}
-
-
-def rounds(sizes):
-    """Two: the second takes other latents of the pool, so that a variant that returns cached results is detected."""
-    return 2
 
 
 def arrays(sizes):

@@ -69,7 +69,6 @@ SENSITIVITY = [
         {"n": 65, "kappa": 10.0, "iterations": 1, "algorithm": "direct", "start": "random"},
     ),
 ]
-STATEFUL = False
 # A tolerance must be at least this multiple of kappa u, the residual that rounding leaves.
 REACHED = 10.0
 # Beyond this size no chip holds half of A: it is read from memory in every iteration.
@@ -95,21 +94,6 @@ def refuse(sizes):
             f"kappa={sizes['kappa']:g}: ask for {minimum:.1e} or more, or for float64."
         )
     return None
-
-
-def data_set(sizes):
-    """None: the system comes from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has another system."""
-    return 2
 
 
 def arrays(sizes):

@@ -39,7 +39,6 @@ SIZES = {
     "seed": 1,
 }
 ARRAYS = ("key", "matrix", "x", "y", "out", "b")
-STATEFUL = False
 INPUTS = {
     "init": ("key",),
     "product": ("matrix", "x"),
@@ -55,21 +54,6 @@ OPERATIONS = {"product": np.multiply, "transpose": np.positive, "scale": np.mult
 OPERATIONS |= {"vecdif": np.subtract, "vecsum": np.add}
 ALPHA = 0.7
 PART = 2**18  # elements of a matrix that are checked at once, few enough for a cache
-
-
-def data_set(sizes):
-    """None: the inputs come from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other inputs."""
-    return 2
 
 
 def arrays(sizes):

@@ -19,22 +19,6 @@ RUNGS = {
 # The results that ceilings are taken from.
 CEILING = "multiply-adds"
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
-STATEFUL = False
-
-
-def data_set(sizes):
-    """None: the starts come from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other starts."""
-    return 2
 
 
 def arrays(sizes):

@@ -58,7 +58,6 @@ SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nn", "m": 37, "n": 29, "k": 64}),
     ("blas", {"threads": 1}, {"form": "nn", "m": 257, "n": 259, "k": 261}),
 ]
-STATEFUL = False
 # The number of products up to which every element is recomputed; beyond, rows are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_ROWS = 8
@@ -87,16 +86,6 @@ def shapes(sizes):
 def data_set(sizes):
     """The data set that the inputs are cut from, or None."""
     return None if sizes["source"] == "random" else sizes["source"]
-
-
-def reference_sizes(sizes):
-    """None: the reference of a product is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
-    return 2
 
 
 def are_whole(sizes, round):

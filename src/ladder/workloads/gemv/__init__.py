@@ -33,22 +33,6 @@ RUNGS = {
 CEILING = "raises bandwidth"
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 SENSITIVITY = [("blas", {"threads": 1}, {"n": 37, "m": 17}), ("blas", {"threads": 1}, {"n": 37, "m": 64})]
-STATEFUL = False
-
-
-def data_set(sizes):
-    """None: the inputs come from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
-    return 2
 
 
 def are_whole(round):

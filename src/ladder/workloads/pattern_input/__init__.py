@@ -23,7 +23,6 @@ RUNGS = {
     "openmp_tasks": "an OpenMP task per block of images",
 }
 SIZES = {"images": int, "dtype": ("float32", "float64"), "source": ("mnist", "digits")}
-STATEFUL = False
 LONGEST = 4096  # bytes of a path, of which the last is 0
 PART = 4096  # images that are checked at once
 
@@ -44,16 +43,6 @@ def load_data(folder):
     if len(path) >= LONGEST:
         raise LadderError(f"The path of {folder} is longer than the {LONGEST - 1} bytes that pattern_input takes.")
     return SimpleNamespace(path=path, images=dataset.load(folder).train_images)
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second reads other images, unless all are read."""
-    return 2
 
 
 def arrays(sizes):

@@ -31,25 +31,9 @@ SENSITIVITY = [
     ("openmp", {"threads": 1}, {"kernel": "copy", "elements": 1_027}),
     ("openmp", {"threads": 1}, {"kernel": "triad", "elements": 1_027}),
 ]
-STATEFUL = False
 BLOCK = 2**16
 PART = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK
 FACTOR = 3.0
-
-
-def data_set(sizes):
-    """None: the arrays come from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other inputs."""
-    return 2
 
 
 def arrays(sizes):

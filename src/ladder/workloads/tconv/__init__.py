@@ -40,26 +40,10 @@ SENSITIVITY = [
     ("tuned", {"threads": 1}, {"images": 3, "h": 5, "c": 7, "k": 3}),
     ("tuned", {"threads": 1}, {"images": 33, "h": 5, "c": 13, "k": 85}),
 ]
-STATEFUL = False
 TAPS = 5  # rows and columns of the filter
 # The number of products up to which every element is recomputed; beyond, images are sampled and all are projected.
 FULL_CHECK = 2**24
 SAMPLED_IMAGES = 3
-
-
-def data_set(sizes):
-    """None: the inputs come from the seed."""
-    return None
-
-
-def reference_sizes(sizes):
-    """None: the reference is computed inside the job."""
-    return None
-
-
-def rounds(sizes):
-    """Two: the second has other inputs, so that a variant that returns cached results is detected."""
-    return 2
 
 
 def arrays(sizes):
