@@ -24,7 +24,7 @@ rule figure:
     input:
         tables=FIGURES.tables,
         ceilings=FIGURES.roofs,
-        shown=FIGURES.shown,
+        shown=FIGURES.data_and_artefacts,
     output:
         update("results/figures/{figure}.pdf"),
         update("results/figures/{figure}.png"),

@@ -17,9 +17,10 @@ class Builds:
 
     def __init__(self, plan):
         self.plan = plan
-        own = [] if plan.site else [f"sm_{gpu['capability'].replace('.', '')}" for gpu in nvidia.gpus()[:1]]
-        self.architectures = sorted({*plan.config["architectures"], *own})
-        self.measured_architectures = self.architectures if plan.site else own
+        gpus = [] if plan.site else nvidia.gpus()[:1]
+        of_gpu = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in gpus]
+        self.architectures = sorted({*plan.config["architectures"], *of_gpu})
+        self.measured_architectures = self.architectures if plan.site else of_gpu
 
     @functools.cached_property
     def binaries(self):

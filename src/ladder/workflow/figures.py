@@ -18,8 +18,8 @@ class Figures:
         self.ceilings = ceilings
         self.constants = {name: figures.constants(name) for name in figures.names()}
         files = {name: self.files_of(name) for name in figures.drawable(plan.experiments)}
-        self.files_shown = {name: paths for name, paths in files.items() if paths is not None}
-        self.names = list(self.files_shown)
+        self.files_to_show = {name: paths for name, paths in files.items() if paths is not None}
+        self.names = list(self.files_to_show)
 
     @property
     def files(self):
@@ -46,9 +46,9 @@ class Figures:
         """The file of ceilings that the figure reads, in a list; empty if it reads none or there are none."""
         return self.ceilings.roofs if self.constants[wildcards.figure]["USES_CEILINGS"] else []
 
-    def shown(self, wildcards):
+    def data_and_artefacts(self, wildcards):
         """The files of data and artefacts that the figure shows."""
-        return self.files_shown[wildcards.figure]
+        return self.files_to_show[wildcards.figure]
 
     def table_options(self, wildcards):
         """The options that name the folders of tables."""
