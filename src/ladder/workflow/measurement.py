@@ -10,7 +10,7 @@ class Measurement:
 
     def __init__(self, plan, ceilings, builds):
         self.plan = plan
-        self.of_ceilings = ceilings
+        self.all_ceilings = ceilings
         self.builds = builds
 
     def stamp(self, wildcards):
@@ -27,7 +27,7 @@ class Measurement:
 
     def ceilings(self, wildcards):
         """The file of the ceilings with which samples are compared."""
-        return data.ancient_if_exists(record_of(wildcards), self.of_ceilings.of_case(case_of(wildcards)))
+        return data.ancient_if_exists(record_of(wildcards), self.all_ceilings.of_case(case_of(wildcards)))
 
     def binaries(self, wildcards):
         """The binaries of the case's kernels."""
