@@ -12,7 +12,6 @@ configfile: shipped(Path(workflow.basedir))
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/inputs.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/build.smk"
 include: "workflow/rules/measure.smk"
@@ -24,18 +23,15 @@ include: "workflow/rules/publish.smk"
 
 # The Snakemake that runs a job on a cluster's node calls none of these.
 onstart:
-    require_writable()
-    require_cluster()
-    write_status()
+    RUN.start()
 
 
 onsuccess:
-    print_summary()
+    RUN.end()
 
 
 onerror:
-    age_restored()
-    print_summary()
+    RUN.fail()
 
 
 localrules:
@@ -48,7 +44,7 @@ localrules:
 
 
 # On a cluster the nodes measure and describe themselves; everything else is too short to be worth a job.
-if SITE:
+if STUDY.site:
 
     localrules:
         ceilings,
@@ -59,7 +55,6 @@ if SITE:
         library,
         mnist,
         numbers,
-        plan,
         precompile,
         publish,
         reference,
@@ -72,28 +67,28 @@ if SITE:
 
 rule kernels:
     input:
-        BINARIES,
+        BUILDS.binaries,
 
 
 rule all:
     default_target: True
     input:
-        DOCUMENT_FILES,
+        paper.DOCUMENT_FILES,
         "results/report.zip",
 
 
 rule paper:
     input:
-        DOCUMENT_FILES,
+        paper.DOCUMENT_FILES,
 
 
 rule figures:
     input:
-        FIGURE_FILES,
+        FIGURES.files,
 
 
 # The records are named too: Snakemake doesn't rebuild the missing inputs of a table that exists.
 rule measurements:
     input:
         "results/table.csv",
-        records_of(EXPERIMENTS),
+        STUDY.records(STUDY.experiments),

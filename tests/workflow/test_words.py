@@ -19,6 +19,7 @@ CODE = [
     "src/ladder/harness/*.py",
     "src/ladder/devices/*.py",
     "src/ladder/planning/*.py",
+    "src/ladder/workflow/*.py",
     "src/ladder/verbs/*.py",
     "workflow/scripts/*.py",
     "src/ladder/catalogue/*.py",

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Study
 from ladder.planning.status import markers
-from ladder.records import record
+from ladder.records import documents, record
 
 pytestmark = [pytest.mark.workflow, pytest.mark.xdist_group("workflow")]
 # The harness' own tests try all variants that are wrong on purpose.
@@ -182,6 +182,25 @@ def test_another_variant_and_an_edit_of_one_run_just_their_cases(done):
     assert measured(pending) == ["mine", "mine", "slower_blas", "slower_blas"]
     assert "results/tables/both/samples.csv" in pending
     assert "results/tables/one/samples.csv" not in pending
+
+
+@pytest.mark.slow
+def test_a_plan_longer_than_a_command_is_written_by_a_run_and_again_only_with_other_contents(study):
+    target, path = "results/plans/large.json", study.folder / "results/plans/large.json"
+    study.add("large", {"blas": {"threads": [1, 2]}}, sizes={"form": "nn", "m": 1, "n": 1, "k": list(range(1, 501))})
+    assert study.pending(target) == {target}
+    assert not path.exists()
+    out, status = study.snakemake(target)
+    assert status == 0, out
+    assert len(documents.read(path, "plan")["cases"]) == 1000
+    assert path.stat().st_size > 2**17  # the limit of a command's argument
+    (study.folder / "workflow/templates/plan.json").touch()  # as in a fresh clone
+    study.add("other", {"blas": {"threads": 1}})
+    assert study.pending(target) == set()
+    study.config["experiments"]["large"]["sizes"]["k"].pop()
+    out, status = study.snakemake(target)
+    assert status == 0, out
+    assert len(documents.read(path, "plan")["cases"]) == 998
 
 
 @pytest.mark.slow

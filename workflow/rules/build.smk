@@ -13,7 +13,7 @@ rule kernel:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: or_exit(binaries.fingerprint, wildcards.workload, wildcards.variant),
+        sources=builds.kernel_fingerprint,
     shell:
         ladder(
             "build {wildcards.architecture} {wildcards.workload} {wildcards.variant} {wildcards.constants:q}"
@@ -34,7 +34,7 @@ rule library:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: or_exit(libraries.fingerprint, wildcards.workload, wildcards.variant),
+        sources=builds.library_fingerprint,
     shell:
         ladder("build host {wildcards.workload} {wildcards.variant} {wildcards.constants:q} 2> >(tee {log:q} >&2)")
 

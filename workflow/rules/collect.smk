@@ -1,33 +1,33 @@
 # Records and published measurements become tidy tables.
-from ladder.report import TABLES
-
-PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=PUBLISHED, table=TABLES)
+PUBLISHED_TABLES = expand("results/published/{machine}/{table}.csv.gz", machine=STUDY.published, table=TABLES)
 # Early publications have no traces.
 PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
 
 
+# Written by Snakemake itself, because a command is limited to 128 KiB. The template is `ancient`: in a fresh clone it is
+# newer than every plan.
 rule plan:
+    input:
+        ancient(os.path.relpath(Path(workflow.basedir, "workflow/templates/plan.json"))),
     output:
         "results/plans/{experiment}.json",
     log:
         "results/logs/plan/{experiment}.log",
-    conda:
-        ENVIRONMENT
     params:
-        plan=lambda wildcards: plan.pack(PLAN, wildcards.experiment),
-    shell:
-        "printf %s {params.plan} | base64 --decode | gunzip > {output} 2> {log}"
+        document=STUDY.document,
+    template_engine:
+        "jinja2"
 
 
 # One job for each experiment that has cases here, so that a new record updates only its own tables; one for all others.
-MEASURED = [name for name in EXPERIMENTS if CONFIG["measure"] and records_of([name])]
-OTHERS = [name for name in EXPERIMENTS if name not in MEASURED]
+MEASURED = [name for name in STUDY.experiments if CONFIG["measure"] and STUDY.records([name])]
+OTHERS = [name for name in STUDY.experiments if name not in MEASURED]
 
 
 rule collect:
     input:
         plans="results/plans/{experiment}.json",
-        records=lambda wildcards: records_of([wildcards.experiment]),
+        records=lambda wildcards: STUDY.records([wildcards.experiment]),
         published=PUBLISHED_TABLES,
     output:
         update(expand("results/tables/{{experiment}}/{table}.csv", table=TABLES)),
@@ -38,7 +38,7 @@ rule collect:
     conda:
         ENVIRONMENT
     params:
-        published=[f"--published=results/published/{name}" for name in PUBLISHED],
+        published=[f"--published=results/published/{name}" for name in STUDY.published],
     shell:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
 
@@ -48,7 +48,7 @@ if OTHERS:
     use rule collect as collect_others with:
         input:
             plans=expand("results/plans/{experiment}.json", experiment=OTHERS),
-            records=records_of(OTHERS),
+            records=STUDY.records(OTHERS),
             published=PUBLISHED_TABLES,
         output:
             update(expand("results/tables/{experiment}/{table}.csv", experiment=OTHERS, table=TABLES)),
@@ -58,7 +58,7 @@ if OTHERS:
 
 rule table:
     input:
-        expand("results/tables/{experiment}/samples.csv", experiment=EXPERIMENTS),
+        expand("results/tables/{experiment}/samples.csv", experiment=STUDY.experiments),
     output:
         update("results/table.csv"),
     log:
@@ -66,6 +66,6 @@ rule table:
     conda:
         ENVIRONMENT
     params:
-        folders=[f"results/tables/{name}" for name in EXPERIMENTS],
+        folders=expand("results/tables/{experiment}", experiment=STUDY.experiments),
     shell:
         ladder("table {params.folders} --out {output} 2> {log}")

@@ -33,7 +33,7 @@ rule digits:
 # It takes all cores, so that nothing is timed at the same time.
 rule artefact:
     input:
-        lambda wildcards: datasets.files(name) if (name := origin_of(wildcards)) else [],
+        data.files_of_origin,
     output:
         "results/data/{workload}/{artefact}",
     log:
@@ -43,11 +43,11 @@ rule artefact:
         artefact="[^/]+",
     conda:
         ENVIRONMENT
-    threads: TARGETS["cpu"].cores
+    threads: STUDY.targets["cpu"].cores
     params:
-        sources=lambda wildcards: published_sum(wildcards) or datasets.fingerprint(wildcards.workload),
-        unpack=lambda wildcards: "--unpack" if published_sum(wildcards) else "",
-        data=lambda wildcards: f"--data=results/data/{name}" if (name := origin_of(wildcards)) else "",
+        sources=data.artefact_fingerprint,
+        unpack=lambda wildcards: "--unpack" if data.published_sum(wildcards) else "",
+        data=data.origin_option,
     shell:
         ladder(
             "artefact {wildcards.workload} {wildcards.artefact:q} {params.data:q} {params.unpack:q} --out {output:q}"
@@ -57,18 +57,16 @@ rule artefact:
 
 rule reference:
     input:
-        lambda wildcards: data_for(
-            f"results/references/{wildcards.workload}/{wildcards.sizes}.npz", reference_case(wildcards)
-        ),
+        data.of_reference,
     output:
         "results/references/{workload}/{sizes}.npz",
     log:
         "results/logs/reference/{workload}/{sizes}.log",
     conda:
         ENVIRONMENT
-    threads: TARGETS["cpu"].cores
+    threads: STUDY.targets["cpu"].cores
     params:
         sources=lambda wildcards: sources.reference_fingerprint(wildcards.workload),
-        data=lambda wildcards: data_option(reference_case(wildcards)),
+        data=data.reference_option,
     shell:
         ladder("reference {wildcards.workload} {wildcards.sizes:q} {params.data} --out {output:q} 2> {log:q}")

@@ -1,9 +1,7 @@
 # Every case is a separate job. A timed job takes all cores, so that nothing runs beside it; on a GPU, it takes the GPU.
 
 
-# The code and protocol of measurements, as files. As parameters of `measure` their changes would be missed while the
-# ceilings are measured again: Snakemake doesn't compare the parameters of a job downstream of one that is to run, even if
-# `ancient` keeps it from running. There is one file per problem, so that configurations with other sizes keep theirs.
+# The code and protocol of measurements, as files: `ladder.workflow.stamps` says why.
 rule stamp:
     output:
         "results/stamps/{name}.txt",
@@ -12,8 +10,8 @@ rule stamp:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: fingerprints()[f"results/stamps/{wildcards.name}.txt"],
-        protocol=lambda wildcards: stamped_protocols()[f"results/stamps/{wildcards.name}.txt"],
+        sources=STAMPS.fingerprint,
+        protocol=STAMPS.protocol,
     shell:
         "printf '%s\n' {params.sources:q} {params.protocol:q} > {output:q} 2> {log:q}"
 
@@ -22,52 +20,52 @@ if CONFIG["measure"]:
 
     rule measure:
         input:
-            stamp=lambda wildcards: stamp_of(planned_case(wildcards)),
-            data=lambda wildcards: data_for(record_of(wildcards), case_of(wildcards)),
-            reference=lambda wildcards: reference_of(case_of(wildcards)),
-            ceilings=lambda wildcards: ancient_if_exists(record_of(wildcards), ceilings_of(case_of(wildcards))),
-            binaries=lambda wildcards: binaries_of(case_of(wildcards), MEASURED_ARCHITECTURES),
-            libraries=lambda wildcards: libraries_of(case_of(wildcards)),
-            compiled=lambda wildcards: ancient_if_exists(record_of(wildcards), compiled_of(case_of(wildcards))),
+            stamp=MEASUREMENT.stamp,
+            data=MEASUREMENT.data,
+            reference=MEASUREMENT.reference,
+            ceilings=MEASUREMENT.ceilings,
+            binaries=MEASUREMENT.binaries,
+            libraries=MEASUREMENT.libraries,
+            compiled=MEASUREMENT.compiled,
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",
         log:
             "results/logs/measure/{machine}/{workload}/{variant}/{case}.log",
         wildcard_constraints:
-            machine="|".join(MACHINES),
+            machine="|".join(STUDY.machines),
         # Short jobs of one core in between would leave the other cores idle; later they run in parallel.
         priority: 1
         conda:
             ENVIRONMENT
-        threads: threads_of
+        threads: RESOURCES.threads
         resources:
-            **MEASURE_RESOURCES,
+            **RESOURCES.measuring,
         params:
-            case=lambda wildcards: case_of(wildcards).slug,
-            protocol=lambda wildcards: protocols()[case_of(wildcards).key],
-            reference=lambda wildcards, input: (f"--reference={input.reference}" if input.reference else ""),
+            case=measurement.slug,
+            protocol=MEASUREMENT.protocol,
+            reference=lambda wildcards, input: f"--reference={input.reference}" if input.reference else "",
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
             launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
-            granted=granted,
+            granted=RESOURCES.granted,
         shell:
             "exec 2> >(tee {log:q} >&2)\n"
             + on_node(
                 "measure {wildcards.workload} {wildcards.variant} {params.case:q}"
                 " --out {output:q} --machine {wildcards.machine} --granted {params.granted}"
                 " --protocol {params.protocol:q} {params.reference:q} {params.ceilings:q} {params.launcher:q}"
-                + (" --prelude" if SITE else "")
+                + (" --prelude" if STUDY.site else "")
             )
 
 
 rule ceilings:
     input:
-        records=lambda wildcards: records_of(CEILING_EXPERIMENTS, [wildcards.machine]),
+        records=CEILINGS.records,
     output:
         "results/ceilings/{machine}.json",
     log:
         "results/logs/ceilings/{machine}.log",
     wildcard_constraints:
-        machine="|".join(MACHINES),
+        machine="|".join(STUDY.machines),
     conda:
         ENVIRONMENT
     params:
@@ -82,10 +80,10 @@ rule machine:
     log:
         "results/logs/machines/{machine}.log",
     wildcard_constraints:
-        machine="|".join(MACHINES),
+        machine="|".join(STUDY.machines),
     conda:
         ENVIRONMENT
     resources:
-        **DESCRIBE_RESOURCES,
+        **RESOURCES.describing,
     shell:
         on_node("describe --out {output} 2> {log}")

@@ -3,21 +3,17 @@
 
 rule publish:
     input:
-        plans=expand("results/plans/{experiment}.json", experiment=EXPERIMENTS),
-        records=records_of(EXPERIMENTS),
-        # Without them Snakemake would not publish in a run that rebuilds only these; see `ancient_if_exists`. Rebuilding
+        plans=expand("results/plans/{experiment}.json", experiment=STUDY.experiments),
+        records=STUDY.records(STUDY.experiments),
+        # Without them Snakemake would not publish in a run that rebuilds only these; see `data.ancient_if_exists`. Rebuilding
         # missing ones would have all cases measured again that have read them.
-        ceilings=[path for path in MEASURED_CEILINGS if Path(path).exists()],
+        ceilings=[path for path in CEILINGS.files if Path(path).exists()],
     log:
         "results/logs/publish.log",
     conda:
         ENVIRONMENT
     params:
-        machines=[
-            f"--machine={name}"
-            for name in [name for name in MACHINES if any(item.machine == name and not item.skipped for item in PLAN)]
-            or MACHINES
-        ],
+        machines=[f"--machine={name}" for name in STUDY.measured_machines or STUDY.machines],
         keep="--keep" if CONFIG["keep_published"] else "",
     shell:
         ladder("publish {input.plans} {params.machines:q} --into results/published {params.keep} 2> >(tee {log} >&2)")

@@ -1,13 +1,10 @@
 """From the configuration to cases: which run, where, and which are skipped and why."""
 
-import base64
 import contextlib
 import functools
-import gzip
 import hashlib
 import importlib.util
 import itertools
-import json
 import random
 import shutil
 import subprocess
@@ -229,12 +226,6 @@ def document(planned, experiment):
     ]
     contents = {"experiment": experiment, "cases": cases}
     return contents | {"digest": record.digest(contents)}
-
-
-def pack(planned, experiment):
-    """`document` as JSON, compressed and in base 64, since a command line is limited to 128 KiB."""
-    text = json.dumps(document(planned, experiment), indent=1) + "\n"
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def published(choice, folder="results/published"):

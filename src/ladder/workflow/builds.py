@@ -1,0 +1,67 @@
+"""What is compiled ahead of a measurement: CUDA binaries, libraries of C sources, and Numba's functions."""
+
+import functools
+from pathlib import Path
+
+from ladder.build import binaries, compilation, libraries
+from ladder.machine import nvidia
+from ladder.workflow.mistakes import ending_run
+
+
+class Builds:
+    """The builds of a StudyPlan.
+
+    `architectures` are those that kernels are built for: those of the configuration and, without a cluster, that of
+    this machine's GPU; `measured_architectures` are the ones that measurements require.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        gpus = [] if plan.site else nvidia.gpus()[:1]
+        of_gpu = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in gpus]
+        self.architectures = sorted({*plan.config["architectures"], *of_gpu})
+        self.measured_architectures = self.architectures if plan.site else of_gpu
+
+    @functools.cached_property
+    def binaries(self):
+        """The binaries of all cases, those included that this run doesn't measure, for all architectures."""
+        cases = [item.case for item in self.plan.every_case]
+        return sorted({path for case in cases for path in binaries_of(case, self.architectures)})
+
+    @functools.cached_property
+    def reports(self):
+        """The resources of each of these kernels. A paper without new measurements builds none."""
+        paths = [str(Path(path).with_suffix(".json")) for path in self.binaries]
+        return [path for path in paths if self.plan.config["measure"] or Path(path).exists()]
+
+    def binaries_of(self, case):
+        """The binaries that the measurement of a case requires."""
+        return binaries_of(case, self.measured_architectures)
+
+    def libraries_of(self, case):
+        """The libraries of C sources that a case needs; none on a cluster, whose nodes compile their own."""
+        needed = [] if self.plan.site else sorted(libraries.needed(case))
+        return [str(libraries.path_of(*library)) for library in needed]
+
+
+def binaries_of(case, architectures):
+    """The binaries that a case needs on these architectures."""
+    kernels = sorted(binaries.kernels(case))
+    return [str(binaries.path_of(architecture, *kernel)) for architecture in architectures for kernel in kernels]
+
+
+def note_of(case):
+    """The note that Numba has compiled the functions of a case."""
+    return f"results/compiled/{compilation.note_name(case)}" if compilation.is_needed(case) else []
+
+
+@ending_run()
+def kernel_fingerprint(wildcards):
+    """The fingerprint of the sources of a kernel."""
+    return binaries.fingerprint(wildcards.workload, wildcards.variant)
+
+
+@ending_run()
+def library_fingerprint(wildcards):
+    """The fingerprint of the sources of a library."""
+    return libraries.fingerprint(wildcards.workload, wildcards.variant)

@@ -1,0 +1,34 @@
+"""The files of measured ceilings: one for each machine, with which samples are compared, and one of all machines."""
+
+from ladder.report.ceilings import is_ceiling
+
+
+def path_of(machine):
+    """The file of a machine's ceilings."""
+    return f"results/ceilings/{machine}.json"
+
+
+class Ceilings:
+    """The ceilings of a StudyPlan.
+
+    `experiments` are the names of those that measure ceilings, and `files` the files of the machines' ceilings. `roofs`
+    is the file of all machines' ceilings, to which text, tables and figures refer, in a list; empty if there are none.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        items = [item for item in plan.cases if is_ceiling(item.experiment)]
+        self.keys = {item.case.key for item in items}
+        self.machines = {item.machine for item in items if not item.skipped}
+        self.experiments = [name for name in plan.experiments if is_ceiling(name)]
+        self.files = [path_of(label) for label in plan.machines if label in self.machines]
+        self.roofs = ["results/roofs.json"] if self.experiments or plan.published else []
+
+    def of_case(self, case):
+        """The file of the ceilings that a case's samples are compared with; none for the cases that measure them."""
+        label = self.plan.target_of(case).label
+        return path_of(label) if case.key not in self.keys and label in self.machines else []
+
+    def records(self, wildcards):
+        """The records that a machine's ceilings are made of."""
+        return self.plan.records(self.experiments, [wildcards.machine])

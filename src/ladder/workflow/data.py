@@ -1,0 +1,102 @@
+"""The files of data, artefacts and references that jobs read."""
+
+from pathlib import Path
+
+from snakemake.io import ancient
+
+from ladder.catalogue import datasets, published, workloads
+from ladder.records.case import Case
+from ladder.workflow.mistakes import ending_run
+
+
+def ancient_if_exists(path, files):
+    """The input files of a job that writes a path: `ancient` if the path exists, so that newer ones don't outdate it.
+
+    A missing path depends on them as usual: if one of them is to be rebuilt, Snakemake overlooks jobs behind an
+    `ancient`, although their output is missing (its issue 4166).
+    """
+    return ancient(files) if files and Path(path).exists() else files
+
+
+def of_case(path, case):
+    """The data that a case reads, as inputs of a job that writes a path.
+
+    Downloaded data stay the same, but an artefact may change.
+    """
+    name, files = datasets.name_of(case.workload, case.sizes), datasets.files_of(case.workload, case.sizes)
+    return files if name and datasets.is_artefact(name) else ancient_if_exists(path, files)
+
+
+def path_of(name):
+    """The path of data."""
+    return f"{datasets.FOLDER}/{name}"
+
+
+def is_available(name):
+    """Whether data exist, or are built only from published data."""
+    if all(Path(file).exists() for file in datasets.files(name)):
+        return True
+    if not datasets.is_artefact(name):
+        return False
+    workload, _, file = name.partition("/")
+    origin = datasets.artefacts(workload)[file]
+    return bool(published.sum_of(workload, file) or origin is None or is_available(origin))
+
+
+def published_sum(wildcards):
+    """The sha256 of a published artefact, which is unpacked instead of built; None for others."""
+    return published.sum_of(wildcards.workload, wildcards.artefact)
+
+
+def origin_of(wildcards):
+    """The name of the data that an artefact is built from, or None; a published one is not built."""
+    return None if published_sum(wildcards) else datasets.artefacts(wildcards.workload).get(wildcards.artefact)
+
+
+def files_of_origin(wildcards):
+    """The files that an artefact is built from."""
+    name = origin_of(wildcards)
+    return datasets.files(name) if name else []
+
+
+def origin_option(wildcards):
+    """The option that names the data that an artefact is built from; empty without data."""
+    name = origin_of(wildcards)
+    return f"--data={path_of(name)}" if name else ""
+
+
+def artefact_fingerprint(wildcards):
+    """The sha256 of a published artefact, or the fingerprint of the code that builds it."""
+    return published_sum(wildcards) or datasets.fingerprint(wildcards.workload)
+
+
+def reference_path(workload, sizes):
+    """The file of a workload's reference."""
+    return f"results/references/{workload}/{sizes}.npz"
+
+
+def reference_of(case):
+    """The file of a case's reference, unless that is computed inside the job."""
+    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
+    if sizes is None:
+        return []
+    slug = Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
+    return reference_path(case.workload, slug)
+
+
+@ending_run()
+def reference_case(wildcards):
+    """A reference as a case; ends the run for sizes that can't be read."""
+    return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")
+
+
+def of_reference(wildcards):
+    """The data that a reference is computed from."""
+    return of_case(reference_path(wildcards.workload, wildcards.sizes), reference_case(wildcards))
+
+
+def reference_option(wildcards):
+    """The option that names the data of a reference; empty without data."""
+    case = reference_case(wildcards)
+    name = datasets.name_of(case.workload, case.sizes)
+    return f"--data {path_of(name)}" if name else ""

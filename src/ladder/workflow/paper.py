@@ -1,0 +1,59 @@
+"""The files and the code that the paper, its supplement and the report are made from."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from ladder.catalogue import imports, sources, workloads
+from ladder.report import TABLES, captions, chapters, tables
+
+DOCUMENTS = ("paper", "supplement")
+DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]
+
+
+class Paper:
+    """What the documents of a StudyPlan with its Ceilings are made from, with the paper's own texts in a folder.
+
+    `table_files` are those of all experiments, `tables` the paper's own as LaTeX. Texts are `templates`, which are
+    rendered as the files `texts`; `frame` are the templates outside of chapters. Bibliographies are read unchanged.
+    """
+
+    def __init__(self, plan, ceilings, folder):
+        self.folder = Path(folder)
+        self.table_folders = [f"results/tables/{name}" for name in plan.experiments]
+        self.table_files = [f"{folder}/{table}.csv" for folder in self.table_folders for table in TABLES]
+        # Of the machines with measurements, and the published ones.
+        self.descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
+        self.descriptions += [f"results/published/{label}/machine.json" for label in plan.published]
+        self.arguments = [
+            *self.table_folders,
+            f"--machine={plan.machines[0]}",
+            *(f"--description={path}" for path in self.descriptions),
+            *(f"--roofs={path}" for path in ceilings.roofs),
+        ]
+        self.tables = [f"results/tex/{name}.tex" for name in tables.names()]
+        self.frame = [str(path) for path in sorted(self.folder.glob("*.tex"))]
+        self.templates = [*self.frame, *map(str, chapters.files(*chapters.TEMPLATES))]
+        names = [*(Path(path).name for path in self.frame), *chapters.templates()]
+        self.texts = [f"results/texts/{name}" for name in names]
+        bibliographies = [*sorted(self.folder.glob("*.bib")), *chapters.files("references.bib")]
+        self.bibliographies = [str(path) for path in bibliographies]
+
+    def templates_digest(self):
+        """A digest of the templates' contents, so that one from an older commit, with an older date, counts."""
+        contents = b"".join(Path(path).read_bytes() for path in self.templates)
+        return hashlib.sha256(contents).hexdigest()[:16]
+
+
+def code_of(verb):
+    """The fingerprint of the code behind a verb that writes about the study, including that of all chapters."""
+    modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
+    for chapter in chapters.chapters():
+        modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA)
+    return sources.of(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+
+
+def chapters_fingerprint():
+    """The fingerprint of all that the paper reads of chapters: their order, titles, texts and captions."""
+    texts = json.dumps(chapters.texts() | captions.text())
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]

@@ -1,0 +1,92 @@
+"""The cores, GPUs and Slurm resources of the jobs that run on nodes: measurements, and descriptions of machines."""
+
+from ladder.catalogue import workloads
+from ladder.planning import targets
+from ladder.workflow.study_plan import case_of
+
+
+class JobResources:
+    """The resources of the jobs of a StudyPlan.
+
+    `measuring` and `describing` are those of the two kinds of jobs, {name: a value, or a function of the wildcards}.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        # One rank needs no launcher. An empty one also keeps Snakemake from starting a Slurm step with its own cores.
+        self.measuring = {"mpi": self.launcher}
+        self.describing = {}
+        if plan.site:
+            self.measuring |= self.slurm(self.target_of) | {
+                "tasks": ranks_of,
+                "cpus_per_task": self.threads,
+                "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), case_of(wildcards)),
+                # The same number on every node: of a total, Slurm may allocate more on one node than it has ranks.
+                "gres": lambda wildcards: targets.gres_of(self.target_of(wildcards), case_of(wildcards)),
+                "tasks_per_gpu": 0,
+            }
+            # A job that describes a node gets all of it.
+            self.describing = self.slurm(self.target_of_label) | {
+                "mpi": "",
+                "nodes": 1,
+                "cpus_per_task": lambda wildcards: self.target_of_label(wildcards).cores,
+                "gres": lambda wildcards: all_gpus(self.target_of_label(wildcards)),
+                "tasks_per_gpu": 0,
+            }
+        else:
+            # On this machine one job is timed at a time, or one per GPU.
+            self.measuring |= {
+                "timing": lambda wildcards: 0 if is_on_gpu(wildcards) else 1,
+                "card": lambda wildcards: workloads.gpus(case_of(wildcards)),
+            }
+
+    def target_of(self, wildcards):
+        """The Target of a measurement."""
+        return self.plan.target_of(case_of(wildcards))
+
+    def target_of_label(self, wildcards):
+        """The Target that is described."""
+        return self.plan.target_of_label(wildcards.machine)
+
+    def launcher(self, wildcards):
+        """The launcher of a case's ranks; empty for one rank."""
+        return self.target_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""
+
+    def threads(self, wildcards):
+        """The cores of a job, on a cluster those of each rank: one for a case on this machine's GPU, else all."""
+        case = case_of(wildcards)
+        if self.plan.site and case.ranks > 1:
+            return case.threads
+        return 1 if is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
+
+    def granted(self, wildcards, threads):
+        """The cores granted to a job; on a cluster Snakemake's own count isn't right."""
+        return self.threads(wildcards) * ranks_of(wildcards) if self.plan.site else threads
+
+    def slurm(self, target_of):
+        """The Slurm resources of a job whose Target is a function of the wildcards."""
+
+        def resource(name):
+            return lambda wildcards: target_of(wildcards).slurm_resources[name]
+
+        def runtime(wildcards, attempt):
+            """Another attempt gets more time."""
+            return attempt * target_of(wildcards).slurm_resources["runtime"]
+
+        names = self.plan.targets["cpu"].slurm_resources  # the same ones for every target
+        return {name: resource(name) for name in names} | {"runtime": runtime}
+
+
+def ranks_of(wildcards):
+    """The number of a case's ranks."""
+    return case_of(wildcards).ranks
+
+
+def is_on_gpu(wildcards):
+    """Whether a case's arrays are on a GPU."""
+    return workloads.constants(wildcards.workload, wildcards.variant)["DEVICE"] == "cuda"
+
+
+def all_gpus(target):
+    """All GPUs of a node, in the form of Slurm's option `--gres`."""
+    return targets.gres(target.model, target.gpus)

@@ -1,0 +1,47 @@
+"""Stamps: files with the code and the protocol of measurements, by which Snakemake keeps or repeats them.
+
+As parameters of `measure` their changes would be missed while the ceilings are measured again: Snakemake doesn't
+compare the parameters of a job downstream of one that is to run, even if `ancient` keeps it from running. There is one
+file per problem, so that configurations with other sizes keep theirs.
+"""
+
+import functools
+from dataclasses import replace
+
+from ladder.catalogue import sources, workloads
+
+FOLDER = "results/stamps"
+
+
+def path_of(case):
+    """The stamp of one variant's measurements on one problem."""
+    code = "-".join([case.workload, case.variant, *(name for _, name in sorted(workloads.used(case)))])
+    return f"{FOLDER}/{code}/{replace(case, tuning={}).slug}.txt"
+
+
+class Stamps:
+    """The contents of the stamps of a StudyPlan."""
+
+    def __init__(self, plan):
+        self.plan = plan
+
+    def fingerprint(self, wildcards):
+        """The fingerprint of the code behind a stamp."""
+        return self.fingerprints[f"{FOLDER}/{wildcards.name}.txt"]
+
+    def protocol(self, wildcards):
+        """The protocols of the cases that depend on a stamp, as one text: experiments may have different ones."""
+        return self.protocols[f"{FOLDER}/{wildcards.name}.txt"]
+
+    @functools.cached_property
+    def fingerprints(self):
+        """The fingerprint behind every stamp; a job on a cluster's node doesn't need it."""
+        return {path_of(item.case): sources.fingerprint(item.case) for item in self.plan.cases}
+
+    @functools.cached_property
+    def protocols(self):
+        """The protocols behind every stamp."""
+        texts = {}
+        for item in self.plan.cases:
+            texts.setdefault(path_of(item.case), set()).add(self.plan.protocols[item.case.key])
+        return {stamp: " ".join(sorted(protocols)) for stamp, protocols in texts.items()}

@@ -1,0 +1,113 @@
+"""The plan of the study: where its cases run, which of them this run measures, and the records that they leave."""
+
+import functools
+import json
+from dataclasses import dataclass
+
+from ladder.catalogue import workloads
+from ladder.errors import LadderError
+from ladder.planning import configuration, plan, targets
+from ladder.records import record
+from ladder.records.case import Case
+from ladder.workflow.mistakes import ending_run, stop
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """What everything else follows from.
+
+    `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
+    machine), `targets` {kind: Target}, `every_case` the plan as a list of Planned, `cases` the same with those skipped
+    that this run doesn't measure, and `published` the labels of the published machines.
+    """
+
+    config: dict
+    site: dict | None
+    targets: dict
+    every_case: list
+    cases: list
+    published: list
+
+    @functools.cached_property
+    def experiments(self):
+        """The names of all experiments."""
+        return list(self.config["experiments"])
+
+    @functools.cached_property
+    def machines(self):
+        """The labels of the machines that cases run on; the one that the paper is about comes first."""
+        return targets.labels(self.targets)
+
+    @functools.cached_property
+    def measured_machines(self):
+        """Those of the machines that cases of this run are measured on."""
+        labels = {item.machine for item in self.cases if not item.skipped}
+        return [label for label in self.machines if label in labels]
+
+    @functools.cached_property
+    def protocols(self):
+        """The measuring protocol of every case as JSON, by the case's key."""
+        return {item.case.key: json.dumps(item.protocol) for item in self.cases}
+
+    def target_of(self, case):
+        """The Target on which a case runs."""
+        return targets.target_of(self.targets, case)
+
+    def target_of_label(self, label):
+        """The first Target of a label, which represents all."""
+        return next(target for target in self.targets.values() if target.label == label)
+
+    def records(self, experiments, machines=None):
+        """The records of the experiments' cases that run on these machines, by default on all."""
+        machines = self.machines if machines is None else machines
+        items = [item for item in self.cases if item.experiment in experiments and item.machine in machines]
+        labels = {item.case.key: item.machine for item in items if not item.skipped}
+        return [record.path_of(labels[key], key) for key in plan.shuffled(labels)]
+
+    def planned_case(self, wildcards):
+        """The case of a record; ends the run if it isn't in the plan."""
+        path = "/".join([wildcards.workload, wildcards.variant, record.from_path(wildcards.case)])
+        if path not in self.protocols:
+            stop(
+                f"{path} is not a case of this configuration: `python -m ladder list` prints its cases; add other "
+                "configurations with --configfile."
+            )
+        return case_of(wildcards)
+
+    def document(self, wildcards):
+        """The plan of an experiment, as its file has it."""
+        return json.dumps(plan.document(self.cases, wildcards.experiment), indent=1) + "\n"
+
+
+def case_of(wildcards):
+    """The case of a job's wildcards."""
+    return parse_case(wildcards.workload, wildcards.variant, wildcards.case)
+
+
+@functools.cache
+def parse_case(workload, variant, path):
+    """The case of a path, cached because every function of a job's wildcards needs it."""
+    return Case.parse(workload, variant, record.from_path(path))
+
+
+@ending_run("can't be used")
+def read(config, workflow):
+    """The StudyPlan of Snakemake's configuration, to which the command line's is added, and of its workflow.
+
+    Ends the run at a user's mistake.
+    """
+    if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
+        raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't handle: rename it.")
+    for path in workflow.configfiles if workflow.is_main_process else ():
+        configuration.read(path)  # for runs without a profile, which has Snakemake use our loader
+    configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))
+    config = configuration.validate(config)
+    workloads.search_folders(config["variant_folders"])
+    # Whether the cases are for a cluster is said by its profile: in a dry run nothing else tells.
+    is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
+    site = targets.site() if is_on_cluster else None
+    # At most the cores that Snakemake may use.
+    kinds = targets.of_cluster(site) if site else targets.here(config, workflow.cores)
+    every_case = plan.plan(config, kinds)
+    cases = every_case if config["measure"] else plan.measured(every_case)
+    return StudyPlan(config, site, kinds, every_case, cases, plan.published(config["published"]))

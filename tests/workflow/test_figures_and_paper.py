@@ -1,0 +1,153 @@
+"""What figures, numbers, tables and documents are made from."""
+
+import hashlib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ladder.report import TABLES, chapters, figures
+from ladder.workflow import paper
+from ladder.workflow.ceilings import Ceilings
+from ladder.workflow.figures import Figures
+from ladder.workflow.paper import Paper
+from planned import experiment, planned
+
+BLAS = {"blas": {"threads": 1}}
+STATED = {
+    "lines": {"EXPERIMENTS": ("one",)},
+    "peaks": {"EXPERIMENTS": ("one", "two"), "USES_CEILINGS": True},
+    "digits": {"USES_DATA": True},
+    "pictures": {"USES_ARTEFACTS": ("a.npz",)},
+}
+LABELS = {"TITLE": "A title", "CATEGORY": "A group"}
+TRAINING = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "dtype": "float64"}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def four_figures(monkeypatch):
+    """One of tables, one of ceilings too, one of data, which is of `mlp`, and one of artefacts."""
+    defaults = figures.CONSTANTS | LABELS
+    monkeypatch.setattr(figures, "names", lambda: list(STATED))
+    monkeypatch.setattr(figures, "constants", lambda name: defaults | STATED[name])
+    monkeypatch.setattr(figures, "workload", lambda name: "mlp" if name == "digits" else "net")
+    monkeypatch.setattr("ladder.catalogue.datasets.artefacts", lambda workload: {"a.npz": None})
+    monkeypatch.setattr("ladder.catalogue.datasets.is_artefact", lambda name: name == "net/a.npz")
+
+
+def figures_of(experiments, **changes):
+    study = planned(experiments, **changes)
+    return Figures(study, Ceilings(study))
+
+
+def of(figure):
+    """The wildcards of a figure's job."""
+    return SimpleNamespace(figure=figure)
+
+
+def test_a_figure_is_drawn_of_its_experiments_if_what_it_shows_is_available():
+    assert figures_of({"one": experiment(BLAS)}).names == ["lines", "pictures"]
+    training = experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})
+    found = figures_of({"one": experiment(BLAS), "two": training})
+    assert found.names == list(STATED)
+    assert found.data_option(of("digits")) == "--data=results/data/digits"
+    assert [Path(path).parent.name for path in found.data_and_artefacts(of("digits"))] == ["digits"] * 4
+
+
+def test_without_measurements_data_are_not_downloaded_for_a_figure():
+    training = {"two": experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING)}
+    assert "digits" in figures_of(training).names
+    assert "digits" not in figures_of(training, measure=False).names
+
+
+def test_a_figure_reads_the_tables_ceilings_and_artefacts_that_it_states():
+    found = figures_of({"one": experiment(BLAS), "two": experiment(BLAS), "ceiling": experiment(BLAS)})
+    assert found.tables(of("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
+    assert found.table_options(of("peaks")) == ["--tables=results/tables/one", "--tables=results/tables/two"]
+    assert (found.roofs(of("lines")), found.roofs_option(of("lines"))) == ([], [])
+    assert found.roofs_option(of("peaks")) == ["--ceilings=results/roofs.json"]
+    assert found.artefact_options(of("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
+    assert found.data_option(of("lines")) == ""
+    assert (found.category(of("lines")), found.labels(of("lines"))) == ("A group", {"figure": "A title"})
+    assert set(found.files) >= {f"results/figures/lines.{suffix}" for suffix in figures.FORMATS}
+
+
+def test_a_mistake_in_a_figures_constants_ends_the_run_with_a_sentence(monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(figures, "names", lambda: ["none"])
+    with pytest.raises(SystemExit, match=r"^ladder: There is no figure 'none'"):
+        figures_of({})
+
+
+def paper_of(experiments, folder="paper", **changes):
+    study = planned(experiments, **changes)
+    return Paper(study, Ceilings(study), folder)
+
+
+def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured():
+    found = paper_of({"one": experiment(BLAS), "ceiling": experiment(BLAS)})
+    assert found.table_files == [
+        f"results/tables/{name}/{table}.csv" for name in ("one", "ceiling") for table in TABLES
+    ]
+    assert found.descriptions == ["results/machines/here.json"]
+    assert found.arguments == [
+        "results/tables/one",
+        "results/tables/ceiling",
+        "--machine=here",
+        "--description=results/machines/here.json",
+        "--roofs=results/roofs.json",
+    ]
+    nothing = paper_of({"one": experiment(BLAS)}, measure=False)
+    assert nothing.arguments == ["results/tables/one", "--machine=here"]
+
+
+def test_published_machines_are_described_by_their_publication():
+    path = Path("results/published/moon/machine.json")
+    path.parent.mkdir(parents=True)
+    path.touch()
+    found = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
+    assert found.descriptions == [str(path)]
+    assert found.arguments[-1] == "--roofs=results/roofs.json"
+
+
+def test_texts_are_rendered_from_the_papers_templates_and_the_chapters():
+    Path("paper").mkdir()
+    for name in ("paper.tex", "method.tex", "own.bib"):
+        Path("paper", name).write_text(name, encoding="utf-8")
+    found = paper_of({})
+    assert found.frame == ["paper/method.tex", "paper/paper.tex"]
+    assert found.texts[:2] == ["results/texts/method.tex", "results/texts/paper.tex"]
+    assert len(found.texts) == len(found.templates) == 2 + len(chapters.templates())
+    assert found.bibliographies[0] == "paper/own.bib"
+
+
+def test_an_edit_of_a_template_shows_whatever_its_date(monkeypatch):
+    monkeypatch.setattr(chapters, "files", lambda *names: [])
+    Path("paper").mkdir()
+    Path("paper/paper.tex").write_text("text", encoding="utf-8")
+    assert paper_of({}).templates_digest() == hashlib.sha256(b"text").hexdigest()[:16]
+
+
+def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
+    before = paper.code_of("numbers")
+    assert before != paper.code_of("tables")
+    roots = []
+    monkeypatch.setattr(paper.sources, "of", lambda *names: roots.extend(names))
+    paper.code_of("numbers")
+    assert roots[0] == "ladder.verbs.numbers"
+    of_chapters = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]
+    assert {name for names in of_chapters for name in names} <= set(roots)
+
+
+def test_the_fingerprint_of_the_chapters_is_of_their_texts_and_captions(monkeypatch):
+    monkeypatch.setattr(paper.captions, "text", dict)
+    monkeypatch.setattr(paper.chapters, "texts", lambda: {"a": "x"})
+    first = paper.chapters_fingerprint()
+    monkeypatch.setattr(paper.captions, "text", lambda: {"captions.tex": "y"})
+    assert paper.chapters_fingerprint() != first

@@ -1,0 +1,120 @@
+"""The resources, the command lines and the variables of jobs, on this machine and on a cluster."""
+
+import os
+import shlex
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from ladder.machine import revision
+from ladder.workflow.commands import Commands, set_variables
+from ladder.workflow.resources import JobResources
+from planned import CLUSTER, experiment, job_of, planned, snakemakes
+
+VARIANTS = {
+    "blas": {"threads": 2},
+    "mpi_openmp": {"ranks": 3, "mode": "ship", "threads": 2},
+    "cublas": {},
+    "mpi_cublas": {"ranks": 2, "mode": "ship"},
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def resources_of(nodes=None):
+    """The JobResources, and the wildcards of a job of every variant."""
+    study = planned({"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5})}, nodes)
+    return JobResources(study), {item.case.variant: job_of(item.case) for item in study.cases}
+
+
+def values(resources, *arguments):
+    """The values of resources for wildcards."""
+    return {name: value(*arguments) if callable(value) else value for name, value in resources.items()}
+
+
+def test_on_this_machine_one_job_is_timed_at_a_time_or_one_on_a_gpu():
+    resources, jobs = resources_of()
+    assert values(resources.measuring, jobs["blas"]) == {"mpi": "", "timing": 1, "card": 0}
+    assert values(resources.measuring, jobs["cublas"]) == {"mpi": "", "timing": 0, "card": 1}
+    assert "mpiexec" in resources.measuring["mpi"](jobs["mpi_openmp"])
+    assert [resources.threads(jobs[name]) for name in ("blas", "mpi_openmp", "cublas")] == [2, 2, 1]
+    assert resources.granted(jobs["mpi_openmp"], 2) == 2
+    assert resources.describing == {}
+
+
+def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():
+    resources, jobs = resources_of(CLUSTER)
+    measuring = dict(resources.measuring)
+    runtime = measuring.pop("runtime")
+    assert [runtime(jobs["blas"], attempt) for attempt in (1, 2)] == [30, 60]
+    on_cores, on_ranks = (values(measuring, jobs[name]) for name in ("blas", "mpi_openmp"))
+    assert on_cores.items() >= {"mpi": "", "tasks": 1, "cpus_per_task": 8, "nodes": 1, "gres": ""}.items()
+    assert on_ranks.items() >= {"mpi": "srun", "tasks": 3, "cpus_per_task": 2, "nodes": 2, "gres": ""}.items()
+    assert on_cores["slurm_partition"] == "p"
+    assert values(measuring, jobs["cublas"])["gres"] == "gpu:h100:1"
+    assert resources.granted(jobs["mpi_openmp"], 1) == 6
+    assert resources.granted(jobs["blas"], 1) == 8
+    assert "timing" not in measuring
+
+
+def test_a_job_that_describes_a_node_gets_all_of_it():
+    resources, _ = resources_of(CLUSTER)
+    describing = dict(resources.describing)
+    assert describing.pop("runtime")(SimpleNamespace(machine="lab-gpu"), 1) == 30
+    found = values(describing, SimpleNamespace(machine="lab-gpu"))
+    assert (found["cpus_per_task"], found["gres"], found["nodes"], found["mpi"]) == (8, "gpu:h100:4", 1, "")
+    assert values(describing, SimpleNamespace(machine="lab"))["gres"] == ""
+
+
+def test_a_verb_replaces_its_shell_and_is_found_in_a_folder_with_a_blank():
+    here = Commands(is_on_cluster=False, is_deployed=False)
+    assert here.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
+    assert here.on_node("list") == here.ladder("list")
+    line = here.module("this.that --flag")
+    assert shlex.split(line) == ["exec", "$LADDER_PYTHON", "-m", "this.that", "--flag"]
+
+
+def test_in_an_environment_of_snakemakes_the_code_is_found_by_a_variable():
+    line = Commands(is_on_cluster=False, is_deployed=True).ladder("list")
+    assert line == 'LADDER_PARENT="$PPID $$" exec  env PYTHONPATH="$LADDER_CODE" python -m ladder list '
+
+
+def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
+    study, line = planned({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
+    study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    set_variables(study, snakemakes(is_main_process=False))
+    line = line.format(resources=SimpleNamespace(cpus_per_task=4, nodes=2))
+    line = line.replace("exec", "env | sort; exec")
+    done = subprocess.run(["bash", "-euc", line], capture_output=True, text=True, check=True)
+    found = done.stdout.splitlines()
+    assert {"OMP_PROC_BIND=true", "LADDER_NODES=2", "SRUN_CPUS_PER_TASK=4", "SLURM_CPU_BIND=cores"} <= set(found)
+    assert not [line for line in found if line.startswith("OMP_NUM_THREADS")]
+    assert found[-1] == f"{sys.executable} -m ladder list"
+
+
+def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
+    monkeypatch.setenv("SHELLOPTS_OF_MINE", "kept")
+    for name in ("BASH_ENV", "BASHOPTS", "CDPATH"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
+    set_variables(planned({}), snakemakes())
+    assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE", "LADDER_UNSET"} & set(os.environ)
+    expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
+    assert os.environ.items() >= (expected | {"LADDER_UNCHANGED": "c 0", "SHELLOPTS_OF_MINE": "kept"}).items()
+
+
+@pytest.mark.parametrize(("nodes", "name"), [(CLUSTER, "LADDER_COMMIT"), (None, "LADDER_UNCHANGED")])
+def test_the_revision_is_determined_once_by_the_run_that_measures(monkeypatch, nodes, name):
+    monkeypatch.setattr(revision, "for_jobs", lambda: ({"commit": "c", "dirty": True}, {"LADDER_UNCHANGED": "c 0"}))
+    set_variables(planned({}, nodes, measure=False), snakemakes())
+    set_variables(planned({}, nodes), snakemakes(is_main_process=False))
+    assert name not in os.environ
+    set_variables(planned({}, nodes), snakemakes())
+    assert os.environ[name] == {"LADDER_COMMIT": "c-dirty", "LADDER_UNCHANGED": "c 0"}[name]

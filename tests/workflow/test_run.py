@@ -1,0 +1,188 @@
+"""What a run does before its first job and after its last one, by a stand-in for Snakemake's workflow."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from snakemake.ioflags import update
+from snakemake.persistence import PersistenceBase
+
+from ladder.errors import LadderError
+from ladder.planning import slurm, status
+from ladder.records import runs
+from ladder.workflow import interruption, run
+from ladder.workflow.mistakes import ending_run
+from planned import CLUSTER, experiment, job_of, planned, snakemakes
+
+BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A working directory in which Snakemake has been."""
+    monkeypatch.chdir(tmp_path)
+    Path(".snakemake").mkdir()
+
+
+def job(output, rule="other", inputs=(), wildcards=None):
+    """A job that is to run."""
+    return SimpleNamespace(
+        rule=SimpleNamespace(name=rule), input=inputs, output=[output], log=["results/log"], wildcards=wildcards
+    )
+
+
+def run_of(study, *jobs, **changes):
+    """The Run of a study whose jobs these are."""
+    return run.Run(study, snakemakes(dag=SimpleNamespace(needrun_jobs=lambda: list(jobs)), **changes))
+
+
+def measuring_jobs(study):
+    """The jobs that measure the cases of a study."""
+    return [
+        job(path, "measure", wildcards=job_of(item.case))
+        for item, path in zip(study.cases, sorted(study.records(study.experiments)), strict=True)
+    ]
+
+
+def test_a_run_writes_what_it_is_to_measure_and_ends_with_a_summary(capsys):
+    study = planned(BLAS)
+    first, _ = measuring_jobs(study)
+    begun = run_of(study, first, job("results/table.csv"))
+    begun.start()
+    assert [case["key"] for case in status.read()["cases"] if case["due"]] == [study.cases[0].case.key]
+    begun.end()
+    assert "Of 1 cases 0 measured now, 0 before, 0 failed, 1 not begun" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("changes", [{"measure": False}, {"touch": True}])
+def test_a_run_that_measures_nothing_writes_and_prints_nothing(capsys, changes):
+    study = planned(BLAS, **{name: value for name, value in changes.items() if name == "measure"})
+    begun = run_of(study, touch=changes.get("touch", False))
+    begun.start()
+    begun.end()
+    assert not Path(".snakemake", status.RUN).exists()
+    assert capsys.readouterr().err == ""
+
+
+def test_results_that_cannot_be_written_end_the_run_before_its_first_job(monkeypatch):
+    def refuse(paths):
+        raise LadderError(f"{paths[0]} can't be written.")
+
+    monkeypatch.setattr(run, "require_writable_folders", refuse)
+    with pytest.raises(SystemExit, match=r"^ladder: results/table.csv can't be written.$"):
+        run_of(planned({}), job("results/table.csv")).start()
+    run_of(planned({}), job("results/table.csv"), touch=True).start()
+
+
+def test_cases_of_this_machine_are_not_submitted_to_slurm():
+    study = planned(BLAS)
+    executor = SimpleNamespace(name="slurm")
+    with pytest.raises(SystemExit, match=r"for a cluster, add `on_cluster=1` to `--default-resources`"):
+        run_of(study, *measuring_jobs(study), executor_plugin=executor).start()
+    run_of(study, job("results/table.csv"), executor_plugin=executor).start()
+
+
+def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelled(monkeypatch, capsys):
+    tried = []
+    monkeypatch.setattr(slurm, "require_plain", lambda: tried.append("plain"))
+    monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: tried.append((str(path), kinds)))
+    monkeypatch.setattr(slurm, "require_packages", lambda cases: tried.append(len(cases)))
+    monkeypatch.setattr(slurm, "cancel_stray", lambda: ["7", "8"])
+    study = planned({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
+    run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
+    assert tried == ["plain", ("site.yaml", ["mpi"]), 1]
+    assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
+
+
+def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
+    for path, seconds in (("input", 1000), ("newer", 2000), ("figure.pdf", 3000), ("record.json", 3000)):
+        Path(path).touch()
+        os.utime(path, (seconds, seconds))
+    forgotten = []
+    persistence = SimpleNamespace(cleanup_metadata=forgotten.append)
+    jobs = [job(update("figure.pdf"), inputs=["newer", "input", "missing"]), job("record.json", inputs=["input"])]
+    jobs += [job(update("missing.pdf"), inputs=["input"]), job(update("figure.png"))]
+    run_of(planned({}), *jobs, persistence=persistence).fail()
+    assert forgotten == ["figure.pdf"]
+    assert Path("figure.pdf").stat().st_mtime == 999
+    assert Path("record.json").stat().st_mtime == 3000
+
+
+@pytest.fixture
+def own_lock(monkeypatch):
+    """Snakemake's lock, which is not taken, as `use_own_lock` changes it; the run that holds it ends with the test."""
+    monkeypatch.setattr(PersistenceBase, "lock", lambda self: contextlib.nullcontext())
+    yield
+    runs.held.pop().close()
+
+
+@pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
+def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(own_lock, is_on_cluster, limit):
+    workflow = snakemakes()
+    run.use_own_lock(workflow, is_on_cluster)
+    with PersistenceBase.lock(None):
+        assert Path(".snakemake", runs.OF_A_RUN).exists()
+        assert workflow.scheduling_settings.max_jobs_per_timespan == limit
+
+
+def test_a_killed_runs_locks_and_torn_metadata_are_removed():
+    for path in (".snakemake/locks/0.input.lock", ".snakemake/metadata/torn"):
+        Path(path).parent.mkdir(parents=True)
+        Path(path).write_text("{", encoding="utf-8")
+    runs.begin()
+    runs.held.pop().close()
+    run.tidy_up()
+    assert not list(Path(".snakemake").glob("*/*"))
+
+
+PROGRAM = """
+import os, signal, sys
+from ladder.workflow import interruption
+
+if sys.argv[1] == "ignored":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+interruption.handle()
+if sys.argv[1] == "left to Snakemake":
+    interruption.leave_to_snakemake()
+os.kill(os.getpid(), signal.SIGINT)
+print("goes on")
+"""
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "text"),
+    [
+        ("handled", 130, "ladder: Interrupted while planning: nothing was begun.\n"),
+        ("ignored", 0, "goes on\n"),
+        ("left to Snakemake", -signal.SIGINT, "KeyboardInterrupt"),
+    ],
+)
+def test_ctrl_c_ends_with_a_sentence_until_snakemake_has_jobs(case, code, text):
+    done = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert text in done.stdout + done.stderr
+
+
+def test_another_handler_stays():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interruption.handle()
+        interruption.leave_to_snakemake()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
+    with pytest.raises(SystemExit, match=r"^ladder: nowhere can't be read: No such file or directory.$"), ending_run():
+        Path("nowhere").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"^ladder: nowhere is full: "), ending_run("is full"):
+        Path("nowhere").read_text(encoding="utf-8")
+    with pytest.raises(KeyError), ending_run():
+        {}["nowhere"]
