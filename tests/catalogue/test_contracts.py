@@ -46,11 +46,11 @@ def test_a_device_overrides_methods_with_the_same_arguments(name):
 
 
 def test_the_harness_asks_a_device_only_for_what_the_host_has():
-    asked = set()
+    device, asked = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
     for path in (imports.HOME / "harness").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute) and re.search(r"\b(device|devices\.of\(\w+\))$", ast.unparse(node.value)):
-                asked.add(node.attr)
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+        asked |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
     assert asked <= set(vars(Host))
     assert {name for name in vars(Host) if not name.startswith("__")} == asked
 
