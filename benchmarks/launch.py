@@ -13,8 +13,9 @@ import timeit
 from functools import partial
 from statistics import median
 
+from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.devices import cuda
+from ladder.cuda import clock
 from ladder.errors import LadderError
 from ladder.harness import worker
 from ladder.harness.comparison import parse_key
@@ -29,15 +30,15 @@ ALLOWED = 0.1
 
 def times():
     """Seconds of the product: launched alone, by the stopwatch, and in a batch; medians."""
-    workload = workloads.load(CASE.workload)
-    problem = worker.make_problem(workload, CASE, cuda)
-    staged = cuda.staging(problem.inputs)
+    workload, device = workloads.load(CASE.workload), devices.of(CASE)
+    problem = worker.make_problem(workload, CASE, device)
+    staged = device.staging(problem.inputs)
     workload.fill(staged, CASE.sizes, 0, None)
-    cuda.upload(staged, problem.inputs)
+    device.upload(staged, problem.inputs)
     run = workloads.load_variant(CASE.workload, CASE.variant).setup(problem, **CASE.tuning)
     batches = (batch(run, count) for count in (LAUNCHES, 2 * LAUNCHES))
-    few, many = (partial(cuda.between_events, launches, SLACK * queuing(launches)) for launches in batches)
-    return typical(partial(cuda.stopwatch, run), SINGLE), (typical(many, BATCHES) - typical(few, BATCHES)) / LAUNCHES
+    few, many = (partial(clock.between_events, launches, SLACK * queuing(launches)) for launches in batches)
+    return typical(partial(device.stopwatch, run), SINGLE), (typical(many, BATCHES) - typical(few, BATCHES)) / LAUNCHES
 
 
 def batch(run, count):
@@ -58,9 +59,10 @@ def typical(timing, count):
 
 
 def main():
+    device = devices.of(CASE)
     try:
-        with locks.quiet_machine(shared=True), cuda.lease() as variables:
-            os.environ.update(cuda.environment(1) | variables)
+        with locks.quiet_machine(shared=True), device.lease() as variables:
+            os.environ.update(device.environment(1) | variables)
             alone, repeated = times()
     except LadderError as error:
         sys.exit(f"launch: {error}")

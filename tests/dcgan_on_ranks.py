@@ -13,6 +13,7 @@ import itertools
 import numpy as np
 
 import dcgan_drawn
+from ladder import devices
 from ladder.devices import mpi_cuda
 from ladder.machine import nvidia
 from ladder.records.case import Case
@@ -54,7 +55,8 @@ def main():
     parser.add_argument("--fault", choices=FAULTS)
     options = parser.parse_args()
     world = mpi_cuda.communicator()
-    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
+    device = devices.load("mpi_cuda")
+    device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(found["uuid"] for found in nvidia.gpus())})
     if options.away:
         node = world.Split(world.rank >= options.away)
         mpi_cuda.neighbours = lambda: node
@@ -66,7 +68,7 @@ def main():
         sizes = sizes[-2:]
     for one, way in itertools.product(sizes, WAYS):
         dcgan_drawn.solve(Case("dcgan", "mpi_home", one, {"ranks": world.size, **way}), mpi_home)
-    if mpi_cuda.is_first():
+    if device.is_first():
         print(f"{len(sizes) * len(WAYS)} runs were right on {world.size} ranks")
 
 

@@ -15,7 +15,7 @@ import pytest
 from conftest import TESTS
 from ladder.build import binaries
 from ladder.catalogue import native_sources
-from ladder.devices import host
+from ladder.devices.host import Host
 
 EMULATED = TESTS / "emulated"
 OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
@@ -96,7 +96,7 @@ def device():
 
     def empty(shape, dtype):
         count = int(np.prod(shape))
-        array = host.empty((count + GUARD,), dtype)
+        array = Host().empty((count + GUARD,), dtype)
         array[...] = np.nan if array.dtype.kind == "f" else 0
         guards.append(array[count:])
         return array[:count].reshape(shape)
@@ -109,7 +109,7 @@ def device():
         return {name: np.empty_like(array) for name, array in arrays.items()}
 
     own = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy, "guards": guards}
-    return SimpleNamespace(is_first=host.is_first, **own)
+    return SimpleNamespace(is_first=lambda: True, **own)
 
 
 BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # of NaN, whose last ones are free
@@ -117,14 +117,15 @@ BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}  # of NaN, w
 
 def guarded_host():
     """The host with guards behind its arrays, as `device` has them, each with a NaN of its own."""
-    own = device()
+    own, host = device(), Host()
 
     def empty(shape, dtype):
         array, guard = own.empty(shape, dtype), own.guards[-1]
         guard.view(bits_of(guard))[...] = value_of(guard, len(own.guards))
         return array
 
-    return SimpleNamespace(**vars(host) | {"empty": empty, "guards": own.guards})
+    host.empty, host.guards = empty, own.guards
+    return host
 
 
 def bits_of(guard):

@@ -18,10 +18,11 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from scipy.linalg.blas import get_blas_funcs
 
-from ladder import devices
+from ladder import cuda, devices
 from ladder.build import binaries, compiler, libraries
 from ladder.catalogue import workloads
-from ladder.devices import cublas, cuda, dependent_launch, gpus, host, mpi, tensor_map
+from ladder.cuda import cublas, dependent_launch, gpus, tensor_map
+from ladder.devices import mpi
 from ladder.harness import environment
 from ladder.harness.steps import Steps, in_order
 from ladder.harness.worker import make_problem
@@ -289,7 +290,7 @@ def of(case):
         workload, variant = (workloads.load(case.workload), workloads.load_variant(case.workload, case.variant))
         on_card = workloads.device(case) == "cuda"
         device = SimpleNamespace(
-            empty=empty if on_card else host.empty,
+            empty=empty if on_card else devices.load("host").empty,
             is_first=lambda: True,
             communicator=world,
             shared=lambda array: array,

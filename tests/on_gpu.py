@@ -22,7 +22,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import sanitized
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.errors import LadderError
 from ladder.machine import cpus, description, nvidia, revision
 from ladder.records.files import write_atomically

@@ -13,12 +13,11 @@ import json
 import tempfile
 from pathlib import Path
 
-from ladder import devices
+from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
-from ladder.devices import cuda
 from ladder.harness import validation, worker
 from ladder.harness.comparison import parse_key
 from ladder.harness.steps import Steps, in_order

@@ -1,14 +1,18 @@
 """The contracts in `docs/contracts.md` and as data, what keeps to them, and what planning refuses."""
 
+import ast
 import inspect
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from conftest import ROOT, TESTS
 from ladder import devices
 from ladder.catalogue import contracts, imports, sources, workloads
+from ladder.devices.host import Host
 from ladder.errors import LadderError
 from ladder.harness import defaults, generation
 from ladder.planning import configuration, plan, targets
@@ -43,13 +47,31 @@ def takes(function, arguments):
     return True
 
 
-@pytest.mark.parametrize("device", devices.NAMES)
-def test_every_device_has_what_the_harness_asks_of_it(device):
-    module, due = devices.load(device), contract("A device")
-    assert len(due) > 25
-    for name, (arguments, _) in due.items():
-        assert hasattr(module, name), name
-        assert arguments is None or takes(getattr(module, name), arguments), name
+@pytest.mark.parametrize("name", devices.CLASSES)
+def test_a_device_overrides_methods_with_the_same_arguments(name):
+    device = type(devices.load(name))
+    for method in vars(Host):
+        if inspect.isroutine(getattr(Host, method)) and not method.startswith("__"):
+            assert inspect.signature(getattr(device, method)) == inspect.signature(getattr(Host, method)), method
+
+
+def test_the_harness_asks_a_device_only_for_what_the_host_has():
+    device, asked = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
+    for path in (imports.HOME / "harness").glob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+        asked |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
+    assert asked <= set(vars(Host))
+    assert {name for name in vars(Host) if not name.startswith("__")} == asked
+
+
+def test_the_host_needs_neither_cupy_nor_mpi():
+    """A fresh process, since this one has loaded other devices."""
+    program = "import sys; from ladder import devices; devices.load('host'); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "ladder.devices.host" in loaded
+    assert not {"cupy", "mpi4py", "ladder.cuda", "ladder.devices.gpu", "ladder.devices.mpi"} & loaded
 
 
 @pytest.mark.parametrize(

@@ -95,12 +95,19 @@ SOME = {
     "the comparison of results": ("harness/validation.py", "def compare(", "def compare(unused=0, *", HOST | CARDS),
     "when sampling ends": ("statistics/intervals.py", "def converged(", "def converged(unused=0, *", HOST | CARDS),
     "the ceilings' judgement": ("harness/plausibility.py", "fastest < floor", "fastest <= floor", HOST | CARDS),
-    "the flush of the host": ("machine/caches.py", "def flusher(", "def flusher(unused=0, *", HOST),
-    "the flush of a card": ("devices/cuda.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
-    "which of two modules' functions of one name comes first": (
+    "the flush of the host, the base of all devices": (
+        "machine/caches.py",
+        "def flusher(",
+        "def flusher(unused=0, *",
+        HOST | CARDS,
+    ),
+    "the flush of a card": ("devices/gpu.py", "buffer.fill(", "buffer.fill(1 + ", CARDS),
+    "arrays on a card": ("devices/cuda.py", "array.set(", "array.set(0 + ", {"cuda", "home", "mpi_home"}),
+    "the ranks": ("devices/mpi.py", "world.Barrier()", "world.Barrier() or None", {"mpi", "mpi_cuda"}),
+    "which of two devices starts first": (
         "devices/mpi_cuda.py",
-        "cuda.start(case)\n    mpi.start(case)",
-        "mpi.start(case)\n    cuda.start(case)",
+        "Gpu.start(self, case)\n        Mpi.start(self, case)",
+        "Mpi.start(self, case)\n        Gpu.start(self, case)",
         {"mpi_cuda"},
     ),
     "how kernels are compiled": (
@@ -112,7 +119,7 @@ SOME = {
 }
 
 
-FIRST = "the flush of the host"  # `make test-slow` has the others
+FIRST = "the flush of a card"  # `make test-slow` has the others
 
 
 @pytest.mark.parametrize(

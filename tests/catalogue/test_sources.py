@@ -148,7 +148,7 @@ def test_what_every_measurement_goes_through_counts():
         if isinstance(one, imports.Definition)
         for name in syntax.bound(one.node)
     }
-    due = {"environment.of_worker", "host.environment", "host.stopwatch", "caches.flusher", "worker.sample"}
+    due = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
     due |= {
         "validation.compare",
         "validation.poison",
@@ -159,6 +159,58 @@ def test_what_every_measurement_goes_through_counts():
     assert due <= names
     beside = ("verdicts.", "record.", "report.", "occupancy.", "sources.", "imports.", "syntax.", "compilation.")
     assert not [name for name in names if name.startswith(beside)]
+
+
+DEVICES = {
+    "base": "from ladder.tools import flush\nclass Base:\n    def flush(self):\n        flush(1)\n",
+    "derived": "from ladder.base import Base\nclass Derived(Base):\n    def stop(self):\n        return 1\n",
+    "other": "from ladder import base\nclass Other(base.Base):\n    def stop(self):\n        return 2\n",
+    "tools": "def flush(count):\n    return count\n\n\ndef unused():\n    return 1\n",
+    "start": "def go():\n    return 1\n",
+    "stop": "def go():\n    return 2\n",
+    "both": "from ladder import start, stop\ndef run():\n    start.go()\n    stop.go()\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of small modules; a function that edits one, and tells which of the others' fingerprints change."""
+    home = tmp_path / "ladder"
+    home.mkdir()
+    for name, text in DEVICES.items():
+        (home / f"{name}.py").write_text(text)
+    monkeypatch.setattr(imports, "HOME", home)
+
+    def fingerprints():
+        sources.forget()
+        return {name: sources.of(f"ladder.{name}") for name in DEVICES}
+
+    def edited(name, old, new):
+        before = fingerprints()
+        assert old in DEVICES[name]
+        (home / f"{name}.py").write_text(DEVICES[name].replace(old, new))
+        after = fingerprints()
+        return {name for name in DEVICES if before[name] != after[name]}
+
+    return edited
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "due"),
+    [
+        ("base", "flush(1)", "flush(2)", {"base", "derived", "other"}),
+        ("derived", "return 1", "return 3", {"derived"}),
+        ("derived", "(Base)", "", {"derived"}),
+        ("tools", "return count", "return -count", {"tools", "base", "derived", "other"}),
+        ("tools", "return 1", "return 3", {"tools"}),
+    ],
+)
+def test_a_class_counts_with_its_bases_and_what_they_use(package, name, old, new, due):
+    assert package(name, old, new) == due
+
+
+def test_the_order_of_two_modules_functions_of_one_name_counts(package):
+    assert package("both", "start.go()\n    stop.go()", "stop.go()\n    start.go()") == {"both"}
 
 
 def test_another_python_finds_the_same_code(own, monkeypatch):

@@ -13,16 +13,19 @@ import pytest
 
 import sanitized
 from conftest import PROTOCOL, TESTS
+from ladder import cuda, devices
 from ladder.catalogue import workloads
+from ladder.cuda import clock, cublas, gpus
 from ladder.data.dataset import load as load_data
 from ladder.data.digits import write as write_digits
-from ladder.devices import cublas, cuda, cuda_clock, gpus
+from ladder.devices import gpu
 from ladder.errors import LadderError
 from ladder.harness import validation, worker
 from ladder.machine import nvidia
 from ladder.records import record
 from ladder.records.case import Case
 
+CUDA = devices.load("cuda")
 # The variants whose products a training can use; `cublas_mixed` is tested by its precisions.
 VARIANTS = [
     name
@@ -144,7 +147,7 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
 def test_an_array_that_does_not_fit_is_a_sentence():
     with (
         pytest.raises(LadderError, match=r"is out of memory .*: \d+ of \d+ bytes are free"),
-        cuda.translate_errors(),
+        CUDA.translate_errors(),
     ):
         cuda.empty((2**40,), np.float64)
 
@@ -152,18 +155,18 @@ def test_an_array_that_does_not_fit_is_a_sentence():
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
-    wait = cuda.spin()
-    seconds = np.median([cuda.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
+    wait = clock.spin()
+    seconds = np.median([CUDA.stopwatch(lambda: wait((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
-    nothing = np.median([cuda.stopwatch(lambda: None) for _ in range(50)])
-    assert nothing < 0.3 * cuda.event_overhead()
+    nothing = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
+    assert nothing < 0.3 * clock.event_overhead()
 
 
 @pytest.mark.skipif(bool(nvidia.gpus()), reason="waits for a machine without a GPU")
 def test_without_a_gpu_a_sentence_says_so():
     with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
         cuda.load_cupy()
-    with pytest.raises(LadderError, match="no GPU to work on"), cuda.lease():
+    with pytest.raises(LadderError, match="no GPU to work on"), CUDA.lease():
         pass
 
 
@@ -258,14 +261,14 @@ def test_work_that_is_waited_for_is_measured_with_its_energy_where_that_is_asked
 def test_a_card_that_works_on_after_a_run_is_noticed(monkeypatch, size, joined):
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
     case = sanitized.case("gemm", "wrong_unjoined", {"joined": joined}, m=size, n=size, k=size)
-    problem = worker.make_problem(workloads.load("gemm"), case, cuda)
+    problem = worker.make_problem(workloads.load("gemm"), case, CUDA)
     run = workloads.load_variant("gemm", "wrong_unjoined").setup(problem, joined=joined)
-    cuda.stopwatch(run)
+    CUDA.stopwatch(run)
     if joined == "yes":
-        cuda.require_finished(run)
+        CUDA.require_finished(run)
     else:
         with pytest.raises(LadderError, match="The GPU keeps working for"):
-            cuda.require_finished(run)
+            CUDA.require_finished(run)
 
 
 @pytest.fixture
@@ -273,10 +276,10 @@ def seen(monkeypatch):
     """A function that makes a number of GPUs visible; their names."""
 
     def see(count):
-        monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(count))
-        monkeypatch.setattr(cuda.gpus, "name", lambda number: f"GPU-{number}")
+        monkeypatch.setattr(gpus, "numbers", lambda: range(count))
+        monkeypatch.setattr(gpus, "name", lambda number: f"GPU-{number}")
 
-    monkeypatch.setattr(cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(gpus, "synchronize", lambda: None)
     see(1)
     return see
 
@@ -298,8 +301,9 @@ def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, co
 
     seen(count)
     monkeypatch.setattr(nvidia, "energy", read)
-    monkeypatch.setattr(cuda, "REPEATS", 0.1)
-    found = cuda.energy(run, timed=lambda run: 0.01)
+    monkeypatch.setattr(gpu, "REPEATS", 0.1)
+    monkeypatch.setattr(CUDA, "stopwatch", lambda run: 0.01)
+    found = CUDA.energy(run)
     assert found["joules"] == 3.0 * count
     assert min(runs) <= found["sustained"] < 4 * np.median(runs), "the readings are not a part of it"
     assert max(later - earlier for earlier, later in itertools.pairwise(readings)) > len(runs) / 2, "no reading between"
@@ -311,20 +315,21 @@ def test_all_cards_are_waited_for(monkeypatch):
     def device(number):
         return SimpleNamespace(synchronize=lambda: waited.append(number))
 
-    monkeypatch.setattr(cuda.gpus, "numbers", lambda: range(3))
-    monkeypatch.setattr(cuda.gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
-    cuda.gpus.synchronize()
+    monkeypatch.setattr(gpus, "numbers", lambda: range(3))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
+    gpus.synchronize()
     assert waited == [0, 1, 2]
 
 
 def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
     seen(2)
     monkeypatch.setattr(nvidia, "energy", {"GPU-0": 5.0, "GPU-1": None}.get)
-    assert cuda.energy(lambda: None) == {}
+    assert CUDA.energy(lambda: None) == {}
     monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
-    monkeypatch.setattr(cuda, "PATIENCE", 0.01)
-    monkeypatch.setattr(cuda, "REPEATS", 0.01)
-    assert cuda.energy(lambda: None, timed=lambda run: 1.0) == {}
+    monkeypatch.setattr(gpu, "PATIENCE", 0.01)
+    monkeypatch.setattr(gpu, "REPEATS", 0.01)
+    monkeypatch.setattr(CUDA, "stopwatch", lambda run: 1.0)
+    assert CUDA.energy(lambda: None) == {}
 
 
 def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
@@ -343,14 +348,16 @@ def test_an_old_driver_is_told_from_a_card_that_is_missing(monkeypatch):
             gpus.load_cupy.__wrapped__()
 
 
-@pytest.mark.parametrize(("overhead", "clock"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")])
-def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, clock):
-    asked, times = getattr(cuda_clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
-    monkeypatch.setattr(cuda_clock, clock, lambda *run: next(times))
+@pytest.mark.parametrize(
+    ("overhead", "reading"), [("event_overhead", "between_events"), ("idle_overhead", "until_idle")]
+)
+def test_what_the_clock_itself_costs_is_the_median_and_measured_once(monkeypatch, overhead, reading):
+    asked, times = getattr(clock, overhead), itertools.cycle([1e-6, 2e-6, 9e-6])
+    monkeypatch.setattr(clock, reading, lambda *run: next(times))
     asked.cache_clear()
     try:
         assert asked() == 2e-6
-        monkeypatch.setattr(cuda_clock, clock, lambda *run: pytest.fail("it is measured again"))
+        monkeypatch.setattr(clock, reading, lambda *run: pytest.fail("it is measured again"))
         assert asked() == 2e-6
     finally:
         asked.cache_clear()
@@ -386,8 +393,8 @@ def test_pages_are_locked_for_all_cards_as_long_as_an_array_lives(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_energy_of_a_run_is_that_of_a_working_card():
-    wait = cuda.spin()
-    found = cuda.energy(lambda: wait((1,), (1,), (10_000_000,)))
+    wait = clock.spin()
+    found = CUDA.energy(lambda: wait((1,), (1,), (10_000_000,)))
     if not found:
         pytest.skip("waits for a card that counts its energy")
     assert 10 < found["joules"] / found["sustained"] < 1000
@@ -398,12 +405,12 @@ def test_the_energy_of_a_run_is_that_of_a_working_card():
 )
 def test_a_refusal_of_cublas_is_a_sentence(monkeypatch, status, words):
     runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))
-    monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    monkeypatch.setattr(gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(cublas, "library", lambda: {"cublasDgemm_v2": lambda: status})
-    with pytest.raises(LadderError, match=words), cuda.translate_errors():
+    with pytest.raises(LadderError, match=words), CUDA.translate_errors():
         cublas.call("cublasDgemm_v2")
 
 
 def test_other_errors_keep_their_traceback():
-    with pytest.raises(RuntimeError, match="illegal address"), cuda.translate_errors():
+    with pytest.raises(RuntimeError, match="illegal address"), CUDA.translate_errors():
         raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS: an illegal address was encountered")

@@ -14,25 +14,26 @@ from ladder.errors import LadderError
 
 FOUND = """
 import json, numba
-from ladder.devices import host
+from ladder.devices.host import Host
 from ladder.workloads.gemv.openmp_bound import touch
 import numpy as np
 touch(np.empty((8, 8)), np.empty(8), numba.get_num_threads())
-print(json.dumps(host.read_threads()))
+print(json.dumps(Host().read_threads()))
 """
 FOUND_OPENMP = """
 import ctypes, json
-from ladder.devices import host
+from ladder.devices.host import Host
 ctypes.CDLL("libgomp.so.1")
-print(json.dumps(host.read_threads()))
+print(json.dumps(Host().read_threads()))
 """
+HOST = host.Host()
 CPUS = sorted(os.sched_getaffinity(0))
 TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="waits for two cores")
 
 
 def found_with(threads, program=FOUND, **variables):
     """The threads that a process with this number of OpenMP threads reads back."""
-    environment = os.environ | host.environment(threads) | variables
+    environment = os.environ | HOST.environment(threads) | variables
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -44,19 +45,19 @@ def test_bound_threads_have_a_core_each_and_the_process_keeps_its_cpus(threads, 
     found = found_with(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")
     assert found["affinity"] == CPUS
     assert len({tuple(cpus) for cpus in found["thread_affinities"] if cpus != CPUS}) == threads
-    host.require_threads(threads, "numba", found)
+    HOST.require_threads(threads, "numba", found)
 
 
 @TWO_CORES
 def test_threads_that_are_not_bound_are_told_from_such_that_are():
     found = found_with(2)
     assert "thread_affinities" not in found
-    host.require_threads(2, "numba", found)
+    HOST.require_threads(2, "numba", found)
     found = found_with(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
     with pytest.raises(LadderError, match="bound to 2 cores, but Linux reports threads bound to 1"):
-        host.require_threads(2, "numba", found)
+        HOST.require_threads(2, "numba", found)
     # OpenBLAS's threads aren't OpenMP's.
-    host.require_threads(2, "blas", found | {"runtimes": {"blas-openblas": 2}})
+    HOST.require_threads(2, "blas", found | {"runtimes": {"blas-openblas": 2}})
 
 
 @pytest.mark.parametrize(
@@ -81,10 +82,10 @@ def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, places, boun
     found = {"cpus": 4, "tasks": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}}
     found["thread_affinities"] = places
     if bound:
-        host.require_threads(threads, "numba", found)
+        HOST.require_threads(threads, "numba", found)
     else:
         with pytest.raises(LadderError, match="OMP_PROC_BIND asks for threads that are bound"):
-            host.require_threads(threads, "numba", found)
+            HOST.require_threads(threads, "numba", found)
 
 
 def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
@@ -96,11 +97,11 @@ def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
     found = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
-    host.require_threads(2, "blas", found)
+    HOST.require_threads(2, "blas", found)
     with pytest.raises(LadderError, match="The process has 1 threads, fewer than the case's 2"):
-        host.require_threads(2, "blas", found | {"tasks": 1})
+        HOST.require_threads(2, "blas", found | {"tasks": 1})
     with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads instead of the case's {count}"):
-        host.require_threads(count, "blas", found)
+        HOST.require_threads(count, "blas", found)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -116,7 +117,7 @@ def test_openmp_has_the_threads_that_the_environment_says(count):
 def test_threads_are_those_that_come_and_not_those_that_were_asked_for(program, runtime, refusal):
     found = found_with(2, program, OMP_THREAD_LIMIT="1")
     with pytest.raises(LadderError, match=f"{refusal} instead of the case's 2"):
-        host.require_threads(2, runtime, found)
+        HOST.require_threads(2, runtime, found)
 
 
 def test_a_runtime_of_openmp_without_gnus_entry_is_asked_for_its_limit(monkeypatch):
@@ -131,9 +132,9 @@ def test_a_runtime_of_openmp_without_gnus_entry_is_asked_for_its_limit(monkeypat
 )
 def test_numba_on_other_threads_than_openmps_is_refused(runtimes, layer):
     found = {"cpus": 4, "tasks": 4, "runtimes": runtimes}
-    host.require_threads(2, "numba", found | {"runtimes": {"numba-omp": 2}})
+    HOST.require_threads(2, "numba", found | {"runtimes": {"numba-omp": 2}})
     with pytest.raises(LadderError, match=f"Numba's threading layer is {layer} instead of omp"):
-        host.require_threads(2, "numba", found)
+        HOST.require_threads(2, "numba", found)
 
 
 def test_a_process_knows_the_cpus_that_it_may_use_and_not_those_of_another():
@@ -148,9 +149,9 @@ def test_a_process_knows_the_cpus_that_it_may_use_and_not_those_of_another():
 def test_numba_that_may_not_compile_is_named(monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     with pytest.raises(LadderError, match="NUMBA_DISABLE_JIT keeps Numba from compiling"):
-        host.require_threads(1, "numba", {"cpus": 4, "tasks": 1, "runtimes": {}})
+        HOST.require_threads(1, "numba", {"cpus": 4, "tasks": 1, "runtimes": {}})
 
 
 def test_arrays_begin_with_a_cache_line():
-    kept = [host.empty((3, size), "float32") for size in range(1, 31)]
+    kept = [HOST.empty((3, size), "float32") for size in range(1, 31)]
     assert {array.ctypes.data % host.ALIGNMENT for array in kept} == {0}

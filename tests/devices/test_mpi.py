@@ -13,8 +13,12 @@ import psutil
 import pytest
 
 from conftest import PROTOCOL, TESTS
+from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.devices import mpi
+from ladder.cuda import gpus
+from ladder.devices import mpi, mpi_cuda
+from ladder.devices.gpu import Gpu
+from ladder.devices.host import Host
 from ladder.errors import LadderError
 from ladder.harness import leases, measure
 from ladder.harness import workers as starting
@@ -24,6 +28,7 @@ from ladder.planning.targets import Target
 from ladder.records import record
 from ladder.records.case import Case
 
+CUDA, MPI, MPI_CUDA = map(devices.load, ("cuda", "mpi", "mpi_cuda"))
 LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
@@ -125,11 +130,9 @@ def nobody_is_left(found=workers):
 
 @needs_mpi
 def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
-    from ladder.devices import mpi
-
     found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
     with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may only use 1 CPUs: have the launcher, the"):
-        mpi.require_threads(2, "numba", found)
+        MPI.require_threads(2, "numba", found)
 
 
 @needs_mpi
@@ -150,7 +153,7 @@ def test_without_a_launcher_cases_of_several_ranks_are_left_out(monkeypatch):
     assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), True, Target("here", 3)))
     with pytest.raises(LadderError, match="no MPI launcher: name one"):
         measured(case_of(2), launcher=None)
-    assert mpi.command(case_of(1), None) == []
+    assert MPI.command(case_of(1), None) == []
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert programs.launcher("auto") is None
@@ -162,7 +165,7 @@ def test_a_launcher_beside_python_is_found_in_a_folder_with_blanks_in_its_name(t
     beside.parent.mkdir()
     beside.touch(0o755)
     monkeypatch.setattr(sys, "executable", str(beside.with_name("python")))
-    assert mpi.command(case_of(2), programs.launcher("auto")) == [str(beside), "-n", "2"]
+    assert MPI.command(case_of(2), programs.launcher("auto")) == [str(beside), "-n", "2"]
 
 
 def test_a_launcher_that_is_not_there_is_a_sentence():
@@ -230,7 +233,7 @@ def test_a_launcher_that_has_to_be_killed_leaves_its_guard_time_to_end_the_ranks
 )
 def test_groups_of_ranks_wait_together_where_nobody_shares_out_a_job(monkeypatch, ranks, launcher, job, may):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
-    assert mpi.share_start(case_of(ranks), launcher) == may
+    assert MPI.share_start(case_of(ranks), launcher) == may
 
 
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
@@ -249,7 +252,7 @@ JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", 
 def test_in_a_job_of_one_node_an_mpiexec_starts_its_ranks_itself(monkeypatch, job, here):
     for name, value in job.items():
         monkeypatch.setenv(name, value)
-    assert (mpi.environment(1).get("HYDRA_LAUNCHER") == "fork") is here
+    assert (MPI.environment(1).get("HYDRA_LAUNCHER") == "fork") is here
 
 
 @needs_mpi
@@ -290,14 +293,14 @@ def test_little_shared_memory_is_a_sentence_before_mpi_starts(
 
 def test_groups_start_one_after_the_other_where_shared_memory_is_little(shared_memory):
     shared_memory(159)
-    assert not mpi.share_start(case_of(2), "mpiexec")
+    assert not MPI.share_start(case_of(2), "mpiexec")
     shared_memory(160)
-    assert mpi.share_start(case_of(2), "mpiexec")
+    assert MPI.share_start(case_of(2), "mpiexec")
 
 
 def test_without_a_place_of_shared_memory_nothing_is_required(monkeypatch, tmp_path):
     monkeypatch.setattr(mpi, "SHARED", tmp_path / "nowhere")
-    assert mpi.share_start(case_of(2), "mpiexec")
+    assert MPI.share_start(case_of(2), "mpiexec")
 
 
 @needs_mpi
@@ -383,20 +386,20 @@ def test_a_call_on_ranks_takes_the_seconds_of_the_slowest_from_the_barrier_on(wo
         world.clock[0] += 1_500_000_000
 
     world.answers = lambda own: [0.25, own, 0.75]
-    assert mpi.stopwatch(run) == 1.5
-    assert mpi.by_rank() == [0.25, 1.5, 0.75]
+    assert MPI.stopwatch(run) == 1.5
+    assert MPI.by_rank() == [0.25, 1.5, 0.75]
     world.answers = lambda own: [0.25, own, 2.0]
-    assert mpi.stopwatch(run) == 2.0
+    assert MPI.stopwatch(run) == 2.0
 
 
 def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
-    assert mpi.receive() == "go"
+    assert MPI.receive() == "go"
     naps = world.naps[1:]
     assert naps[:3] == [1e-3, 2e-3, 4e-3]
     assert max(naps) == naps[-1] == mpi.NAP
     monkeypatch.setattr(world, "rank", 0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
-    assert mpi.receive() == "line\n"
+    assert MPI.receive() == "line\n"
     assert world.sent == [("line\n", rank, world.received[1]) for rank in (1, 2)]
     assert world.received[0] == 0
 
@@ -420,8 +423,8 @@ def products(ranks, *arguments):
     """The output of `gemv_on_ranks.py` on this number of ranks; an error on one of them ends all."""
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
-    command = [*mpi.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
-    environment = mpi.environment(1) | os.environ | threads
+    command = [*MPI.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
+    environment = MPI.environment(1) | os.environ | threads
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
 
 
@@ -448,7 +451,7 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
     from ladder.workloads.gemv import mpi as variant
 
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
-    problem = worker.make_problem(workloads.load("gemv"), Case("gemv", "mpi", sizes, {"ranks": 1, "mode": mode}), mpi)
+    problem = worker.make_problem(workloads.load("gemv"), Case("gemv", "mpi", sizes, {"ranks": 1, "mode": mode}), MPI)
     steps = variant.setup(problem, ranks=1, mode=mode)
     assert [name for name, _ in steps.run][-3:] == ["broadcast", "compute", "gather"]
     assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (prepared, not prepared)
@@ -543,18 +546,16 @@ def test_pieces_are_all_rows_once_in_order_and_differ_by_at_most_one():
 def test_cases_on_more_cards_than_there_are_are_left_out():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
-    for gpus, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
-        assert str(plan.skip_reason(case, True, Target("here", 4, gpus, "mpiexec"))) == why
+    for count, why in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
+        assert str(plan.skip_reason(case, True, Target("here", 4, count, "mpiexec"))) == why
     assert workloads.gpus(case) == 4
 
 
 @needs_mpi
 @pytest.mark.parametrize(("leased", "own"), [("GPU-a", "GPU-a"), ("GPU-a,GPU-b", "GPU-a")])
 def test_a_rank_sees_its_own_card_alone(monkeypatch, leased, own):
-    from ladder.devices import mpi_cuda
-
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": leased})
+    MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": leased})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
 
 
@@ -563,17 +564,15 @@ def test_a_rank_sees_its_own_card_alone(monkeypatch, leased, own):
     [("abc", 0, "b"), ("abc", 1, "c"), ("de", 0, "d"), ("de", 1, "e"), ("c", 1, "c")],
 )
 def test_a_rank_takes_a_leased_card_or_on_another_node_one_of_its_own(monkeypatch, here, number, own):
-    from ladder.devices import mpi_cuda
-
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in here])
     monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(rank=number))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value]))
-    mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
+    MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 2))
     with pytest.raises(LadderError, match="2 ranks have 1 GPUs"):
-        mpi_cuda.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
+        MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
 
 
 @pytest.mark.parametrize(("nodes", "held"), [("1", 4), ("2", 2), ("3", 2), ("4", 1)])
@@ -594,35 +593,31 @@ def test_of_cards_on_several_nodes_those_of_this_one_are_held(cards, monkeypatch
     ],
 )
 def test_the_energy_of_ranks_is_that_of_all_their_cards(monkeypatch, counter, of_one, found):
-    from ladder.devices import mpi_cuda
-
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 3))
-    monkeypatch.setattr(mpi_cuda.gpus, "energy", lambda: counter)
-    monkeypatch.setattr(mpi_cuda.cuda, "energy", lambda run, timed, same: of_one)
-    assert mpi_cuda.energy(None) == found
+    monkeypatch.setattr(gpus, "energy", lambda: counter)
+    monkeypatch.setattr(Gpu, "energy", lambda self, run: of_one)
+    assert MPI_CUDA.energy(None) == found
 
 
 def test_the_conditions_of_ranks_are_those_of_all(monkeypatch):
     of_ranks = [{"smt": "1", "quota": 2.0}, {"smt": "1", "quota": 1.0}, {"smt": "1", "boost": "0", "quota": 2.0}]
-    monkeypatch.setattr(mpi.host, "conditions", lambda: of_ranks[0])
+    monkeypatch.setattr(Host, "conditions", lambda self: of_ranks[0])
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda own: of_ranks))
-    assert mpi.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
+    assert MPI.conditions() == {"smt": "1", "quota": "2.0, 1.0", "boost": "0"}
 
 
 def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_path):
     """Here both are this process, which opens its own memory by the way of another's."""
-    from ladder.devices import mpi_cuda
-
-    monkeypatch.setattr(mpi_cuda.cuda, "lock_pages", lambda array: None)
-    first = mpi_cuda.empty((3, 5), "float32")
+    monkeypatch.setattr(cuda, "lock_pages", lambda array: None)
+    first = MPI_CUDA.empty((3, 5), "float32")
     own = os.fstat(first.base.file)
-    monkeypatch.setattr(mpi_cuda, "is_first", lambda: False)
+    monkeypatch.setattr(MPI_CUDA, "is_first", lambda: False)
 
     def shared(node=(0, 1), status=own):
         told = os.getpid(), first.base.file, status, first.shape, first.dtype
         monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: told))
         monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node))
-        return mpi_cuda.shared(None)
+        return MPI_CUDA.shared(None)
 
     second = shared()
     first[...] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
@@ -632,30 +627,26 @@ def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_pa
     assert shared(node=(1, 2)) is None
     with pytest.raises(LadderError, match=f"Rank 1 can't map the memory of the first rank, process {os.getpid()} of"):
         shared(status=tmp_path.stat())
-    assert mpi_cuda.empty((0, 5), "float64").size == 0
+    assert MPI_CUDA.empty((0, 5), "float64").size == 0
 
 
 def test_ranks_that_share_a_card_are_refused():
-    from ladder.devices import mpi_cuda
-
     cards = [{"gpu": {"uuid": uuid}} for uuid in ("a", "b", "a")]
-    mpi_cuda.require_threads(1, "cuda", {"ranks": cards[:2]})
+    MPI_CUDA.require_threads(1, "cuda", {"ranks": cards[:2]})
     with pytest.raises(LadderError, match="3 ranks have 2 GPUs"):
-        mpi_cuda.require_threads(1, "cuda", {"ranks": cards})
+        MPI_CUDA.require_threads(1, "cuda", {"ranks": cards})
 
 
 def test_more_cards_than_there_are_are_refused(monkeypatch):
-    from ladder.devices import cuda
-
-    monkeypatch.setattr(cuda, "require_gpu", lambda: ["GPU-a", "GPU-b"])
-    with cuda.lease(2) as variables:
+    monkeypatch.setattr(gpus, "require_gpu", lambda: ["GPU-a", "GPU-b"])
+    with CUDA.lease(2) as variables:
         assert variables == {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}
-    with pytest.raises(LadderError, match="needs 3 GPUs, but `nvidia-smi` lists 2"), cuda.lease(3):
+    with pytest.raises(LadderError, match="needs 3 GPUs, but `nvidia-smi` lists 2"), CUDA.lease(3):
         pass
 
 
 @pytest.mark.parametrize(("programs", "agent"), [([], "false"), (["ssh"], None), (["rsh"], None)])
 def test_open_mpi_starts_its_ranks_where_no_remote_shell_is_installed(monkeypatch, programs, agent):
     monkeypatch.setattr(mpi.shutil, "which", lambda name: name in programs or None)
-    made = mpi.environment(1)
+    made = MPI.environment(1)
     assert {made.get("OMPI_MCA_plm_rsh_agent"), made.get("PRTE_MCA_plm_ssh_agent")} == {agent}

@@ -2,10 +2,14 @@
 
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import cuda_clock, offload
+from ladder.cuda import clock, gpus
+from ladder.devices.host import Host
 from ladder.errors import LadderError
 from ladder.records.case import Case
+
+OFFLOAD = devices.load("offload")
 
 
 @pytest.fixture
@@ -16,38 +20,38 @@ def card(monkeypatch):
     def until_idle():
         return left.pop() if left else 0.0
 
-    monkeypatch.setattr(cuda_clock, "until_idle", until_idle)
-    monkeypatch.setattr(cuda_clock, "idle_overhead", lambda: 0.0)
-    monkeypatch.setattr(offload, "synchronize", left.clear)
+    monkeypatch.setattr(clock, "until_idle", until_idle)
+    monkeypatch.setattr(clock, "idle_overhead", lambda: 0.0)
+    monkeypatch.setattr(gpus, "synchronize", left.clear)
     return left
 
 
 def test_a_copy_that_is_not_waited_for_is_refused(card):
     with pytest.raises(LadderError, match="wait for the last copy"):
-        offload.require_finished(lambda: card.append(0.001))
-    offload.require_finished(lambda: None)
+        OFFLOAD.require_finished(lambda: card.append(0.001))
+    OFFLOAD.require_finished(lambda: None)
 
 
 def test_a_host_that_is_late_once_is_none(card):
     seconds = [0.0, 0.001]
-    offload.require_finished(lambda: card.append(seconds.pop()))
+    OFFLOAD.require_finished(lambda: card.append(seconds.pop()))
     assert seconds == []
 
 
 @pytest.mark.parametrize(("seconds", "is_refused"), [(60e-6, False), (0.9e-3, False), (1.2e-3, True)])
 def test_what_the_driver_clears_up_is_a_small_part_of_a_call(card, seconds, is_refused, monkeypatch):
-    monkeypatch.setattr(offload.host, "stopwatch", lambda run: run() or 0.2)
+    monkeypatch.setattr(Host, "stopwatch", lambda self, run: run() or 0.2)
     if is_refused:
         with pytest.raises(LadderError, match="wait for the last copy"):
-            offload.require_finished(lambda: card.append(seconds))
+            OFFLOAD.require_finished(lambda: card.append(seconds))
     else:
-        offload.require_finished(lambda: card.append(seconds))
+        OFFLOAD.require_finished(lambda: card.append(seconds))
 
 
 def test_a_call_begins_with_idle_cards(card):
     card.append(1.0)
     found = []
-    assert offload.stopwatch(lambda: found.append(list(card))) > 0
+    assert OFFLOAD.stopwatch(lambda: found.append(list(card))) > 0
     assert found == [[]]
 
 

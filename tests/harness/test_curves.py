@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import curves, worker
 from ladder.records.case import Case
 
+HOST = devices.load("host")
 CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
 
 
@@ -69,7 +70,7 @@ def test_every_round_adds_a_point_or_several(monkeypatch, given, kept):
     monkeypatch.setattr(gemm, "check", lambda *arguments: (check(*arguments)[0], given))
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "warm")
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
     job = SimpleNamespace(data={}, reference=None, **limits)
     found = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
     assert gemm.rounds(case.sizes) == 2

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conftest import PROTOCOL
+from ladder import devices
 from ladder.catalogue import sources, workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import measure, worker
 from ladder.planning import configuration
@@ -17,6 +17,7 @@ from ladder.records import record
 from ladder.records.case import Case
 from ladder.report import collect, stored
 
+HOST = devices.load("host")
 WORKLOAD = """
 from types import SimpleNamespace
 
@@ -107,11 +108,11 @@ def test_the_cost_goes_by_the_least_that_any_process_found():
 
 def test_generated_inputs_are_never_staged_and_new_in_every_round(monkeypatch):
     staged, generated = [], []
-    workload, staging = workloads.load("finding"), host.staging
+    workload, staging = workloads.load("finding"), HOST.staging
     generate = workload.generate
-    monkeypatch.setattr(host, "staging", lambda arrays: staged.extend(arrays) or staging(arrays))
-    monkeypatch.setattr(host, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "staging", lambda arrays: staged.extend(arrays) or staging(arrays))
+    monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
     job = SimpleNamespace(data={}, reference=None, **limits)

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from conftest import PROTOCOL
+from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import measure, worker, workers
 from ladder.harness.steps import Steps
@@ -19,6 +19,7 @@ from ladder.machine import description, revision
 from ladder.planning import configuration
 from ladder.records.case import Case
 
+HOST = devices.load("host")
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -211,7 +212,7 @@ class Told:
             "energy": lambda run: {"joules": 7.0, "sustained": 0.5},
             "transfers": lambda staged, problem: [("to device", lambda: self.spend(1e6))],
         }.items():
-            monkeypatch.setattr(host, name, stand_in)
+            monkeypatch.setattr(HOST, name, stand_in)
         self.asked = []
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import traces, worker
 from ladder.harness.steps import Steps
 from ladder.records.case import Case
 
+HOST = devices.load("host")
 CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
 ROW = ("compute", "1", 0.0, 0.5)
 
@@ -66,8 +67,8 @@ def traced(monkeypatch):
     """A function: the result of a worker whose variant has a function as its trace, and what was called in order."""
     gemm, called = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
-    monkeypatch.setattr(host, "flusher", lambda: lambda: called.append("flush"))
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "flusher", lambda: lambda: called.append("flush"))
     limits = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
     def work(trace):

@@ -11,12 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.harness import worker
 from ladder.harness.steps import Steps
 from ladder.records.case import Case
 
+HOST = devices.load("host")
 CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1})
 LIMITS = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1, "energy": False}
 
@@ -27,8 +28,8 @@ def test_a_worker_is_ready_and_then_does_what_it_is_told(monkeypatch, order, don
     lines, said, leased = iter([json.dumps(job), order]), io.StringIO(), {}
     for name in ("run_case", "run_once"):
         monkeypatch.setattr(worker, name, lambda *job, name=name: {"done": name})
-    monkeypatch.setattr(host, "receive", lambda: next(lines))
-    monkeypatch.setattr(host, "set_variables", leased.update)
+    monkeypatch.setattr(HOST, "receive", lambda: next(lines))
+    monkeypatch.setattr(HOST, "set_variables", leased.update)
     monkeypatch.setattr(sys, "argv", ["worker", "host"])
     monkeypatch.setattr(sys, "stdout", said)
     worker.main()
@@ -53,8 +54,8 @@ def test_what_is_compiled_ahead_is_set_up_and_run_once_on_zeros():
 
 def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
     gemm, clock = workloads.load("gemm"), [0.0]
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # the tests' own process has any
-    monkeypatch.setattr(host, "flusher", lambda: lambda: None)
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # the tests' own process has any
+    monkeypatch.setattr(HOST, "flusher", lambda: lambda: None)
     times = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
     monkeypatch.setattr(worker, "time", times)
 
@@ -81,8 +82,8 @@ def test_the_set_up_holds_what_prepares_but_not_the_inputs(monkeypatch):
 def test_caches_are_emptied_before_every_sample_of_a_cold_case_and_never_of_a_warm_one(monkeypatch, cache, flushes):
     case = replace(CASE, cache=cache)
     called = []
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)
-    monkeypatch.setattr(host, "flusher", lambda: lambda: called.append("flush"))
+    monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)
+    monkeypatch.setattr(HOST, "flusher", lambda: lambda: called.append("flush"))
 
     def setup(problem, threads):
         def run():

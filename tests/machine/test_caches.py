@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ladder import devices
-from ladder.devices import cuda, host, mpi
+from ladder.cuda import gpus
+from ladder.devices import host, mpi
 from ladder.devices.mpi import share_of_cpus
 from ladder.machine import caches, description
 
@@ -127,9 +128,10 @@ def test_ranks_empty_their_share_of_the_caches_of_their_node(monkeypatch):
     ranks = [(here, [0, 1, 2, 3]), ("elsewhere", [0, 1]), (here, [0, 1, 2, 3])]
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: ranks, rank=2))
     monkeypatch.setattr(caches, "flusher", lambda *given: given)
-    monkeypatch.setattr(host, "AFFINITY", {3, 1})
-    assert mpi.flusher() == ([1, 3], 2)
-    assert host.flusher() == ([1, 3],)
+    for module in (host, mpi):
+        monkeypatch.setattr(module, "AFFINITY", {3, 1})
+    assert devices.load("mpi").flusher() == ([1, 3], 2)
+    assert devices.load("host").flusher() == ([1, 3],)
 
 
 @pytest.mark.parametrize("device", ["cuda", "mpi_cuda", "offload"])
@@ -141,7 +143,7 @@ def test_a_card_has_twice_its_cache_written_anew_every_time(monkeypatch, device)
 
     card = SimpleNamespace(attributes={"L2CacheSize": 50 * MIB})
     cupy = SimpleNamespace(empty=empty, cuda=SimpleNamespace(Device=lambda: card))
-    monkeypatch.setattr(cuda, "load_cupy", lambda: cupy)
+    monkeypatch.setattr(gpus, "load_cupy", lambda: cupy)
     flush = devices.load(device).flusher()
     assert writes == []
     for times in (1, 2, 3):

@@ -111,7 +111,8 @@ def test_whole_cores_of_a_quota_count_and_no_more_are_timed(monkeypatch, quota, 
         if quota is None or threads <= quota:
             cpus.require_quota(threads)
         else:
-            with pytest.raises(LadderError, match=rf"uses {threads} CPUs, .* has a quota of {quota:.3g}: .* throttled"):
+            used = "1 CPU" if threads == 1 else f"{threads} CPUs"
+            with pytest.raises(LadderError, match=rf"uses {used}, .* has a quota of {quota:.3g}: .* throttled"):
                 cpus.require_quota(threads)
 
 

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import pytest
 
 from conftest import ROOT, TESTS
+from ladder import devices
 from ladder.statistics.verdicts import Verdict
 
 HOME = ROOT / "benchmarks"
@@ -96,7 +97,7 @@ def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
 @pytest.mark.parametrize(("alone", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
 def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
     launch = script("launch")
-    monkeypatch.setattr(launch.cuda, "lease", lambda: nullcontext({}))
+    monkeypatch.setattr(devices.load("cuda"), "lease", lambda: nullcontext({}))
     monkeypatch.setattr(launch, "times", lambda: (alone * 1e-6, 5e-6))
     with pytest.raises(SystemExit) as end:
         launch.main()

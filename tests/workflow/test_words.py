@@ -17,6 +17,7 @@ from conftest import ROOT
 CODE = [
     "src/ladder/__main__.py",
     "src/ladder/harness/*.py",
+    "src/ladder/cuda/*.py",
     "src/ladder/devices/*.py",
     "src/ladder/planning/*.py",
     "src/ladder/workflow/*.py",

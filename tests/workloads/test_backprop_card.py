@@ -9,7 +9,7 @@ import pytest
 
 import elementary
 import epochs
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.workloads.backprop import cuda_fused
 from ladder.workloads.mlp import products
 

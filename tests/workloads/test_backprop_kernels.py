@@ -12,9 +12,9 @@ import pytest
 
 import elementary
 import epochs
+from ladder import cuda
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.harness.worker import make_problem
 from ladder.workloads import backprop

@@ -11,9 +11,9 @@ from test_tconv import defined, emulated, rounded
 
 import elementary
 import sanitized
-from ladder import devices
+from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.devices import cuda, dependent_launch, host
+from ladder.cuda import dependent_launch
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -23,6 +23,7 @@ from ladder.workloads import dcgan
 from ladder.workloads.dcgan import batches, card, home, layout, network, reference
 from ladder.workloads.dcgan import host as on_host
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 IMAGES = (1, 2, 17, 101)
 ON_HOST = {
@@ -42,7 +43,7 @@ def sizes_of(images, channels=8, **others):
 
 def problem_of(sizes, round=0):
     """A filled and poisoned problem."""
-    problem = make_problem(dcgan, Case("dcgan", "host", sizes, {}), host)
+    problem = make_problem(dcgan, Case("dcgan", "host", sizes, {}), HOST)
     dcgan.fill(problem.inputs, sizes, 0, None)
     dcgan.fill(problem.inputs, sizes, round, None)
     validation.poison(problem.outputs)
@@ -303,7 +304,7 @@ def drawn_on_a_card(variant, sizes, tuning):
 @elementary.needs_compiler
 @pytest.mark.parametrize("epilogue", ["separate", "fused"])
 def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
-    for name, other in {"kernel": emulated(), "empty": host.empty, "multiprocessors": lambda: 1}.items():
+    for name, other in {"kernel": emulated(), "empty": HOST.empty, "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, other)
     problem = problem_of(sizes_of(3))
     how = {"first": "cuda_im2col", "last": "cuda_col2im", "split": 2, "batch": 2, "product": "cuda_columns"}
@@ -351,7 +352,7 @@ def test_the_last_layer_writes_bytes_itself_where_it_can(monkeypatch, last, math
 
     def empty(shape, dtype):
         made.append((shape, np.dtype(dtype)))
-        return host.empty(shape, dtype)
+        return HOST.empty(shape, dtype)
 
     others = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
     for name, other in others.items():

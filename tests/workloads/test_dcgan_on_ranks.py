@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from conftest import TESTS
+from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.devices import mpi, mpi_cuda
+from ladder.devices import mpi_cuda
 from ladder.errors import LadderError
 from ladder.machine import nvidia, programs
 from ladder.planning import plan
 from ladder.planning.targets import Target
 from ladder.records.case import Case
 
+MPI, MPI_CUDA = devices.load("mpi"), devices.load("mpi_cuda")
 LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
@@ -31,8 +33,8 @@ def case_of(ranks, **tuning):
 def runs(ranks, *arguments):
     """What `dcgan_on_ranks.py` says on so many ranks; an error on one of them ends all."""
     words = [sys.executable, "-m", "mpi4py", TESTS / "dcgan_on_ranks.py", *map(str, arguments)]
-    line = [*mpi.command(case_of(ranks), LAUNCHER), *words]
-    return subprocess.run(line, env=mpi.environment(1) | os.environ, capture_output=True, text=True, timeout=300)
+    line = [*MPI.command(case_of(ranks), LAUNCHER), *words]
+    return subprocess.run(line, env=MPI.environment(1) | os.environ, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_pictures_on_cards_are_right(ranks):
 def locked(monkeypatch):
     """Arrays whose pages are locked, in place of a card."""
     found = []
-    monkeypatch.setattr(mpi_cuda.cuda, "lock_pages", lambda array: found.append(array.nbytes))
+    monkeypatch.setattr(cuda, "lock_pages", lambda array: found.append(array.nbytes))
     return found
 
 
@@ -101,14 +103,14 @@ def second(monkeypatch, array, node=(0, 1), **wrong):
     told = {"process": os.getpid(), "file": file, "status": os.fstat(file)} | wrong
     world = SimpleNamespace(rank=1, bcast=lambda _: (*told.values(), array.shape, array.dtype))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: world)
-    monkeypatch.setattr(mpi_cuda, "is_first", lambda: False)
+    monkeypatch.setattr(MPI_CUDA, "is_first", lambda: False)
     monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda _: list(node)))
 
 
 def test_a_rank_of_the_node_works_in_the_first_ones_array(monkeypatch, locked):
-    array = mpi_cuda.empty((3, 5), "float32")
+    array = MPI_CUDA.empty((3, 5), "float32")
     second(monkeypatch, array)
-    other = mpi_cuda.shared(None)
+    other = MPI_CUDA.shared(None)
     assert locked == [60, 60]
     assert (other.shape, other.dtype) == ((3, 5), np.float32)
     other[...] = np.arange(15).reshape(3, 5)
@@ -118,20 +120,20 @@ def test_a_rank_of_the_node_works_in_the_first_ones_array(monkeypatch, locked):
 
 
 def test_a_rank_of_another_node_has_no_part_in_it(monkeypatch, locked):
-    second(monkeypatch, mpi_cuda.empty((3, 5), "float32"), node=(1, 2))
-    assert mpi_cuda.shared(None) is None
+    second(monkeypatch, MPI_CUDA.empty((3, 5), "float32"), node=(1, 2))
+    assert MPI_CUDA.shared(None) is None
 
 
 def test_memory_that_is_out_of_reach_is_a_sentence(monkeypatch, locked):
-    array, other = mpi_cuda.empty((3, 5), "float32"), mpi_cuda.empty((3, 5), "float32")
+    array, other = MPI_CUDA.empty((3, 5), "float32"), MPI_CUDA.empty((3, 5), "float32")
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
         second(monkeypatch, array, **wrong)
         with pytest.raises(LadderError, match=r"Rank 1 can't map the memory of the first rank, .* one container"):
-            mpi_cuda.shared(None)
+            MPI_CUDA.shared(None)
 
 
 def test_a_file_is_open_as_long_as_a_view_of_its_array(locked):
-    array = mpi_cuda.empty((3, 5), "float32")
+    array = MPI_CUDA.empty((3, 5), "float32")
     file, view = array.base.file, array[1:]
     del array
     view[...] = 1
@@ -142,7 +144,7 @@ def test_a_file_is_open_as_long_as_a_view_of_its_array(locked):
 
 
 def test_an_array_without_elements_has_no_pages_to_lock(locked):
-    assert mpi_cuda.empty((0, 7), "float64").shape == (0, 7)
+    assert MPI_CUDA.empty((0, 7), "float64").shape == (0, 7)
     assert locked == []
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import test_dcgan
 
+from ladder import cuda
 from ladder.catalogue import workloads
-from ladder.devices import cuda, cuda_trace
+from ladder.cuda import trace
 from ladder.harness import traces
 from ladder.harness.steps import in_order
 from ladder.records.case import Case
@@ -38,14 +39,14 @@ def cards(monkeypatch):
     for name, stand_in in {
         "load_cupy": lambda: cards,
         "empty": np.empty,
-        "staging": lambda arrays: {key: np.empty_like(array) for key, array in arrays.items()},
+        "empty_pinned": np.empty,
         "lock_pages": lambda array: None,
         "copy_in": lambda array, values, stream: np.copyto(array, values),
         "copy_out": lambda array, values, stream: copy(values, array, stream),
     }.items():
         monkeypatch.setattr(cuda, name, stand_in)
-    monkeypatch.setattr(cuda_trace, "load_cupy", lambda: cards)
-    for module in (cuda_trace, home):
+    monkeypatch.setattr(trace, "load_cupy", lambda: cards)
+    for module in (trace, home):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=cards.perf_counter))
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     monkeypatch.setattr(card, "generator", lambda *given, **how: SimpleNamespace(steps=steps, prepare=[]))

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sanitized
+from ladder import devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
@@ -21,6 +21,7 @@ from ladder.records.case import Case
 from ladder.workloads import descent
 from ladder.workloads.descent import loop, system, trajectory
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("descent")  # its functions are compiled once
 COUNTS = (1, 2, 17, 65, 512, 1000)
 DTYPES = ("float64", "float32")
@@ -43,7 +44,7 @@ def sizes_of(**sizes):
 
 def problem_of(round=0, **sizes):
     """A filled and poisoned problem."""
-    problem = make_problem(descent, Case("descent", "numpy_loop", sizes_of(**sizes), {"threads": 2}), host)
+    problem = make_problem(descent, Case("descent", "numpy_loop", sizes_of(**sizes), {"threads": 2}), HOST)
     write(problem, round)
     return problem
 

@@ -8,8 +8,8 @@ import pytest
 
 import elementary
 import sanitized
+from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.devices import cuda, host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
@@ -18,6 +18,7 @@ from ladder.workloads import descent_kernel
 from ladder.workloads.descent_kernel import earlier, passes
 from ladder.workloads.gemv import cublas as gemv_by_cublas
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("elementary")  # its kernels are compiled once
 KERNELS = descent_kernel.SIZES["kernel"]
 DTYPES = ("float32", "float64")
@@ -27,7 +28,7 @@ LOWER = {"float64": np.float32, "float32": np.float16}
 LAUNCHES = {"swapped": ("reduction",), "square": ("transpose", "scale", "vecdif", "vecsum")}
 
 
-def problem_of(kernel, n, dtype, device=host, round=0):
+def problem_of(kernel, n, dtype, device=HOST, round=0):
     """A filled and poisoned problem."""
     sizes = workloads.complete("descent_kernel", {"kernel": kernel, "n": n, "dtype": dtype})
     problem = make_problem(descent_kernel, Case("descent_kernel", "cublas", sizes, {}), device)

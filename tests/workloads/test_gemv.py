@@ -9,9 +9,10 @@ import pytest
 
 import elementary
 import sanitized
+from ladder import cuda
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.devices import chunked, cuda
+from ladder.devices import chunked
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order

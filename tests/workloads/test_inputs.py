@@ -5,14 +5,15 @@ import dataclasses
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write
-from ladder.devices import host
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads.descent import system
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("inputs")  # the digits are written once
 LAYERS = "784-3-10"
 SIZES = {
@@ -54,7 +55,7 @@ def inputs_of(workload, folder, rounds=1, **changes):
     """The inputs of rounds of a problem, after each: [{name: array}, ...], NaN or 77 where nothing was written."""
     module, sizes = workloads.load(workload), sizes_of(workload, **changes)
     data = module.load_data(folder) if module.data_set(sizes) else None
-    problem = make_problem(module, Case(workload, "any", sizes, {}), host)
+    problem = make_problem(module, Case(workload, "any", sizes, {}), HOST)
     for array in problem.inputs.values():
         array[...] = np.nan if array.dtype.kind == "f" else 77
     found, generated = [], module.GENERATED
@@ -178,7 +179,7 @@ def test_a_matrix_beyond_any_chip_is_read_in_every_iteration(monkeypatch):
 def test_the_right_side_and_the_matrix_are_of_one_round():
     sizes = sizes_of("descent")
     for round in (0, 1):
-        problem = make_problem(workloads.load("descent"), Case("descent", "any", sizes, {}), host)
+        problem = make_problem(workloads.load("descent"), Case("descent", "any", sizes, {}), HOST)
         workloads.load("descent").fill({"b": problem.b}, sizes, round, None)
         workloads.load("descent").generate(problem, round)
         np.testing.assert_allclose(problem.matrix @ problem.b, system.of(sizes, round).product(problem.b), rtol=1e-3)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ladder import cuda
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.records.case import Case
 from ladder.workloads.gemm import launch

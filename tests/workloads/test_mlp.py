@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.catalogue import workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -21,6 +21,7 @@ from ladder.records.case import Case
 from ladder.workloads import mlp
 from ladder.workloads.mlp import elementwise, products, reference
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("mlp")  # its functions are compiled once
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 DTYPES = ("float64", "float32")
@@ -61,7 +62,7 @@ class Training:
 
     def __init__(self, digits, sizes, variant="host", **tuning):
         self.sizes, self.digits = sizes, digits
-        self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), host)
+        self.problem = make_problem(mlp, Case("mlp", variant, sizes, {"threads": 1}), HOST)
         mlp.fill(self.problem.inputs, sizes, 0, digits)
         steps = workloads.load_variant("mlp", variant).setup(self.problem, threads=1, **tuning)
         self.run = in_order(Steps.of(steps).run)
@@ -208,7 +209,7 @@ def test_a_run_is_the_same_again_from_the_same_state(digits):
 
 def test_every_epoch_has_the_same_images_in_another_order(digits):
     sizes = complete()
-    problem = make_problem(mlp, Case("mlp", "host", sizes, {"threads": 1}), host)
+    problem = make_problem(mlp, Case("mlp", "host", sizes, {"threads": 1}), HOST)
     orders = []
     for round in range(mlp.rounds(sizes)):
         mlp.fill(problem.inputs, sizes, round, digits)
@@ -347,7 +348,7 @@ def test_the_blas_works_on_the_threads_of_numba(threads):
         "    multiply(a, b, out)\n"
         "    assert np.allclose(out, np.einsum('ik,kj', a, b)), (m, n, k)\n"
     )
-    environment = os.environ | host.environment(threads)
+    environment = os.environ | HOST.environment(threads)
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "True", "SciPy's wheels bring an OpenBLAS that takes a callback"

@@ -15,14 +15,15 @@ import sys
 import numpy as np
 import pytest
 
+from ladder import devices
 from ladder.build import libraries
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.harness import environment
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads.backprop import in_c
 
+HOST = devices.load("host")
 pytestmark = [
     pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc"),
     pytest.mark.skipif(platform.machine() != "x86_64", reason="knows how x86 rounds"),
@@ -83,7 +84,7 @@ def step(openmp, threads, loop):
     """A run of a loop of back-propagation: what it writes."""
     sizes, generator = workloads.complete("backprop", NETWORK), np.random.default_rng(1)
     tuning = {"threads": threads, "schedule": "static"}
-    problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), host)
+    problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), HOST)
     program = in_c.Program(problem, "openmp", threads=threads, flags="O2", simd=0)
     arrays = [*program.arrays["out"], *program.arrays["delta"][1:], *program.arrays["w"][1:], problem.targets]
     given = [generator.random(array.shape, "float32") for array in arrays]

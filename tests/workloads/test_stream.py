@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import elementary
+from ladder import cuda
 from ladder.catalogue import workloads
-from ladder.devices import cuda
 from ladder.harness import validation
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case

@@ -11,9 +11,9 @@ import pytest
 
 import elementary
 import sanitized
+from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
-from ladder.devices import cuda, host
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, in_order
@@ -22,6 +22,7 @@ from ladder.records.case import Case
 from ladder.workloads import tconv
 from ladder.workloads.tconv import implicit, implicit_tensor, operands
 
+HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("tconv")  # its functions are compiled once
 DTYPES = ("float32", "float64")
 # images, h, c, k: one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
@@ -64,7 +65,7 @@ def sizes_of(shape, dtype="float32"):
     return workloads.complete("tconv", dict(zip(("images", "h", "c", "k"), shape, strict=True)) | {"dtype": dtype})
 
 
-def problem_of(shape, dtype="float32", device=host, round=0):
+def problem_of(shape, dtype="float32", device=HOST, round=0):
     """A filled and poisoned problem."""
     sizes = sizes_of(shape, dtype)
     problem = make_problem(tconv, Case("tconv", "loops", sizes, {}), device)

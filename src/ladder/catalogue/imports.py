@@ -2,9 +2,10 @@
 
 A module of the harness counts by its definitions that are reached: the top-level functions, classes and assignments
 whose names are used, wherever they are imported from, including by an import inside a function. An edit of any other
-definition changes nothing. Statements that bind no name (a call, an `if`) count with any name of their module, and so
-do those of the enclosing packages. A module in a workload's folder, the project's or a user's, counts as a whole, with
-the sources in other languages that belong to it and the headers that these include.
+definition changes nothing. A class is one definition, which refers to its bases: all their methods count, also those
+that are overridden. Statements that bind no name (a call, an `if`) count with any name of their module, and so do those
+of the enclosing packages. A module in a workload's folder, the project's or a user's, counts as a whole, with the
+sources in other languages that belong to it and the headers that these include.
 
 The digest of a definition doesn't depend on its module: it is that of its syntax tree without docstrings, without
 imports of ladder's own modules, and with `module.name` as `name`. So moving or renaming a module changes nothing.

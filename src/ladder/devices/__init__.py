@@ -1,28 +1,34 @@
-"""Where a variant's arrays live and which clock is valid there: one module per device, all with the same functions."""
+"""Where a variant's arrays live and which clock is valid there: a class per device, in a module of its own.
 
+`Host` says what a device has; the others change some of that.
+"""
+
+import functools
 import importlib
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 
-NAMES = ("host", "cuda", "mpi", "mpi_cuda", "offload")
+# The classes of the devices by name, which is also that of their modules.
+CLASSES = {"host": "Host", "cuda": "Cuda", "mpi": "Mpi", "mpi_cuda": "MpiCuda", "offload": "Offload"}
 
 
+@functools.cache
 def load(name):
-    """The module of a device."""
-    if name not in NAMES:
-        raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(NAMES)}.")
-    return importlib.import_module(f"ladder.devices.{name}")
+    """The device of this name. Only its module is imported, so that the host needs neither CuPy nor MPI."""
+    if name not in CLASSES:
+        raise LadderError(f"There is no device {name!r}: DEVICE must be one of {', '.join(CLASSES)}.")
+    return getattr(importlib.import_module(f"ladder.devices.{name}"), CLASSES[name])()
 
 
 def require_known(workload, variant):
-    """Refuse a variant whose DEVICE is not one of NAMES."""
+    """Refuse a variant whose DEVICE is not one of CLASSES."""
     device = workloads.constants(workload, variant)["DEVICE"]
-    if device not in NAMES:
+    if device not in CLASSES:
         path = workloads.variant_path(workload, variant)
-        raise LadderError(f"{path} has DEVICE = {device!r}: it must be one of {', '.join(NAMES)}.")
+        raise LadderError(f"{path} has DEVICE = {device!r}: it must be one of {', '.join(CLASSES)}.")
 
 
 def of(case):
-    """The module of the device on which a case is timed."""
+    """The device on which a case is timed."""
     return load(workloads.device(case))

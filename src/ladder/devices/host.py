@@ -14,159 +14,204 @@ from ladder.errors import LadderError
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
 
-# Nothing else may be timed on the machine at the same time.
-SHARES_MACHINE = False
-# The device with whose ceilings its samples are compared.
-CEILINGS = "host"
 # Arrays start at a cache line, so that every variant sees the same alignment.
 ALIGNMENT = 64
 # The CPUs that the process may use. Once OpenMP has bound the first thread, Linux only reports that thread's CPUs.
 AFFINITY = os.sched_getaffinity(0)
 
 
-def lease(count=1):
-    """A context that leases nothing: holding the machine includes the host."""
-    return contextlib.nullcontext({})
+class Host:
+    """One process on the host, and the contract of a device: what the harness calls, in this order.
 
-
-def command(case, launcher):
-    """The command that launches a worker, before the worker's own; none, since it is one process."""
-    return []
-
-
-def share_start(case, launcher):
-    """Whether several workers of a case may start together and wait until it is their turn; True."""
-    return True
-
-
-def launcher_hint():
-    """What to check if a launcher's processes never become ready; empty, since nothing is launched."""
-    return ""
-
-
-def start(case):
-    """Prepare the device for `case` before the worker reports `ready`; nothing to do."""
-
-
-def set_variables(variables):
-    """Add the variables that name what was leased, such as a GPU, to the environment."""
-    os.environ.update(variables)
-
-
-def receive():
-    """The harness's next line; empty at the end of its messages."""
-    return sys.stdin.readline()
-
-
-def is_first():
-    """Whether this process holds the arrays and answers the harness; True, since it is the only one."""
-    return True
-
-
-def broadcast(value):
-    """The first process's value; here the value itself."""
-    return value
-
-
-def by_rank():
-    """Seconds by rank of the last timed call; empty, since there are no ranks."""
-    return []
-
-
-def translate_errors():
-    """A context that turns the device's own errors into LadderErrors; the host has none."""
-    return contextlib.nullcontext()
-
-
-def environment(threads):
-    """The variables that runtimes read once, when they are loaded; they are set before the worker starts."""
-    count = str(threads)
-    return {
-        "OMP_NUM_THREADS": count,
-        "OMP_DYNAMIC": "false",
-        "OMP_PROC_BIND": "false",
-        "OPENBLAS_NUM_THREADS": count,
-        "MKL_NUM_THREADS": count,
-        "NUMBA_NUM_THREADS": count,
-        "NUMBA_THREADING_LAYER": "omp",
-        "PYTHONHASHSEED": "0",
-    }
-
-
-def empty(shape, dtype):
-    """A line-aligned array of the shape and dtype, its contents undefined."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.empty(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    return raw[start : start + size].view(dtype).reshape(shape)
-
-
-def staging(arrays):
-    """The arrays to fill before an upload: here the arrays themselves."""
-    return arrays
-
-
-def upload(staged, arrays):
-    """Copy staged arrays to the device; nothing to do, since they are the arrays."""
-
-
-def to_host(array):
-    """The array in the host's memory: the array itself."""
-    return array
-
-
-def transfers(staged, problem):
-    """The copies to and from the device, as (phase, function); none."""
-    return []
-
-
-def stopwatch(run):
-    """Seconds of one call of `run`, by `perf_counter_ns`."""
-    start = time.perf_counter_ns()
-    run()
-    return (time.perf_counter_ns() - start) * 1e-9
-
-
-def flusher():
-    """A function that flushes the caches of all CPUs that this process may use."""
-    return caches.flusher(sorted(AFFINITY))
-
-
-def read_threads():
-    """The node, the threads of each loaded runtime, and the CPUs that this process may use.
-
-    OpenMP may start fewer threads than requested, so the actual ones are counted; those of a BLAS are the threads of
-    its pool. `tasks` is the number of all threads of the process, whoever started them. If OpenMP must bind its
-    threads, the CPUs on which each thread of the process may run are included.
+    Other devices override what differs there. `problem` is the argument of a variant's `setup`.
     """
-    is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
-    affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
-    threads = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
-    if is_bound:
-        threads["thread_affinities"] = sorted(map(sorted, thread_affinities()))
-    from threadpoolctl import threadpool_info
 
-    pools = threadpool_info()
-    if "numba" in sys.modules:
-        import numba
+    SHARES_MACHINE = False  # whether other cases may be timed on the machine at the same time
+    CEILINGS = "host"  # the device with whose ceilings its samples are compared
 
-        try:
-            layer = numba.threading_layer()
-        except ValueError:
-            pass  # no parallel region has run
-        else:
-            count = numba.get_num_threads()
-            teams = [openmp_team(pool, count) for pool in pools if layer == "omp" and pool["user_api"] == "openmp"]
-            threads["runtimes"][f"numba-{layer}"] = min([count, *teams])
-    for pool in pools:
-        name = f"{pool['user_api']}-{pool['internal_api']}-{pool.get('version') or pool['filepath']}"
-        is_openmp = pool["user_api"] == "openmp"
-        threads["runtimes"][name] = openmp_team(pool, pool["num_threads"]) if is_openmp else pool["num_threads"]
-    if "torch" in sys.modules:
-        threads["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
-    threads["tasks"] = len(list(Path("/proc/self/task").iterdir()))
-    return threads
+    @staticmethod
+    def lease(count=1):
+        """A context that holds parts of the device, such as `count` GPUs, and yields the variables that name them.
+
+        Static, so that devices that lease the same have the same function. Nothing is leased here: holding the machine
+        includes the host.
+        """
+        return contextlib.nullcontext({})
+
+    def command(self, case, launcher):
+        """The words before a worker's own command, by which a launcher starts it; none, since it is one process."""
+        return []
+
+    def share_start(self, case, launcher):
+        """Whether several workers of a case may start together and wait until it is their turn."""
+        return True
+
+    def launcher_hint(self):
+        """What to check if a launcher's processes never become ready, as a question; empty without a launcher."""
+        return ""
+
+    def environment(self, threads):
+        """The variables of a worker that runtimes read once, when they are loaded; set before it starts."""
+        count = str(threads)
+        return {
+            "OMP_NUM_THREADS": count,
+            "OMP_DYNAMIC": "false",
+            "OMP_PROC_BIND": "false",
+            "OPENBLAS_NUM_THREADS": count,
+            "MKL_NUM_THREADS": count,
+            "NUMBA_NUM_THREADS": count,
+            "NUMBA_THREADING_LAYER": "omp",
+            "PYTHONHASHSEED": "0",
+        }
+
+    def start(self, case):
+        """Load what the device needs for `case`, before the worker reports `ready`; nothing here."""
+
+    def set_variables(self, variables):
+        """Add the variables of a lease to the environment, before the device is touched."""
+        os.environ.update(variables)
+
+    def translate_errors(self):
+        """A context that turns the device's own errors into a LadderError; the host has none."""
+        return contextlib.nullcontext()
+
+    def receive(self):
+        """The harness's next line; empty at the end of its messages."""
+        return sys.stdin.readline()
+
+    def is_first(self):
+        """Whether this process has the arrays and answers the harness; the others have none, and run along."""
+        return True
+
+    def broadcast(self, value):
+        """The first process's value, for all processes."""
+        return value
+
+    def empty(self, shape, dtype):
+        """An array where variants work, its contents undefined; here one that begins with a cache line."""
+        dtype = np.dtype(dtype)
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        raw = np.empty(size + ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ALIGNMENT
+        return raw[start : start + size].view(dtype).reshape(shape)
+
+    def staging(self, arrays):
+        """Arrays on the host like these, {name: array}, to be filled and uploaded; here the arrays themselves."""
+        return arrays
+
+    def upload(self, staged, arrays):
+        """Copy staged arrays to the arrays of the same names; nothing to do here, since they are the same."""
+
+    def to_host(self, array):
+        """An array's contents in the host's memory; here the array itself."""
+        return array
+
+    def transfers(self, staged, problem):
+        """The copies of staged inputs and of all outputs, as (phase, function), which are timed apart; none here."""
+        return []
+
+    def stopwatch(self, run):
+        """Seconds of one call of `run`, by a clock that is valid on the device; here `perf_counter_ns`."""
+        start = time.perf_counter_ns()
+        run()
+        return (time.perf_counter_ns() - start) * 1e-9
+
+    def by_rank(self):
+        """Seconds of the last timed call, a list by rank; empty, since there are no ranks."""
+        return []
+
+    def require_finished(self, run):
+        """Refuse a run that leaves work for which the stopwatch doesn't wait, unless the device itself cleans up.
+
+        Any is accepted here, since a call returns when its work is done.
+        """
+
+    def flusher(self):
+        """A function that flushes the caches, here those of all CPUs that this process may use."""
+        return caches.flusher(sorted(AFFINITY))
+
+    def read_threads(self):
+        """The node, the threads of each loaded runtime, and the CPUs that this process may use.
+
+        OpenMP may start fewer threads than requested, so the actual ones are counted; those of a BLAS are the threads
+        of its pool. `tasks` is the number of all threads of the process, whoever started them. If OpenMP must bind its
+        threads, the CPUs on which each thread of the process may run are included.
+        """
+        is_bound = os.environ.get("OMP_PROC_BIND", "false") != "false"
+        affinity = AFFINITY if is_bound else os.sched_getaffinity(0)
+        threads = {"node": description.node(), "cpus": len(affinity), "affinity": sorted(affinity), "runtimes": {}}
+        if is_bound:
+            threads["thread_affinities"] = sorted(map(sorted, thread_affinities()))
+        from threadpoolctl import threadpool_info
+
+        pools = threadpool_info()
+        if "numba" in sys.modules:
+            import numba
+
+            try:
+                layer = numba.threading_layer()
+            except ValueError:
+                pass  # no parallel region has run
+            else:
+                count = numba.get_num_threads()
+                teams = [openmp_team(pool, count) for pool in pools if layer == "omp" and pool["user_api"] == "openmp"]
+                threads["runtimes"][f"numba-{layer}"] = min([count, *teams])
+        for pool in pools:
+            name = f"{pool['user_api']}-{pool['internal_api']}-{pool.get('version') or pool['filepath']}"
+            is_openmp = pool["user_api"] == "openmp"
+            threads["runtimes"][name] = openmp_team(pool, pool["num_threads"]) if is_openmp else pool["num_threads"]
+        if "torch" in sys.modules:
+            threads["runtimes"]["torch"] = sys.modules["torch"].get_num_threads()
+        threads["tasks"] = len(list(Path("/proc/self/task").iterdir()))
+        return threads
+
+    def require_threads(self, case_threads, runtime, threads):
+        """Refuse a job whose `runtime` (numba, blas, openmp, torch) has other threads than its case, or too few CPUs.
+
+        A job whose threads should be bound but aren't is refused too.
+        """
+        if "thread_affinities" in threads and runtime in ("numba", "openmp"):
+            require_bound(case_threads, threads)
+        if threads["cpus"] < case_threads:
+            raise LadderError(
+                f"The case asks for {case_threads} threads, but the process may only use {threads['cpus']} CPUs: "
+                "give the job more cores, or lower `cores` in the configuration."
+            )
+        cpus.require_quota(case_threads)
+        counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
+        if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+            raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")
+        if runtime == "numba" and set(counts) != {"numba-omp"}:
+            layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
+            raise LadderError(
+                f"Numba's threading layer is {layer} instead of omp: install the OpenMP library (libgomp1)."
+            )
+        if not counts:
+            raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
+        for name, count in counts.items():
+            if count != case_threads:
+                raise LadderError(f"{name} runs {count} threads instead of the case's {case_threads}.")
+        if threads["tasks"] < case_threads:
+            raise LadderError(
+                f"The process has {threads['tasks']} threads, fewer than the case's {case_threads}: is the number of "
+                "processes limited (`ulimit -u`, the control group's pids.max)?"
+            )
+
+    def conditions(self):
+        """The conditions under which this process, or all ranks together, run: see `machine/conditions.py`."""
+        return machine_conditions.of_process(sorted(AFFINITY))
+
+    def state(self, run):
+        """What the device reports while it repeats `run`; empty, since the record has the CPUs' clocks anyway."""
+        return {}
+
+    def clocks(self, variables):
+        """The clocks of what a lease's `variables` select, before or after measuring, see `description.clocks`."""
+        return description.clocks()
+
+    def energy(self, run):
+        """The joules of a run on all GPUs, and its seconds, as in `Gpu.energy`; empty if none are counted, as here."""
+        return {}
 
 
 def openmp_team(pool, count):
@@ -182,11 +227,6 @@ def openmp_team(pool, count):
     region = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: team.add(threading.get_native_id()))
     library.GOMP_parallel(region, None, count, 0)
     return len(team)
-
-
-def conditions():
-    """The conditions under which this process runs, see `machine/conditions.py`."""
-    return machine_conditions.of_process(sorted(AFFINITY))
 
 
 def thread_affinities():
@@ -216,53 +256,3 @@ def require_bound(case_threads, threads):
             f"OMP_PROC_BIND asks for threads that are bound to {required} cores, but Linux reports threads bound to "
             f"{bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library other than libgomp."
         )
-
-
-def require_threads(case_threads, runtime, threads):
-    """Refuse a job whose `runtime` (numba, blas, openmp, torch) has other threads than its case, or too few CPUs.
-
-    A job whose threads should be bound but aren't is refused too.
-    """
-    if "thread_affinities" in threads and runtime in ("numba", "openmp"):
-        require_bound(case_threads, threads)
-    if threads["cpus"] < case_threads:
-        raise LadderError(
-            f"The case asks for {case_threads} threads, but the process may only use {threads['cpus']} CPUs: "
-            "give the job more cores, or lower `cores` in the configuration."
-        )
-    cpus.require_quota(case_threads)
-    counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
-    if runtime == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
-        raise LadderError("NUMBA_DISABLE_JIT keeps Numba from compiling: remove it from the case's environment.")
-    if runtime == "numba" and set(counts) != {"numba-omp"}:
-        layer = ", ".join(name.removeprefix("numba-") for name in counts) or "none"
-        raise LadderError(f"Numba's threading layer is {layer} instead of omp: install the OpenMP library (libgomp1).")
-    if not counts:
-        raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
-    for name, count in counts.items():
-        if count != case_threads:
-            raise LadderError(f"{name} runs {count} threads instead of the case's {case_threads}.")
-    if threads["tasks"] < case_threads:
-        raise LadderError(
-            f"The process has {threads['tasks']} threads, fewer than the case's {case_threads}: is the number of "
-            "processes limited (`ulimit -u`, the control group's pids.max)?"
-        )
-
-
-def require_finished(run):
-    """Refuse a variant whose runs leave untimed work behind; accept any, since a call returns when its work is done."""
-
-
-def energy(run):
-    """The energy of a run, as in `cuda.energy`; empty, since the host doesn't count its energy."""
-    return {}
-
-
-def state(run):
-    """The device's state while it repeats `run`; empty, since the record has the CPUs' clocks anyway."""
-    return {}
-
-
-def clocks(variables):
-    """The clocks before or after measuring of what `variables` select: those of the CPUs, see `description.clocks`."""
-    return description.clocks()

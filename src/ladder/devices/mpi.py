@@ -13,26 +13,10 @@ import sys
 import time
 from pathlib import Path
 
-from ladder.devices import host
-from ladder.devices.host import (
-    clocks,  # noqa: F401
-    empty,  # noqa: F401
-    energy,  # noqa: F401
-    lease,  # noqa: F401
-    require_finished,  # noqa: F401
-    set_variables,  # noqa: F401
-    staging,  # noqa: F401
-    state,  # noqa: F401
-    to_host,  # noqa: F401
-    transfers,  # noqa: F401
-    translate_errors,  # noqa: F401
-    upload,  # noqa: F401
-)
+from ladder.devices.host import AFFINITY, Host
 from ladder.errors import LadderError
 from ladder.machine import caches, description, processes
 
-SHARES_MACHINE = False
-CEILINGS = "host"
 # Versions 4 and 5 would bind a rank with all its threads to one core.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -59,48 +43,129 @@ ORDER = 1  # the tag of a message with an order
 NAP = 0.5
 SHARING = ("mpiexec", "mpirun")
 
-last = []  # seconds by rank of the last timed call
 
+class Mpi(Host):
+    """The ranks that a launcher has started."""
 
-def command(case, launcher):
-    """The command that starts a worker's ranks, before the worker's own. Raises LadderError without a launcher."""
-    if case.ranks == 1:
-        return []
-    if not launcher:
-        raise LadderError(
-            f"{case.key} runs on {case.ranks} ranks, but there is no MPI launcher: name one with "
-            "`--launcher mpiexec`, or with the key `mpi` of the configuration."
-        )
-    words = shlex.split(launcher)
-    if not shutil.which(words[0]):
-        raise LadderError(
-            f"The launcher {words[0]!r} can't be started: there is no such program. Name another with the key `mpi`."
-        )
-    return [*words, "-n", str(case.ranks)]
+    def __init__(self):
+        self.last = []  # seconds by rank of the last timed call
 
+    def communicator(self):
+        """The communicator of all ranks, for variants. Raises LadderError if there is no MPI."""
+        return communicator()
 
-def share_start(case, launcher):
-    """Whether several workers of a case, a group of ranks each, may start together and wait until it is their turn.
+    def command(self, case, launcher):
+        """The command that starts a worker's ranks, before the worker's own. Raises LadderError without a launcher."""
+        if case.ranks == 1:
+            return []
+        if not launcher:
+            raise LadderError(
+                f"{case.key} runs on {case.ranks} ranks, but there is no MPI launcher: name one with "
+                "`--launcher mpiexec`, or with the key `mpi` of the configuration."
+            )
+        words = shlex.split(launcher)
+        if not shutil.which(words[0]):
+            raise LadderError(
+                f"The launcher {words[0]!r} can't be started: there is no such program. "
+                "Name another with the key `mpi`."
+            )
+        return [*words, "-n", str(case.ranks)]
 
-    With mpiexec they may. In a Slurm job, and with launchers such as srun and jsrun, a group would wait for the cores
-    and GPUs of the one before.
-    """
-    program, *_ = shlex.split(launcher or "") or [""]
-    is_roomy = free_memory() >= GROUPS * needed_memory(case.ranks)
-    return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING and is_roomy)
+    def share_start(self, case, launcher):
+        """Whether several workers of a case, a group of ranks each, may start together and wait until it is their turn.
 
+        With mpiexec they may. In a Slurm job, and with launchers such as srun and jsrun, a group would wait for the
+        cores and GPUs of the one before.
+        """
+        program, *_ = shlex.split(launcher or "") or [""]
+        is_roomy = free_memory() >= GROUPS * needed_memory(case.ranks)
+        return case.ranks == 1 or (not description.slurm() and Path(program).name in SHARING and is_roomy)
 
-def launcher_hint():
-    """What to check if a launcher's ranks never become ready."""
-    within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
-    return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
+    def launcher_hint(self):
+        """What to check if a launcher's ranks never become ready."""
+        within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
+        return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
 
+    def environment(self, threads):
+        """The variables of a process, and those of launchers.
 
-def environment(threads):
-    """The host's variables and those of launchers: Open MPI's may run as root, as in a container, and binds nothing."""
-    one_node = OWN_NODE if is_job_of_one_node() else {}
-    no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-    return host.environment(threads) | OPEN_MPI | SLURM | one_node | no_shell
+        Open MPI's may run as root, as in a container, and binds nothing.
+        """
+        one_node = OWN_NODE if is_job_of_one_node() else {}
+        no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
+        return super().environment(threads) | OPEN_MPI | SLURM | one_node | no_shell
+
+    def start(self, case):
+        """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
+        processes.die_with_parent(os.getppid())
+        if communicator().size != case.ranks:
+            raise LadderError(
+                f"The launcher has started {case.ranks} processes, but MPI has {communicator().size} ranks: the "
+                "launcher doesn't belong to the MPI that mpi4py loads. Name the right one with the key `mpi`."
+            )
+        communicator().Barrier()  # the first rank is ready when all are
+
+    def receive(self):
+        """The harness's next line, for every rank; empty at the end of its messages."""
+        world = communicator()
+        if self.is_first():
+            line = sys.stdin.readline()
+            for rank in range(1, world.size):
+                world.send(line, rank, ORDER)
+            return line
+        nap = 1e-3
+        while not world.iprobe(0, ORDER):
+            time.sleep(nap)
+            nap = min(2 * nap, NAP)
+        return world.recv(source=0, tag=ORDER)
+
+    def is_first(self):
+        """Whether this rank has the arrays and talks to the harness."""
+        return communicator().rank == 0
+
+    def broadcast(self, value):
+        """The first rank's value."""
+        return communicator().bcast(value)
+
+    def stopwatch(self, run):
+        """Seconds of one call of `run` on the slowest rank; all ranks start together."""
+        world = communicator()
+        world.Barrier()
+        start = time.perf_counter_ns()
+        run()
+        self.last = world.allgather((time.perf_counter_ns() - start) * 1e-9)
+        return max(self.last)
+
+    def by_rank(self):
+        """Seconds by rank of the last timed call."""
+        return list(self.last)
+
+    def flusher(self):
+        """A function with which the ranks of a node together flush the caches of all their CPUs."""
+        world = communicator()
+        ranks = world.allgather((description.node(), sorted(AFFINITY)))
+        neighbours = sum(node == description.node() for node, _ in ranks)
+        return caches.flusher(share_of_cpus(ranks, world.rank), neighbours)
+
+    def read_threads(self):
+        """The first rank's threads and CPUs, and a list of those of every rank."""
+        threads = super().read_threads()
+        return threads | {"ranks": communicator().allgather(threads)}
+
+    def require_threads(self, case_threads, runtime, threads):
+        """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
+        rank = communicator().rank
+        on_rank = threads["ranks"][rank]
+        if on_rank["cpus"] < case_threads:
+            raise LadderError(
+                f"Rank {rank} has {case_threads} threads, but may only use {on_rank['cpus']} CPUs: have the launcher, "
+                "the key `mpi` of the configuration, bind it to as many cores, or to none."
+            )
+        super().require_threads(case_threads, runtime, on_rank)
+
+    def conditions(self):
+        """The conditions under which the ranks run, `Host.conditions`; all values of a fact in which ranks differ."""
+        return merge_conditions(communicator().allgather(super().conditions()))
 
 
 def is_job_of_one_node():
@@ -137,17 +202,6 @@ def require_memory():
         )
 
 
-def start(case):
-    """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
-    processes.die_with_parent(os.getppid())
-    if communicator().size != case.ranks:
-        raise LadderError(
-            f"The launcher has started {case.ranks} processes, but MPI has {communicator().size} ranks: the launcher "
-            "doesn't belong to the MPI that mpi4py loads. Name the right one with the key `mpi`."
-        )
-    communicator().Barrier()  # the first rank is ready when all are
-
-
 def communicator():
     """The communicator of all ranks. Raises LadderError if there is no MPI."""
     require_memory()
@@ -161,54 +215,6 @@ def communicator():
     return MPI.COMM_WORLD
 
 
-def receive():
-    """The harness's next line, for every rank; empty at the end of its messages."""
-    world = communicator()
-    if is_first():
-        line = sys.stdin.readline()
-        for rank in range(1, world.size):
-            world.send(line, rank, ORDER)
-        return line
-    nap = 1e-3
-    while not world.iprobe(0, ORDER):
-        time.sleep(nap)
-        nap = min(2 * nap, NAP)
-    return world.recv(source=0, tag=ORDER)
-
-
-def is_first():
-    """Whether this rank has the arrays and talks to the harness."""
-    return communicator().rank == 0
-
-
-def broadcast(value):
-    """The first rank's value."""
-    return communicator().bcast(value)
-
-
-def stopwatch(run):
-    """Seconds of one call of `run` on the slowest rank; all ranks start together."""
-    world = communicator()
-    world.Barrier()
-    start = time.perf_counter_ns()
-    run()
-    last[:] = world.allgather((time.perf_counter_ns() - start) * 1e-9)
-    return max(last)
-
-
-def by_rank():
-    """Seconds by rank of the last timed call."""
-    return list(last)
-
-
-def flusher():
-    """A function with which the ranks of a node together flush the caches of all their CPUs."""
-    world = communicator()
-    ranks = world.allgather((description.node(), sorted(host.AFFINITY)))
-    neighbours = sum(node == description.node() for node, _ in ranks)
-    return caches.flusher(share_of_cpus(ranks, world.rank), neighbours)
-
-
 def share_of_cpus(ranks, rank):
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
     users = {}
@@ -219,31 +225,8 @@ def share_of_cpus(ranks, rank):
     return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]
 
 
-def read_threads():
-    """The first rank's threads and CPUs, and a list of those of every rank."""
-    threads = host.read_threads()
-    return threads | {"ranks": communicator().allgather(threads)}
-
-
-def conditions():
-    """The conditions under which the ranks run, `host.conditions`; all values of a fact in which ranks differ."""
-    return merge_conditions(communicator().allgather(host.conditions()))
-
-
 def merge_conditions(ranks):
     """The conditions of several ranks as one: for each fact its value, or a text with each different value once."""
     facts = dict.fromkeys(fact for conditions in ranks for fact in conditions)
     values = {fact: list(dict.fromkeys(rank[fact] for rank in ranks if fact in rank)) for fact in facts}
     return {fact: items[0] if len(items) == 1 else ", ".join(map(str, items)) for fact, items in values.items()}
-
-
-def require_threads(case_threads, runtime, threads):
-    """Refuse a job in which this rank has other threads than the case, or fewer CPUs."""
-    rank = communicator().rank
-    on_rank = threads["ranks"][rank]
-    if on_rank["cpus"] < case_threads:
-        raise LadderError(
-            f"Rank {rank} has {case_threads} threads, but may only use {on_rank['cpus']} CPUs: have the launcher, the "
-            "key `mpi` of the configuration, bind it to as many cores, or to none."
-        )
-    host.require_threads(case_threads, runtime, on_rank)

@@ -17,61 +17,91 @@ import weakref
 
 import numpy as np
 
-from ladder.devices import cuda, gpus, host, mpi
-from ladder.devices.cuda import (
-    clocks,  # noqa: F401
-    flusher,  # noqa: F401
-    lease,  # noqa: F401
-    translate_errors,  # noqa: F401
-)
-from ladder.devices.host import (
-    require_finished,  # noqa: F401
-    staging,  # noqa: F401
-    to_host,  # noqa: F401
-    transfers,  # noqa: F401
-    upload,  # noqa: F401
-)
-from ladder.devices.mpi import (
-    broadcast,
-    by_rank,  # noqa: F401
-    command,  # noqa: F401
-    communicator,
-    conditions,  # noqa: F401
-    is_first,
-    launcher_hint,  # noqa: F401
-    receive,  # noqa: F401
-    share_start,  # noqa: F401
-)
+from ladder import cuda
+from ladder.cuda import gpus
+from ladder.devices.gpu import Gpu
+from ladder.devices.mpi import Mpi, communicator
 from ladder.errors import LadderError
 from ladder.machine import description, nvidia
 
-SHARES_MACHINE = False
-CEILINGS = "cuda"
 
+class MpiCuda(Mpi, Gpu):
+    """The ranks that a launcher has started, with a GPU each."""
 
-def environment(threads):
-    """The variables of MPI ranks and of processes with a GPU."""
-    return mpi.environment(threads) | cuda.environment(threads)
+    def start(self, case):
+        """Import CuPy and join the other ranks. Raises LadderError if MPI or CuPy isn't installed."""
+        Gpu.start(self, case)
+        Mpi.start(self, case)
 
+    def set_variables(self, variables):
+        """Add the variables to the environment, and select one GPU by this rank's number on its node.
 
-def start(case):
-    """Import CuPy and join the other ranks. Raises LadderError if MPI or CuPy isn't installed."""
-    cuda.start(case)
-    mpi.start(case)
+        The leased GPUs are those of one node; a rank on another node takes one of all that it may use. Raises
+        LadderError if two ranks would share a GPU.
+        """
+        uuids = [gpu["uuid"] for gpu in nvidia.gpus()]
+        super().set_variables(variables)
+        leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+        usable = [uuid for uuid in uuids if uuid in leased] or uuids or leased
+        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable[neighbours().rank % len(usable)]
+        require_distinct(communicator().allgather((description.node(), uuid)))
 
+    def empty(self, shape, dtype):
+        """An array in pinned host memory that ranks on this node can share, its contents undefined."""
+        file = os.memfd_create("ladder")
+        os.ftruncate(file, max(1, math.prod(shape) * np.dtype(dtype).itemsize))
+        return map_array(file, shape, dtype)
 
-def set_variables(variables):
-    """Add the variables to the environment, and select one GPU by this rank's number on its node.
+    def shared(self, array):
+        """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
 
-    The leased GPUs are those of one node; a rank on another node takes one of all that it may use. Raises LadderError
-    if two ranks would share a GPU.
-    """
-    uuids = [gpu["uuid"] for gpu in nvidia.gpus()]
-    host.set_variables(variables)
-    leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    usable = [uuid for uuid in uuids if uuid in leased] or uuids or leased
-    uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable[neighbours().rank % len(usable)]
-    require_distinct(communicator().allgather((description.node(), uuid)))
+        It is collective; the argument of other ranks is ignored. A rank's writes are visible to the others after a
+        barrier. Raises LadderError if a rank of the node can't map it.
+        """
+        world, is_first = communicator(), self.is_first()
+        header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first else None
+        process, file, status, *kind = world.bcast(header)
+        is_here = 0 in neighbours().allgather(world.rank)
+        if is_first or not is_here:
+            return array if is_first else None
+        try:
+            opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
+        except OSError:
+            opened = None
+        if opened is None or not os.path.samestat(os.fstat(opened), status):
+            raise LadderError(
+                f"Rank {world.rank} can't map the memory of the first rank, process {process} of its node: start the "
+                "ranks of a node as one user, and in one container."
+            )
+        return map_array(opened, *kind)
+
+    def stopwatch(self, run):
+        """Seconds of one call of `run` and its GPU work on the slowest rank; all start together with idle GPUs."""
+        gpus.synchronize()
+
+        def run_and_wait():
+            run()
+            gpus.synchronize()
+
+        return super().stopwatch(run_and_wait)
+
+    def flusher(self):
+        """A function that flushes the L2 cache of this rank's GPU, and none of the host's."""
+        return Gpu.flusher(self)
+
+    def require_threads(self, case_threads, runtime, threads):
+        """Refuse a job in which two ranks share a GPU."""
+        require_distinct([rank["gpu"]["uuid"] for rank in threads["ranks"]])
+
+    def energy(self, run):
+        """The energy of a run on all ranks' GPUs, as in `Gpu.energy`; empty if one of them doesn't count it."""
+        gather = communicator().allgather
+        if not all(gather(gpus.energy() is not None)):
+            return {}
+        ranks = gather(super().energy(run))
+        if not all(ranks):
+            return {}
+        return {"joules": sum(rank["joules"] for rank in ranks), "sustained": max(rank["sustained"] for rank in ranks)}
 
 
 @functools.cache
@@ -95,13 +125,6 @@ class Memory(mmap.mmap):
     """Memory of an open file, whose descriptor is `file`."""
 
 
-def empty(shape, dtype):
-    """An array in pinned host memory that ranks on this node can share, its contents undefined."""
-    file = os.memfd_create("ladder")
-    os.ftruncate(file, max(1, math.prod(shape) * np.dtype(dtype).itemsize))
-    return map_array(file, shape, dtype)
-
-
 def map_array(file, shape, dtype):
     """A page-locked array in an open file, which is closed when the array is deleted."""
     memory = Memory(file, os.fstat(file).st_size)
@@ -111,65 +134,3 @@ def map_array(file, shape, dtype):
     if array.nbytes:
         cuda.lock_pages(array)
     return array
-
-
-def shared(array):
-    """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
-
-    It is collective; the argument of other ranks is ignored. A rank's writes are visible to the others after a barrier.
-    Raises LadderError if a rank of the node can't map it.
-    """
-    world = communicator()
-    header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first() else None
-    process, file, status, *kind = world.bcast(header)
-    is_here = 0 in neighbours().allgather(world.rank)
-    if is_first() or not is_here:
-        return array if is_first() else None
-    try:
-        opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR)
-    except OSError:
-        opened = None
-    if opened is None or not os.path.samestat(os.fstat(opened), status):
-        raise LadderError(
-            f"Rank {world.rank} can't map the memory of the first rank, process {process} of its node: start the "
-            "ranks of a node as one user, and in one container."
-        )
-    return map_array(opened, *kind)
-
-
-def stopwatch(run):
-    """Seconds of one call of `run` and its GPU work on the slowest rank; all ranks start together with idle GPUs."""
-    cuda.synchronize()
-
-    def run_and_wait():
-        run()
-        cuda.synchronize()
-
-    return mpi.stopwatch(run_and_wait)
-
-
-def read_threads():
-    """The first rank's threads, CPUs and GPU, and a list of those of every rank."""
-    threads = cuda.read_threads()
-    return threads | {"ranks": communicator().allgather(threads)}
-
-
-def require_threads(case_threads, runtime, threads):
-    """Refuse a job in which two ranks share a GPU."""
-    require_distinct([rank["gpu"]["uuid"] for rank in threads["ranks"]])
-
-
-def energy(run):
-    """The energy of a run on all ranks' GPUs, as in `cuda.energy`; empty if one of them doesn't count it."""
-    gather = communicator().allgather
-    if not all(gather(gpus.energy() is not None)):
-        return {}
-    ranks = gather(cuda.energy(run, stopwatch, broadcast))
-    if not all(ranks):
-        return {}
-    return {"joules": sum(rank["joules"] for rank in ranks), "sustained": max(rank["sustained"] for rank in ranks)}
-
-
-def state(run):
-    """The state of the first rank's GPU at work, as in `cuda.state`; all ranks repeat `run` equally often."""
-    return cuda.state(run, stopwatch, broadcast)

@@ -12,7 +12,6 @@ from pathlib import Path
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
-from ladder.devices import host
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
 
@@ -42,7 +41,7 @@ def of_worker(case, prelude=()):
 
 def of_verb(threads):
     """The environment of a verb that computes on this number of threads, without measuring."""
-    return variables.inherited() | host.environment(threads)
+    return variables.inherited() | devices.load("host").environment(threads)
 
 
 def enter(environment):

@@ -1,7 +1,7 @@
 """Traces: what runs concurrently in one run of a case, as rows of a lane, a name, a start and an end.
 
 A lane does one thing at a time, such as a GPU's stream. A variant's `Steps` may hold the function that makes such a
-run; `devices/cuda_trace.py` records one on a GPU.
+run; `cuda/trace.py` records one on a GPU.
 """
 
 import math

@@ -5,7 +5,7 @@ The product is timed before it is measured: a kernel that waits by a clock can't
 
 from statistics import median
 
-from ladder.devices import cuda
+from ladder.cuda import clock
 from ladder.workloads.gemm import cuda_shared
 
 DEVICE = "cuda"
@@ -16,8 +16,8 @@ TIMINGS = 20
 
 def setup(problem, *, percent: int):
     """The product and the wait."""
-    multiply, wait = cuda_shared.setup(problem), cuda.spin()
-    seconds = median(cuda.stopwatch(multiply) for _ in range(TIMINGS))
+    multiply, wait = cuda_shared.setup(problem), clock.spin()
+    seconds = median(clock.stopwatch(multiply) for _ in range(TIMINGS))
     nanoseconds = round(seconds * 1e9 * percent / 100)
 
     def run():

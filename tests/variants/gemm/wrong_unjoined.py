@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ladder.devices import cuda
+from ladder import cuda
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

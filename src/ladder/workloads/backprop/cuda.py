@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.backprop import reference
 from ladder.workloads.mlp import products

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries
-from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.backprop import reference

@@ -28,8 +28,8 @@ from typing import Literal
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries, compiler
-from ladder.devices import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import Steps
 from ladder.workloads.backprop import flat

@@ -4,8 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from ladder import cuda
 from ladder.catalogue import workloads
-from ladder.devices import cuda, dependent_launch
+from ladder.cuda import dependent_launch
+from ladder.devices.cuda import Cuda
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.batches import Generator
 from ladder.workloads.tconv import operands
@@ -62,7 +64,7 @@ class Works:
         return {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
 
     def values(self, variant, shape):
-        return operands.empty(cuda, shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
+        return operands.empty(Cuda(), shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
 
     def layer(self, variant, problem, following, fused):
         if "product" in getattr(variant, "USES", {}):
@@ -82,6 +84,6 @@ def reads_operands(variant):
 
 def generator(network, sizes, *, first, last, split, batch, epilogue, math, product):
     """The Generator of a network in the GPU's memory."""
-    problem = SimpleNamespace(network=network, sizes=sizes, device=cuda, pictures=sizes["pictures"])
+    problem = SimpleNamespace(network=network, sizes=sizes, device=Cuda(), pictures=sizes["pictures"])
     works = Works(sizes["channels"], batch, math, product)
     return Generator(problem, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)

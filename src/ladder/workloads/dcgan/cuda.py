@@ -10,7 +10,8 @@ batches, bound by launches for small ones.
 from functools import partial
 from typing import Literal
 
-from ladder.devices import cuda, cuda_trace
+from ladder import cuda
+from ladder.cuda.trace import Recorder
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.dcgan import card
@@ -54,7 +55,7 @@ def setup(
 
 def trace(steps):
     """The rows of a run step by step."""
-    recorder = cuda_trace.Recorder()
+    recorder = Recorder()
     for name, step in steps:
         recorder.around("card", name, None, step)
     return recorder.rows()

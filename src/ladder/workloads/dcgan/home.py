@@ -22,7 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from ladder.devices import cuda, cuda_trace
+from ladder import cuda
+from ladder.cuda.trace import Recorder
 from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.harness.steps import Steps, in_order
@@ -148,7 +149,7 @@ class Card:
     def slot(self, shape, dtype):
         """A Slot for batches of at most this shape."""
         pictures = cuda.empty(shape, dtype)
-        staging = cuda.staging({0: pictures})[0] if self.memory == "staged" else None
+        staging = cuda.empty_pinned(pictures.shape, pictures.dtype) if self.memory == "staged" else None
         return Slot(pictures, staging, self.event(), self.event())
 
     @staticmethod
@@ -258,7 +259,7 @@ class Traced(Card):
     def __init__(self, card, began, is_one_of_several):
         vars(self).update(vars(card))
         with self.device:
-            self.recorder = cuda_trace.Recorder(began, f"card {self.device.id} " if is_one_of_several else "")
+            self.recorder = Recorder(began, f"card {self.device.id} " if is_one_of_several else "")
         self.numbers = {batch.images.start: str(number) for number, batch in enumerate(self.batches, 1)}
 
     def rows(self):

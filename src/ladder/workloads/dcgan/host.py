@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Literal
 
 from ladder.build import libraries
-from ladder.devices import host
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.batches import Generator, all_steps, even
@@ -41,7 +40,7 @@ def setup(
     images = problem.sizes["images"]
     batch = min(batch, images)
 
-    works = Works(library, threads)
+    works = Works(library, threads, problem.device)
     case = SimpleNamespace(network=problem.network, sizes=problem.sizes, device=problem.device, pictures="float32")
     generator = Generator(case, works, first=first, last=last, split=split, batch=batch, epilogue=epilogue)
     steps = all_steps(generator, problem.latents, problem.pictures, even(images, batch))
@@ -51,8 +50,8 @@ def setup(
 class Works:
     """The operations of a Generator on the host."""
 
-    def __init__(self, library, threads):
-        self.library, self.threads = library, threads
+    def __init__(self, library, threads, device):
+        self.library, self.threads, self.device = library, threads, device
 
     def project(self, latents, weights, bias, out, activation):
         counts = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), self.threads
@@ -64,7 +63,7 @@ class Works:
         call(self.library.finish, (values, *((None, None) if norm is None else norm)), counts)
 
     def values(self, variant, shape):
-        return host.empty(shape, "float32")
+        return self.device.empty(shape, "float32")
 
     def layer(self, variant, problem, following, fused):
         return variant.layer(problem, threads=self.threads, **fused)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import in_torch
 

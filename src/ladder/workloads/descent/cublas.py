@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
-from ladder.devices.cublas import bound, call, factor, pointer, use_current_stream
-from ladder.devices.cublas import handle as shared
+from ladder import cuda
+from ladder.cuda.cublas import bound, call, factor, pointer, use_current_stream
+from ladder.cuda.cublas import handle as shared
 from ladder.harness.steps import in_order
 from ladder.workloads.gemv import cublas as gemv
 

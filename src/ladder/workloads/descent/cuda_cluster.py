@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from ladder.devices import cuda
-from ladder.devices.gpus import load_cupy
+from ladder import cuda
+from ladder.cuda.gpus import load_cupy
 from ladder.errors import LadderError
 from ladder.workloads.descent import launch
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
-from ladder.devices.gpus import load_cupy
+from ladder import cuda
+from ladder.cuda.gpus import load_cupy
 from ladder.harness.steps import Steps
 from ladder.workloads.descent import launch
 

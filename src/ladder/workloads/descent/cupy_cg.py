@@ -1,6 +1,6 @@
 """Peer: CuPy's conjugate gradients, the product by cuBLAS; small systems are bound by a wait for every residual."""
 
-from ladder.devices.gpus import load_cupy
+from ladder.cuda.gpus import load_cupy
 from ladder.workloads.descent.recorder import Recorder, tolerances
 
 DEVICE = "cuda"

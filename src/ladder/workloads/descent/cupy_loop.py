@@ -1,6 +1,6 @@
 """Peer: a hand-written iteration in CuPy, its product by cuBLAS; small systems are bound by launches."""
 
-from ladder.devices.gpus import load_cupy
+from ladder.cuda.gpus import load_cupy
 from ladder.workloads.descent import loop
 
 DEVICE = "cuda"

@@ -4,7 +4,7 @@ Compute-bound. CuPy's `cholesky` would also zero a triangle, so its interface to
 32-bit element counts.
 """
 
-from ladder.devices.gpus import load_cupy
+from ladder.cuda.gpus import load_cupy
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

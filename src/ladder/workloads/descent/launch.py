@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries
-from ladder.devices import cuda
-from ladder.devices.gpus import load_cupy
+from ladder.cuda.gpus import load_cupy
 
 ALGORITHMS = ("steepest", "cg", "jacobi")
 ACCESS = 16  # bytes

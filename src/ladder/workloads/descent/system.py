@@ -127,7 +127,7 @@ def generate_on_host(matrix, c, d, p):
 
 def generate_on_card(matrix, c, d, p):
     """Generate the matrix by a kernel that allocates only c, d and p."""
-    from ladder.devices.gpus import load_cupy
+    from ladder.cuda.gpus import load_cupy
 
     cupy, n = load_cupy(), len(p)
     real = {"float64": "double", "float32": "float"}[matrix.dtype.name]

@@ -8,7 +8,7 @@ by the launch latency.
 import ctypes
 from functools import partial
 
-from ladder.devices.cublas import bound, factor, handle, pointer
+from ladder.cuda.cublas import bound, factor, handle, pointer
 from ladder.workloads.descent_kernel import ALPHA
 from ladder.workloads.gemv.cublas import multiply, product
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import in_order
 from ladder.workloads.descent_kernel import ALPHA

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.workloads.fma import factors
 
 DEVICE = "cuda"

@@ -7,7 +7,7 @@ nothing is copied. The addend of nt is copied into the result and added with bet
 
 import ctypes
 
-from ladder.devices.cublas import MATH, call, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import MATH, call, factor, handle, pointer, use_current_stream
 from ladder.errors import LadderError
 
 DEVICE = "cuda"

@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
-from ladder.devices.cublas import call, factor, handle, pointer, use_current_stream
+from ladder import cuda
+from ladder.cuda.cublas import call, factor, handle, pointer, use_current_stream
 from ladder.harness.steps import Steps
 
 DEVICE = "cuda"

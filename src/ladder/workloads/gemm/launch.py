@@ -4,7 +4,7 @@ from math import ceil
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.errors import LadderError
 
 NO_ARRAY = np.uintp(0)

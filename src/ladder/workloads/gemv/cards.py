@@ -6,7 +6,7 @@ more than one piece, a GPU computes one while the next is sent, or while the pre
 
 from types import SimpleNamespace
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.errors import LadderError
 from ladder.harness.steps import Steps, in_order
 from ladder.workloads.gemv.cublas import product

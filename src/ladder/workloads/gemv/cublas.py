@@ -8,7 +8,7 @@ import ctypes
 from functools import partial
 from itertools import pairwise
 
-from ladder.devices.cublas import bound, factor, handle, pointer, use_current_stream
+from ladder.cuda.cublas import bound, factor, handle, pointer, use_current_stream
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

@@ -8,7 +8,7 @@ phase.
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.harness.steps import Steps
 
 DEVICE = "cuda"

@@ -9,8 +9,8 @@ by the latency of a launch and of the first loads.
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries
-from ladder.devices import cuda
 
 DEVICE = "cuda"
 RUNTIME = "cuda"

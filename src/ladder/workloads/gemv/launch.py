@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 
 
 def thread_per_row(variant, problem, block):

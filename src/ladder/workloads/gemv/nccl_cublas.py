@@ -10,7 +10,8 @@ import functools
 from collections import deque
 from typing import Literal
 
-from ladder.devices import cuda, mpi
+from ladder import cuda
+from ladder.devices import mpi
 from ladder.errors import LadderError
 from ladder.workloads.gemv import cards
 

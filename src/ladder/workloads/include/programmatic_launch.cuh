@@ -1,4 +1,4 @@
-// Programmatic dependent launch: a kernel may begin while the previous one ends (devices/dependent_launch.py). Before
+// Programmatic dependent launch: a kernel may begin while the previous one ends (cuda/dependent_launch.py). Before
 // compute capability 9.0 these functions do nothing.
 #pragma once
 

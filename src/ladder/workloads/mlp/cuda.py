@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.harness.steps import in_order
 from ladder.workloads.mlp import products
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.workloads.mlp import products
 from ladder.workloads.tconv import TAPS, matrices
 from ladder.workloads.tconv.matrices import BLOCK, Blocks

@@ -10,8 +10,8 @@ from functools import cache, partial
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries
-from ladder.devices import cuda
 from ladder.workloads.tconv import implicit
 from ladder.workloads.tconv.layer import Layer, steps
 

@@ -17,8 +17,9 @@ from typing import Literal
 
 import numpy as np
 
+from ladder import cuda
 from ladder.build import binaries
-from ladder.devices import cuda, dependent_launch, tensor_map
+from ladder.cuda import dependent_launch, tensor_map
 from ladder.workloads.tconv import TAPS, implicit_tensor, operands
 from ladder.workloads.tconv.layer import Layer
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.workloads.tconv.layer import Layer, steps
 
 DEVICE = "cuda"

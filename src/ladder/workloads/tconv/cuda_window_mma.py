@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from ladder.devices import cuda, dependent_launch
+from ladder import cuda
+from ladder.cuda import dependent_launch
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer
 

@@ -4,7 +4,7 @@ from math import ceil
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.workloads.tconv import TAPS
 
 # The overhead of a block, in steps along the channels, and the part of the longest block that runs alone at the end.

@@ -4,7 +4,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.errors import LadderError
 from ladder.workloads.tconv import implicit, operands
 from ladder.workloads.tconv.layer import Layer

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from ladder.devices import cuda
+from ladder import cuda
 from ladder.harness.steps import Steps
 
 BLOCK = 256  # threads, as in `include/tensor_operands.cuh`

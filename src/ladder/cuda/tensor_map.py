@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from ladder.devices import driver
+from ladder.cuda import driver
 from ladder.errors import LadderError
 
 BYTES, ALIGNMENT = 128, 64  # of a CUtensorMap

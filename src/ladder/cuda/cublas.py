@@ -3,7 +3,7 @@
 import ctypes
 import functools
 
-from ladder.devices import cuda
+from ladder.cuda import gpus
 from ladder.errors import LadderError
 
 MATH = {"default": 0, "tf32": 3}  # CUBLAS_DEFAULT_MATH, CUBLAS_TF32_TENSOR_OP_MATH
@@ -39,14 +39,14 @@ def bound(name, *arguments):
 
 def handle(math="default"):
     """The current GPU's handle for this arithmetic. It reads factors from the host's memory, cuBLAS's default."""
-    return handle_on(cuda.load_cupy().cuda.Device().id, math)
+    return handle_on(gpus.load_cupy().cuda.Device().id, math)
 
 
 @functools.cache
 def handle_on(gpu, math):
     """A handle of the GPU with this number, which must be current."""
     handle = ctypes.c_void_p()
-    cuda.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
+    gpus.load_cupy().cuda.runtime.free(0)  # makes CUDA's context current
     call("cublasCreate_v2", ctypes.byref(handle))
     call("cublasSetMathMode", handle, MATH[math])
     return handle
@@ -54,7 +54,7 @@ def handle_on(gpu, math):
 
 def use_current_stream(handle):
     """Have calls with a handle run in CuPy's current stream."""
-    call("cublasSetStream_v2", handle, ctypes.c_void_p(cuda.load_cupy().cuda.get_current_stream().ptr))
+    call("cublasSetStream_v2", handle, ctypes.c_void_p(gpus.load_cupy().cuda.get_current_stream().ptr))
 
 
 def pointer(array):

@@ -8,7 +8,7 @@ import functools
 import statistics
 import time
 
-from ladder.devices.gpus import load_cupy, synchronize
+from ladder.cuda.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
 
 # Long enough to hide a few launches, short compared with a sample.

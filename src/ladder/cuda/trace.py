@@ -2,7 +2,7 @@
 
 import time
 
-from ladder.devices.gpus import load_cupy
+from ladder.cuda.gpus import load_cupy
 
 
 class Recorder:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ladder.devices import driver, tensor_map
+from ladder.cuda import driver, tensor_map
 from ladder.errors import LadderError
 
 SHAPE, STRIDES, BOX = (512, 5, 4), (1024, 5120), (64, 8, 6)

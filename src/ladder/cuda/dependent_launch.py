@@ -11,7 +11,7 @@ import ctypes
 
 import numpy as np
 
-from ladder.devices import driver, gpus
+from ladder.cuda import driver, gpus
 from ladder.errors import LadderError
 
 SINCE = 90  # the compute capability

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ladder import cuda
 from ladder.catalogue import native_sources
-from ladder.devices import cuda, dependent_launch, driver, gpus
+from ladder.cuda import dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
 ADDRESS = 2**40 + 512

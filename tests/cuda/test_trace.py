@@ -4,22 +4,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from ladder.devices import cuda_trace
+from ladder.cuda import trace
 from simulated import Card
 
 
 @pytest.fixture
 def cards(monkeypatch):
     cards = Card()
-    monkeypatch.setattr(cuda_trace, "load_cupy", lambda: cards)
-    monkeypatch.setattr(cuda_trace, "time", SimpleNamespace(perf_counter=cards.perf_counter))
+    monkeypatch.setattr(trace, "load_cupy", lambda: cards)
+    monkeypatch.setattr(trace, "time", SimpleNamespace(perf_counter=cards.perf_counter))
     return cards
 
 
 def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
     """Times don't count from the host's request."""
     cards.here.now = 7.0
-    recorder = cuda_trace.Recorder()
+    recorder = trace.Recorder()
     one, other = (cards.cuda.Stream(non_blocking=True) for _ in range(2))
     recorder.around("one", "a", one, lambda: one.do(2.0))
     recorder.around("one", "b", one, lambda: one.do(3.0))
@@ -31,14 +31,14 @@ def test_work_is_there_from_its_beginning_on_the_card_to_its_end(cards):
 def test_no_work_begins_before_the_times_do(cards):
     """Also if the GPU reaches the first event late."""
     cards.current().do(5.0)
-    recorder = cuda_trace.Recorder(began=0.0)
+    recorder = trace.Recorder(began=0.0)
     stream = cards.cuda.Stream(non_blocking=True)
     recorder.around("one", "a", stream, lambda: stream.do(2.0))
     assert recorder.rows() == [("one", "a", 5.0, 7.0)]
 
 
 def test_without_a_stream_work_is_in_the_current_one(cards):
-    recorder = cuda_trace.Recorder()
+    recorder = trace.Recorder()
     recorder.around("card", "a", None, lambda: cards.current().do(2.0))
     with cards.cuda.Stream(non_blocking=True):
         recorder.around("card", "b", None, lambda: cards.current().do(3.0))
@@ -51,7 +51,7 @@ def test_two_cards_and_the_host_have_one_clock(cards):
     for number in range(2):
         with cards.cuda.Device(number):
             cards.here.now += 0.5
-            recorder = cuda_trace.Recorder(began, f"card {number} ")
+            recorder = trace.Recorder(began, f"card {number} ")
             stream = cards.cuda.Stream(non_blocking=True)
             recorder.around("compute", "1", stream, lambda stream=stream: stream.do(4.0))
             recorder.around_host("host", "1", stream.synchronize)
@@ -65,4 +65,4 @@ def test_two_cards_and_the_host_have_one_clock(cards):
 
 
 def test_nothing_recorded_is_no_row(cards):
-    assert cuda_trace.Recorder().rows() == []
+    assert trace.Recorder().rows() == []

@@ -1,0 +1,108 @@
+"""What variants ask of the current NVIDIA GPU, through CuPy: kernels of their sources, CUDA graphs, memory, copies.
+
+`gpus` has the GPUs that a process sees, `clock` and `trace` have their times, and the other modules functions of cuBLAS
+and of the driver that CuPy lacks.
+"""
+
+import functools
+import weakref
+
+from ladder.build import binaries, compiler
+from ladder.cuda.gpus import load_cupy, synchronize
+from ladder.errors import LadderError
+
+
+@functools.cache
+def architecture():
+    """The architecture for which the GPU's binaries are compiled, as in sm_90."""
+    return f"sm_{load_cupy().cuda.Device().compute_capability}"
+
+
+@functools.cache
+def multiprocessors():
+    """The number of multiprocessors of the GPU."""
+    return load_cupy().cuda.Device().attributes["MultiProcessorCount"]
+
+
+@functools.cache
+def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
+    """A kernel of a variant's CUDA source, compiled with these constants.
+
+    The blocks of a cooperative kernel all run at once and may wait for each other (`include/grid.cuh`).
+    """
+    slug = binaries.slug(workload, variant, dtype, tuning)
+    return module(compiler.ensure(architecture(), workload, variant, slug), is_cooperative).get_function(name)
+
+
+@functools.cache
+def module(path, is_cooperative=False):
+    """A loaded binary."""
+    return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)
+
+
+def blocks_at_once(kernel, block, shared):
+    """The number of blocks that the GPU runs at once, by the driver; `shared` is the dynamic shared memory in bytes.
+
+    Raises LadderError if not even one fits.
+    """
+    driver = load_cupy().cuda.driver
+    kernel.max_dynamic_shared_size_bytes = shared
+    blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared) * multiprocessors()
+    if not blocks:
+        raise LadderError(f"A block of {block} threads with {shared} bytes of shared memory fits no multiprocessor.")
+    return blocks
+
+
+def captured(run, stream):
+    """A function that launches, as one CUDA graph, the work that `run` puts into a stream and those it waits for.
+
+    `run` is called once before, since nothing may be loaded during capture. All pending work ends before that: a
+    non-blocking stream doesn't wait for the default one, in which tables and inputs are copied.
+    """
+    synchronize()
+    with stream:
+        run()
+        synchronize()
+        stream.begin_capture()
+        run()
+        graph = stream.end_capture()
+    return functools.partial(launch, graph, run)
+
+
+def launch(graph, run):
+    """Launch a graph; `run` keeps the arrays alive, since the graph only has their addresses."""
+    graph.launch()
+
+
+def empty(shape, dtype):
+    """An array in the GPU's memory, its contents undefined."""
+    return load_cupy().empty(shape, dtype)
+
+
+def empty_pinned(shape, dtype):
+    """An array in pinned host memory, its contents undefined."""
+    load_cupy()
+    import cupyx
+
+    return cupyx.empty_pinned(shape, dtype)
+
+
+def lock_pages(array):
+    """Page-lock a host array for all GPUs, as long as it lives, so that they can read and write it."""
+    runtime, address = load_cupy().cuda.runtime, array.ctypes.data
+    runtime.hostRegister(address, array.nbytes, 1)  # cudaHostRegisterPortable
+    weakref.finalize(array, runtime.hostUnregister, address)
+
+
+def copy_in(array, values, stream):
+    """Copy values from pinned host memory to an array, in a stream. CuPy's own copy can't be captured in a graph."""
+    runtime = load_cupy().cuda.runtime
+    pointers = array.data.ptr, values.ctypes.data
+    runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyHostToDevice, stream.ptr)
+
+
+def copy_out(array, values, stream):
+    """Copy an array to values in pinned host memory, in a stream. CuPy's own copy can't be captured in a graph."""
+    runtime = load_cupy().cuda.runtime
+    pointers = values.ctypes.data, array.data.ptr
+    runtime.memcpyAsync(*pointers, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)

@@ -1,0 +1,148 @@
+"""What the devices with NVIDIA GPUs share: leases, the flushing of caches, the GPUs' state and energy."""
+
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ladder import cuda
+from ladder.cuda import gpus
+from ladder.devices.host import Host
+from ladder.errors import LadderError
+from ladder.machine import description, nvidia
+from ladder.records import locks
+
+# Seconds that a GPU works before its state is read.
+AT_WORK = 0.1
+# Seconds: the minimum for which `energy` repeats a run, the duration of one batch of runs, and the limit for giving up.
+REPEATS, BATCH, PATIENCE = 1.0, 0.02, 30.0
+
+
+class Gpu(Host):
+    """A process with GPUs, its arrays in the host's memory; no device by itself."""
+
+    CEILINGS = "cuda"
+
+    @staticmethod
+    @contextlib.contextmanager
+    def lease(count=1):
+        """Hold GPUs that no other timed job holds; yields the variable that makes only these visible to a process.
+
+        Raises LadderError if there are fewer.
+        """
+        uuids = gpus.require_gpu()
+        if len(uuids) < count:
+            raise LadderError(f"The case needs {count} GPUs, but `nvidia-smi` lists {len(uuids)} that it may use.")
+        with contextlib.ExitStack() as stack:
+            held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
+            yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
+
+    def environment(self, threads):
+        """The host's variables, and lazy loading: a kernel at its first launch, in the check, never all of cuBLAS."""
+        return super().environment(threads) | {"CUDA_MODULE_LOADING": "LAZY"}
+
+    def start(self, case):
+        """Import CuPy, which doesn't require a GPU yet. Raises LadderError if it isn't installed."""
+        gpus.import_cupy()
+
+    @contextlib.contextmanager
+    def translate_errors(self):
+        """A context that turns a lack of GPU memory into a LadderError with the free memory.
+
+        CuPy, CUDA, cuBLAS and PyTorch have no common exception for it, only the words `out of memory` in the message.
+        """
+        try:
+            yield
+        except (MemoryError, RuntimeError) as error:
+            if "out of memory" not in str(error).lower():
+                raise
+            free, total = gpus.load_cupy().cuda.runtime.memGetInfo()
+            first = str(error).splitlines()[0].rstrip(".")
+            raise LadderError(
+                f"The GPU is out of memory ({first}): {free} of {total} bytes are free. "
+                "Lower the sizes, or end other processes on the GPU, which `nvidia-smi` lists."
+            ) from None
+
+    def flusher(self):
+        """A function that flushes the L2 cache, in stream order, by writing twice its size."""
+        cupy = gpus.load_cupy()
+        buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
+        state = iter(range(2**62))
+        return lambda: buffer.fill(next(state) % 251)
+
+    def read_threads(self):
+        """The host's threads and CPUs, and the GPU."""
+        cupy = gpus.load_cupy()
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        return super().read_threads() | {
+            "gpu": {
+                "name": properties["name"].decode(),
+                "uuid": gpus.name(),
+                "architecture": cuda.architecture(),
+                "cache_bytes": properties["l2CacheSize"],
+            }
+        }
+
+    def require_threads(self, case_threads, runtime, threads):
+        """Accept any: the kernel determines a GPU's threads."""
+
+    def clocks(self, variables):
+        """The CPUs' clocks and the state of the first GPU that `variables` select, see `description.clocks`."""
+        return description.clocks(variables["CUDA_VISIBLE_DEVICES"].partition(",")[0])
+
+    def state(self, run):
+        """The current GPU's clocks, temperature, power and throttling at work: `run` is repeated until they are read.
+
+        An idle GPU would lower its clocks between the samples and the reading. Of several ranks the first one decides
+        whether all continue.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(state_at_work, gpus.name())
+            while not self.broadcast(answer.done()):
+                self.stopwatch(run)
+        return answer.result()
+
+    def energy(self, run):
+        """{"joules": energy of a run, "sustained": seconds of one}, over repeats of at least a second.
+
+        The energy is the sum of the counters of all visible GPUs; if one lacks a counter, the result is empty. The runs
+        follow each other with warm caches, so a GPU may reach its power limit. A counter changes every few hundredths
+        of a second, so both readings are taken right after a change. Of several ranks the first one decides whether all
+        continue.
+        """
+        if gpus.energy() is None:
+            return {}
+        batch = self.broadcast(max(1, round(BATCH / max(self.stopwatch(run), 1e-6))))
+        begin, _, _ = repeat(run, batch, gpus.energy, 0.0, self.broadcast)
+        end, runs, sustained = repeat(run, batch, gpus.energy, REPEATS, self.broadcast)
+        return {"joules": (end - begin) / runs, "sustained": sustained} if None not in (begin, end) else {}
+
+
+def state_at_work(uuid):
+    """The state of a GPU that has worked for a while."""
+    time.sleep(AT_WORK)
+    return nvidia.state(uuid)
+
+
+def repeat(run, batch, counter, seconds, same):
+    """Repeat `run` for `seconds`, then until the counter changes; `same` gives all ranks the first one's decisions.
+
+    Returns the counter's value, None if it never changed, the number of runs, and the seconds of one run before the
+    first reading: a reading takes milliseconds, in which the GPU idles.
+    """
+    start, runs, before, sustained = time.monotonic(), 0, None, None
+    while True:
+        for _ in range(batch):
+            run()
+        gpus.synchronize()
+        runs, spent = runs + batch, time.monotonic() - start
+        if same(spent < seconds):
+            continue
+        sustained = sustained or spent / runs
+        now = counter()
+        if same(before not in (None, now)):
+            return now, runs, sustained
+        if same(spent > seconds + PATIENCE):
+            return None, runs, sustained
+        before = now
