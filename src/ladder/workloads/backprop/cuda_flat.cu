@@ -107,7 +107,7 @@ __device__ void update(ARGUMENTS) {
 }
 
 #define KERNEL(block, index, Index)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MOST) block##_##index(ARGUMENTS) {                                  \
+  extern "C" __global__ void __launch_bounds__(MAX_THREADS) block##_##index(ARGUMENTS) {                                  \
     block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum, layer); \
   }
 #define KERNELS(index, Index)         \

@@ -11,6 +11,9 @@
 // memory: see cuda_fused.py. TN: units of the first layer in an eighth of a product's columns. TP: in
 // `accumulate_gradients`, pixels of one of the 4 (TF32: 8) groups of a warp's threads.
 #include "fused_layers.cuh"
+#include "fused_products.cuh"
+#include "ptx/async_copy.cuh"
+#include "warp.cuh"
 
 constexpr int PIXELS = 784, OUTPUTS = 10;
 constexpr int V = 16 / sizeof(REAL);

@@ -1,5 +1,6 @@
 // The eleven kernels, each in its versions. All have the same arguments; `layer` is the one whose weights are used, and
 // also that of the units above them.
+#include "flat.cuh"
 #include "layer.cuh"
 #include "warp.cuh"
 
@@ -215,7 +216,7 @@ __device__ void update(const Net &net) {
 }
 
 #define KERNEL(name, scalars, tables)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MOST) name##_##scalars##_##tables(ARGUMENTS) {                        \
+  extern "C" __global__ void __launch_bounds__(MAX_THREADS) name##_##scalars##_##tables(ARGUMENTS) {                        \
     name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate, momentum, \
                                 layer));                                                                             \
   }

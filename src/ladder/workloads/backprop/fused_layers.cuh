@@ -2,6 +2,8 @@
 // apart. Widths are padded to multiples of four, with zeros for values and weights.
 #pragma once
 #include "fused_products.cuh"
+#include "ptx/async_copy.cuh"
+#include "warp.cuh"
 
 constexpr int WARPS = BM / WARP;
 constexpr int VALUE_ROW = BM + 4;  // rows begin in different banks

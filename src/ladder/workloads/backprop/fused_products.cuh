@@ -3,7 +3,8 @@
 // One operand are the images; row k of the other, weights or deltas, has the units of the first layer, and rows are
 // STRIDE apart. `add` accumulates 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
 #pragma once
-#include "ptx.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/mma.cuh"
 #include "warp.cuh"
 
 constexpr int STEPS = 8;

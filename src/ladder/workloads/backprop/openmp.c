@@ -2,6 +2,7 @@
    the changes, have several versions. */
 #define FACTORED 1
 #include "fused.h"
+#include "rows.h"
 #include <omp.h>
 
 void patterns_reduction(const Network *net)

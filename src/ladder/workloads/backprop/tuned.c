@@ -10,7 +10,7 @@
 /* Elements of a cache line. */
 #define LINE (64 / (long)sizeof(REAL))
 /* The minimum number of blocks of a part, except the last: fewer would not amortise its sums. */
-#define FEWEST 4L
+#define MIN_BLOCKS 4L
 
 /* A layer with weights, on rows of whole vectors. */
 typedef struct {
@@ -40,7 +40,7 @@ static long partition(const Network *net, long block, Part *parts)
     long count = 0;
     for (long begin = 0, size = 0; begin < blocks; count++) {
         if (count % net->threads == 0)
-            size = max(FEWEST, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
+            size = max(MIN_BLOCKS, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
         const long end = min(blocks, begin + size);
         if (parts)
             parts[count] = (Part){begin, end};

@@ -1,13 +1,12 @@
 // The kernels of a generator on the GPU other than its transposed convolutions: the projection for layers that read
 // operands, and the elementwise epilogue of a layer.
 #include "activation.cuh"
-#include "ptx.cuh"
+#include "projection.cuh"
+#include "ptx/math.cuh"
 #include "tensor_operands.cuh"
 #include "written.cuh"
 
 constexpr int BLOCK = 256;
-
-#include "projection.cuh"
 
 // to (rows, width) = activation(factor * from (rows, c) + summand), and zeros after the last channel, V channels at a
 // time; V divides c and width. Factors and summands (period), null for none, repeat every `period` elements, a multiple

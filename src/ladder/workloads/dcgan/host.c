@@ -1,6 +1,7 @@
 /* A generator's operations on the host other than its transposed convolutions: the projection, and a layer's epilogue.
    */
 #include "activation.h"
+#include "tile.h"
 #include <string.h>
 
 /* Rows of a product that a thread computes at once. */

@@ -5,8 +5,10 @@
 // Launch: grid (columns / COLUMNS, any), block THREADS.
 #pragma once
 #include "activation.cuh"
-#include "programmatic_launch.cuh"
-#include "ptx.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/programmatic_launch.cuh"
 #include "written.cuh"
 
 constexpr int LATENT = 100;  // as in layout.py
@@ -22,8 +24,7 @@ using Numbers = Neighbours<float, 4>;
 __device__ __forceinline__ void load_latents(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
   for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
     const int row = e / ACROSS, at = e % ACROSS, image = first + row;
-    copy<16>(&to[row][at], reinterpret_cast<const REAL *>(latents + size_t(image) * LATENT + at * 4),
-             image < images && at < LATENT / 4);
+    copy<16>(&to[row][at], latents + size_t(image) * LATENT + at * 4, image < images && at < LATENT / 4);
   }
   commit_copies();
 }

@@ -1,5 +1,9 @@
 // A whole solve in one cooperative launch.
+#include "algorithms.cuh"
+#include "block.cuh"
+#include "grid.cuh"
 #include "iteration.cuh"
+#include "warp.cuh"
 #if COLUMNS
 #include "in_registers.cuh"
 #endif
@@ -14,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};
   const Shared shared(reinterpret_cast<REAL *>(memory), s.first(blockIdx.x + 1) - s.first(blockIdx.x), columns);
   clear_sums(s, shared);
-  Barrier barrier = {counts};
+  GridBarrier barrier = {counts};
   for (int step = 0;; ++step) {
     const bool is_due = period && step && step % period == 0;
     if (is_due) {
@@ -30,13 +34,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if TEAM == 32  // otherwise n is large
-constexpr int MOST = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
+constexpr int ELEMENTS = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
 
 // Call work(u, i) for each of this thread's elements of a vector: its index u in the thread, and i in the vector.
 template <typename Work>
 __device__ __forceinline__ void for_each(int n, Work work) {
 #pragma unroll
-  for (int u = 0; u < MOST; ++u)
+  for (int u = 0; u < ELEMENTS; ++u)
     if (const int i = u * BLOCK + threadIdx.x; i < n) work(u, i);
 }
 #endif
@@ -65,12 +69,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // unique across launches
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 
-  REAL r[MOST] = {}, p[MOST] = {}, q[MOST] = {}, of_x[MOST] = {}, inverse[MOST] = {};
+  REAL r[ELEMENTS] = {}, p[ELEMENTS] = {}, q[ELEMENTS] = {}, of_x[ELEMENTS] = {}, inverse[ELEMENTS] = {};
   // q = A v, in all blocks.
   auto multiply = [&](const REAL *v) {
     ++turn;
 #pragma unroll
-    for (int u = 0; u < MOST; ++u)
+    for (int u = 0; u < ELEMENTS; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < stride) staged[i] = i < n ? v[u] : REAL(0);
     __syncthreads();
     unsigned long long *place = mail + (turn & 1) * WORDS * n;
@@ -95,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     }
     bool is_whole;
     do {  // all loads are issued at once, so that their latencies overlap
-      unsigned long long words[MOST][WORDS];
+      unsigned long long words[ELEMENTS][WORDS];
       for_each(n, [&](int u, int i) { load_flagged(words[u], place + i * WORDS); });
       is_whole = true;
       for_each(n, [&](int u, int i) { is_whole &= is_ready(words[u], turn, q[u]); });
@@ -119,13 +123,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     if (step == 0) limit = tolerance * tolerance * square;
     if (blockIdx.x == 0 && threadIdx.x == 0) history[step] = square;
     if (step == iterations || square <= limit) break;
-    const REAL beta = algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    const REAL beta = algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
     for_each(n, [&](int u, int i) { p[u] = r[u] * inverse[u] + beta * p[u]; });
     multiply(p);
     REAL curvature = 0, unused = 0;
     for_each(n, [&](int u, int i) { curvature += p[u] * q[u]; });
     sum_of_block(curvature, unused, scratch);
-    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
     before = product;
     for_each(n, [&](int u, int i) { of_x[u] += alpha * p[u], r[u] -= alpha * q[u]; });
     if (period && (step + 1) % period == 0) {

@@ -3,7 +3,9 @@
 // TILE. A warp has 32 rows of a tile; each lane accumulates the sums of its columns and of its rows in registers; the
 // latter are reduced across lanes once per tile. A tile's sums are stored, and added by the owner of the element of q.
 #include "algorithms.cuh"
+#include "block.cuh"
 #include "grid.cuh"
+#include "warp.cuh"
 
 constexpr int TILE = BLOCK;  // 32 rows for each warp
 constexpr int WIDE = 16 / sizeof(REAL);
@@ -127,14 +129,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   const long long first = n * blockIdx.x / gridDim.x, end = n * (blockIdx.x + 1) / gridDim.x;
   const long long across = (n + TILE - 1) / TILE;
   REAL *of_curvature = parts, *of_residual = parts + 2 * gridDim.x;
-  Barrier barrier = {counts};
+  GridBarrier barrier = {counts};
   REAL product = 0, before = 0, limit = 0;
 
   for (int step = 0;; ++step) {
     // r and x of the block's rows, from the q of the previous step.
     REAL curvature = 0, unused = 0, square = 0, dot = 0;
     if (step) sum_of_parts(of_curvature, curvature, unused);
-    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
     for (long long i = first + threadIdx.x; i < end; i += BLOCK) {
       REAL value = step ? r[i] : b[i];
       if (step) {
@@ -163,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
         for (int i = step + 1 + threadIdx.x; i <= iterations; i += BLOCK) history[i] = 0;
       break;
     }
-    const REAL beta = step && algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    const REAL beta = step && algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
     for (long long i = first + threadIdx.x; i < end; i += BLOCK)
       p[i] = (algorithm == JACOBI ? r[i] / matrix[i * (n + 1)] : r[i]) + (beta != 0 ? beta * __ldcg(p + i) : REAL(0));
     barrier.wait();

@@ -9,7 +9,8 @@
 // This is one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
 #pragma once
 #include "algorithms.cuh"
-#include "grid.cuh"
+#include "block.cuh"
+#include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
 static_assert(TEAM % WARP == 0, "team must be a multiple of 32, the threads of a warp");
@@ -65,7 +66,7 @@ __device__ __forceinline__ REAL length_of_step(const Solve &s, int step) {
   REAL sum = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP) sum += __ldcg(s.parts(step - 1) + i);
   sum = sum_of_warp(sum);
-  return sum > LEAST ? __ldcg(s.products + step - 1) / sum : REAL(0);
+  return sum > SMALLEST_NORMAL ? __ldcg(s.products + step - 1) / sum : REAL(0);
 }
 
 __device__ __forceinline__ REAL weight(const Solve &s, int step, int i) {
@@ -133,7 +134,7 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   if (is_done) return false;
 
   const REAL before = step ? __ldcg(s.products + step - 1) : REAL(0);
-  beta = step && s.algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+  beta = step && s.algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
   if constexpr (IS_SMALL) {
 #pragma unroll
     for (int u = 0; u < KEPT; ++u) {

@@ -1,6 +1,7 @@
 // Every kernel by one block: n warps for a matrix, n threads for vectors.
 #include "drawn.cuh"
 #include "elementary_warps.cuh"
+#include "warp.cuh"
 
 extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsigned n) {
   if (!has_element(n)) return;

@@ -1,5 +1,6 @@
 // Every kernel by a linear index; `gemv` has a block for each row instead.
 #include "drawn.cuh"
+#include "elementary.cuh"
 #include "elementary_parts.cuh"
 #include "warp.cuh"
 
@@ -9,11 +10,11 @@ extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsi
   (i < n * n ? matrix[i] : b[i - n * n]) = drawn(i, *key);
 }
 
-constexpr unsigned WIDEST = 512;  // threads of a block, whole warps, few enough for the registers of two parts
+constexpr unsigned MAX_GEMV_THREADS = 512;  // threads of a block, whole warps, few enough for the registers of two parts
 
-extern "C" __global__ void __launch_bounds__(WIDEST)
+extern "C" __global__ void __launch_bounds__(MAX_GEMV_THREADS)
     gemv(const REAL *matrix, const REAL *x, REAL *y, unsigned columns) {
-  __shared__ REAL of_warp[WIDEST / WARP];
+  __shared__ REAL of_warp[MAX_GEMV_THREADS / WARP];
   const REAL *row = matrix + blockIdx.x * columns;
   const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   REAL sum = 0;

@@ -1,7 +1,7 @@
 // Float32 operands for tensor cores: converted to half precision, or split into two TF32 parts, after scaling by
 // `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays have `count`
 // elements.
-#include "ptx.cuh"
+#include "ptx/arithmetic.cuh"
 
 constexpr int BLOCK = 256;
 constexpr int WIDTH = 4;

@@ -7,7 +7,7 @@
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"
-#include "ptx.cuh"
+#include "ptx/async_copy.cuh"
 #include "vector.cuh"
 
 constexpr int A_ROW = BM / V + 1;  // vectors, padded by one against bank conflicts of the transposition

@@ -8,7 +8,13 @@
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
 // The grid's y is at most 65535. SPLITK is 1 by default.
-#include "staged.cuh"
+#include "operands.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/mma.cuh"
+#include "split_k.cuh"
+#include "vector.cuh"
 
 constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
 constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // of k in one instruction; for float64 fewer registers than with 8
@@ -21,12 +27,12 @@ constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
 constexpr int NEEDED = SUMS + FRAGMENTS + 40;
 constexpr int REGISTERS = THREADS * (NEEDED > 104 ? NEEDED : 104);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 #if !defined(__CUDA_ARCH__)
-constexpr int LARGEST = 227;
+constexpr int MAX_SHARED_KIB = 227;
 #else
-constexpr int LARGEST = __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
+constexpr int MAX_SHARED_KIB = __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
 #endif
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
@@ -37,7 +43,7 @@ static_assert(THREADS % (BM / V) == 0 && THREADS % (BN / V) == 0 && THREADS % (B
 static_assert(THREADS <= 1024, "A block has at most 32 warps: raise WM or WN, or lower BM or BN.");
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
-static_assert(MEMORY <= LARGEST * 64, "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
+static_assert(MEMORY <= MAX_SHARED_KIB * 64, "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
 struct alignas(2 * sizeof(REAL)) Pair {
   REAL x, y;
 };
@@ -198,7 +204,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Pair total = {};
 #pragma unroll
       for (int rank = 0; rank < SHARERS; ++rank) {
-        const Pair part = *theirs(partial + e, rank);
+        const Pair part = *map_shared_rank(partial + e, rank);
         total.x += part.x, total.y += part.y;
       }
       finish(e * 2 / BN, e * 2 % BN, total);
@@ -207,4 +213,4 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   }
 }
 
-GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, FITTING))
+GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, MIN_BLOCKS))

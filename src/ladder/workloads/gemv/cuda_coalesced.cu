@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(TILE *STEP)
 }
 
 // y (n) = the matrix, as transposed (m, n), times x (m).
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ transposed, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;

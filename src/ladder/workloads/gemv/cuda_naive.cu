@@ -1,7 +1,7 @@
 // y (n) = matrix (n, m) x (m), with a thread per row. Blocks have BLOCK threads.
 #include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;

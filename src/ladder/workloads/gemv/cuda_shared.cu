@@ -2,7 +2,7 @@
 // block's BLOCK rows.
 #include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   __shared__ REAL part[BLOCK];
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;

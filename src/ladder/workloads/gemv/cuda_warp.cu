@@ -10,7 +10,7 @@ static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the 
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
 constexpr int WARPS = TEAM / WARP;  // of a team
 // Launch bounds of so few blocks per multiprocessor let the compiler use the registers for UNROLL pending loads.
-constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
+constexpr int MIN_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
 // WIDTH neighbouring elements, one access.
 template <int WIDTH>
@@ -73,14 +73,14 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
 }
 
 // By accesses of 16 bytes: rows of m elements are a multiple of that.
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
               long long columns) {
   product<16 / sizeof(REAL)>(matrix, x, out, n, m, columns);
 }
 
 // Element by element, for unaligned rows.
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_single(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
                 long long columns) {
   product<1>(matrix, x, out, n, m, columns);

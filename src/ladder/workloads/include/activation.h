@@ -1,6 +1,7 @@
 /* The activations of a generator's layers, in place, on `count` aligned values, a multiple of the vector's length. */
 #pragma once
 #include "logistic.h"
+#include "tile.h"
 
 enum activation { NONE, RELU, TANH };
 

@@ -1,5 +1,7 @@
-// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits. Include ptx.cuh first.
+// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits.
 #pragma once
+#include "ptx/arithmetic.cuh"
+#include "ptx/math.cuh"
 
 template <Math math>
 struct Operand {

@@ -8,15 +8,15 @@
 typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define LANES ((long)(VECTOR / sizeof(REAL)))
 
-/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A are in registers. Narrow tiles are taller,
+/* A tile of ROWS x MAX_VECTORS vectors of sums, a row of B and an element of A are in registers. Narrow tiles are taller,
    since the latency of additions requires enough independent ones. */
 #define ROWS 3
-#define TALLEST 8
-#define ROWS_OF(width) ((width) == 1 ? TALLEST : (width) == 2 ? 4 : ROWS)
+#define MAX_ROWS 8
+#define ROWS_OF(width) ((width) == 1 ? MAX_ROWS : (width) == 2 ? 4 : ROWS)
 #if __AVX512VL__
-#define MOST 7 /* of 32 */
+#define MAX_VECTORS 7 /* of 32 */
 #else
-#define MOST 3 /* of 16 */
+#define MAX_VECTORS 3 /* of 16 */
 #endif
 
 /* Without it gcc reloads a row of B for every row of A, and the load ports become the bottleneck. */
@@ -45,14 +45,14 @@ static inline long padded(long count)
 static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                        long stride, long terms, int rows, int vectors, int transposed)
 {
-    Vector sums[TALLEST][MOST];
+    Vector sums[MAX_ROWS][MAX_VECTORS];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
             sums[r][v] = c[r * stride + v];
     for (long k = 0; k < terms; k++) {
-        Vector row[MOST];
+        Vector row[MAX_VECTORS];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
             row[v] = b[k * stride + v];
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
         OF_WIDTH(1)
         OF_WIDTH(2)
         OF_WIDTH(3)
-#if MOST > 3
+#if MAX_VECTORS > 3
         OF_WIDTH(4)
         OF_WIDTH(5)
         OF_WIDTH(6)
@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
 static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                           long rows, long stride, long terms, int transposed)
 {
-    const long vectors = stride / LANES, strips = (vectors + MOST - 1) / MOST;
+    const long vectors = stride / LANES, strips = (vectors + MAX_VECTORS - 1) / MAX_VECTORS;
     const long max_terms = HALF_CACHE / stride > 16 ? HALF_CACHE / stride : 16;
     for (long k = 0; k < terms; k += max_terms)
         for (long s = 0; s < strips; s++) {

@@ -1,23 +1,24 @@
 // Tiled products without tensor cores: a block has BM x BN sums, a thread TM x TN of them, in steps of BK. The tiles of
 // both operands are in shared memory, double-buffered.
 #pragma once
-#include "vector.cuh"  // ptx.cuh comes before
+#include "ptx/async_copy.cuh"
+#include "vector.cuh"
 
 constexpr int ROWS = BM / TM, COLUMNS = BN / TN;   // threads along m and n
 constexpr int THREADS = ROWS * COLUMNS;
 constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, each of 4 x 8 threads; less than 8 columns are narrow
 constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile: one more than needed, see load()
 constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
-// Registers for a thread: twice its sums, at least LEAST. The launch bounds of as many blocks as then fit on a
+// Registers for a thread: twice its sums, at least MIN_REGISTERS. The launch bounds of as many blocks as then fit on a
 // multiprocessor keep the compiler from using more.
 constexpr int SUMS = TM * TN * sizeof(REAL) / 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-constexpr int LEAST = 144;  // the code for these GPUs spills with 128
+constexpr int MIN_REGISTERS = 144;  // the code for these GPUs spills with 128
 #else
-constexpr int LEAST = 128;
+constexpr int MIN_REGISTERS = 128;
 #endif
-constexpr int REGISTERS = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : LEAST);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int REGISTERS = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : MIN_REGISTERS);
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 static_assert(BM % TM == 0 && BN % TN == 0, "A thread's elements must divide the block's: BM by TM, BN by TN.");
 static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of 16 bytes: 4 for float32, 2 for float64.");

@@ -26,9 +26,14 @@
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"
-#include "programmatic_launch.cuh"
-#include "tma.cuh"
-#include "wgmma.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/math.cuh"
+#include "ptx/mbarrier.cuh"
+#include "ptx/programmatic_launch.cuh"
+#include "ptx/tma.cuh"
+#include "ptx/wgmma.cuh"
+#include "tensor_operands.cuh"
 
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
 constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
@@ -44,7 +49,7 @@ static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 struct Shared {
   Vector patches[PATCHES][PATCH];
   Vector stages[STAGES][STAGE];
-  Barrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
+  Mbarrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
 };
 
 extern __shared__ __align__(1024) unsigned char memory[];
@@ -120,7 +125,7 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
 }
 
 // Arrive at the barrier of a stage in all blocks of the cluster, once per warp.
-__device__ __forceinline__ void release(Barrier &empty) {
+__device__ __forceinline__ void release(Mbarrier &empty) {
   if (threadIdx.x % 32 == 0)
     for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
 }
@@ -136,7 +141,7 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     const Tile tile(tiles, number);
     const int top = tile.y + group;
     float sums[4][BN / 8][4] = {};  // by the element around a pixel: (0, 0), (0, 1), (1, 0), (1, 1)
-    Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
+    Mbarrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
@@ -210,7 +215,7 @@ struct Epilogue {
           Written values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            values.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
+            values.of[v] = As::of(max_nan(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
           write(out + pixel * out_width, column + at, values);
         }
@@ -236,7 +241,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   if (threadIdx.x == 0) {
     for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
     for (int at = 0; at < STAGES; ++at) shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
-    publish_barriers();
+    publish_mbarriers();
   }
   cluster_barrier();
   const Tiles tiles(images, h, k);

@@ -9,7 +9,7 @@
 //
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 32 * STAGE bytes.
 #include "activation.cuh"
-#include "ptx.cuh"
+#include "ptx/async_copy.cuh"
 #include "vector.cuh"
 #include "written.cuh"
 

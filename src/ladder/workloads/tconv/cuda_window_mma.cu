@@ -14,7 +14,11 @@
 // Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"
-#include "programmatic_launch.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/math.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/programmatic_launch.cuh"
+#include "tensor_operands.cuh"
 #include "written.cuh"
 
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;

@@ -2,8 +2,6 @@
 #pragma once
 #include "activation.cuh"
 #include "columns.cuh"
-#include "ptx.cuh"
-#include "tensor_operands.cuh"
 
 // Store a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns in the layout of mma_of(), the first at
 // row `row` and, for this lane, column `column`, the others every `step` rows and every 8 columns. `rows(row)` is the

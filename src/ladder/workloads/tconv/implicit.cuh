@@ -8,8 +8,6 @@
 //   4  the four elements around pixel (p, q), for few output channels; the filter is packed (9, 4 k).
 // The packed filter has zeros where a pixel doesn't contribute to an element.
 #pragma once
-#include "activation.cuh"
-#include "columns.cuh"
 
 constexpr int TAPS = 5;
 

@@ -1,7 +1,6 @@
 // Tiles in shared memory whose rows are lines of 128 bytes along the channels, as tensor cores require.
 #pragma once
-#include "ptx.cuh"
-#include "tensor_operands.cuh"
+#include "ptx/async_copy.cuh"
 
 constexpr int LINE = 8;  // vectors of 16 bytes
 
@@ -15,5 +14,5 @@ __device__ __forceinline__ int place(int r, int u) { return r * LINE + (u ^ r % 
 // Copy a vector of operands, or zeros if `inside` is false.
 template <class Type>
 __device__ __forceinline__ void copy_vector(Vector *to, const Type *from, bool inside) {
-  copy<16>(to, reinterpret_cast<const REAL *>(from), inside);
+  copy<16>(to, from, inside);
 }

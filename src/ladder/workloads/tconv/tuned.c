@@ -2,6 +2,7 @@
    channels of all pixels times the tap's. Rows of a product are ordered by pixel, then by image, so that those inside
    the image are contiguous. */
 #include "activation.h"
+#include "tile.h"
 #include <omp.h>
 #include <string.h>
 
