@@ -53,7 +53,7 @@ __device__ __forceinline__ bool aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Store the first one or both of a pair of sums plus the addend. A wide store requires aligned `to` and `c`.
+// Store the first one or both of a pair of sums plus the addend, to (2) and c (2) or null. A wide store requires aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -69,14 +69,21 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 
 // The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
 // 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
-// the vectors of a line, differently in each of these rows, puts them into different banks.
+// the vectors of a line, differently in each of these rows, puts them into different banks. An example: where vectors 0 to 7 of a line lie, on
+// the left for float32 along k, on the right otherwise; vector 5 of row 3 lies at 6 or at 3.
+//
+//   row 0   0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
+//   row 1   1 0 3 2 5 4 7 6   2 3 0 1 6 7 4 5
+//   row 2   2 3 0 1 6 7 4 5   4 5 6 7 0 1 2 3
+//   row 3   3 2 1 0 7 6 5 4   6 7 4 5 2 3 0 1
+//   row 4   4 5 6 7 0 1 2 3   0 1 2 3 4 5 6 7
 template <int width, bool along_k>
 __device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
-// Copy a tile in the layout of the matrix: `rows` rows of `width` vectors, contiguous along k or along m (or n).
-// `corner` is its first element in device memory. Elements beyond the matrix, `rows_left` and `columns_left` away, are
+// Copy a tile in the layout of the matrix: tile (rows, width), vectors, contiguous along k or along m (or n). `corner`
+// is its first element in device memory, where rows are `stride` apart. Elements beyond the matrix, `rows_left` and `columns_left` away, are
 // 0.
 template <int rows, int width, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
@@ -106,7 +113,7 @@ __device__ __forceinline__ int find(int first, int g, int t) {
   return place<width, along_k>(r, e / V) * V + e % V;
 }
 
-// The element `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
+// The element of tile (rows, width) `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
 // Such steps don't change the part of the row that place() uses, and set only bits of the vector's index that were 0
 // before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an instruction.)
 template <int width, bool along_k>

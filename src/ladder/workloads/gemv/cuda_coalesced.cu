@@ -1,6 +1,8 @@
 // A thread per row of the transposed matrix, so that neighbouring threads read neighbouring elements; and the
-// transposition, by tiles of TILE x TILE. Blocks of the product have BLOCK threads, those of the transposition
-// TILE x STEP.
+// transposition, by tiles of TILE x TILE.
+//
+// Launch: `transpose` grid ceil(n / TILE) * ceil(m / TILE), block (TILE, STEP); `gemv` grid ceil(n / BLOCK), block
+// BLOCK. No dynamic shared memory.
 #include "thread_per_row.cuh"
 
 constexpr int STEP = TILE / 4;

@@ -1,4 +1,6 @@
-// y (n) = matrix (n, m) x (m), with a thread per row. Blocks have BLOCK threads.
+// y (n) = matrix (n, m) x (m), with a thread per row.
+//
+// Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)

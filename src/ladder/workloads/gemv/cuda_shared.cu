@@ -1,5 +1,7 @@
 // y (n) = matrix (n, m) x (m), with a thread per row; BLOCK elements of x at a time are staged in shared memory for the
 // block's BLOCK rows.
+//
+// Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)

@@ -3,6 +3,9 @@
 // keep the memory busy, and a load of x is used for ROWS rows.
 //
 // Shapes: matrix (n, m), x (m), out (n, gridDim.y).
+//
+// Launch: `gemv_wide` and `gemv_single` grid (ceil(n / (ROWS * BLOCK / TEAM)), parts of the columns), `add_up` grid
+// ceil(32 n / BLOCK). Block BLOCK, no dynamic shared memory.
 #include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
@@ -18,7 +21,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements that are read once: they bypass the caches, which keep x.
+// The elements at `place` (1), a vector, that are read once: they bypass the caches, which keep x.
 __device__ __forceinline__ Vector<1> streamed(const Vector<1> *place) { return {__ldcs(place->value)}; }
 __device__ __forceinline__ Vector<16 / sizeof(REAL)> streamed(const Vector<16 / sizeof(REAL)> *place) {
   const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));

@@ -1,5 +1,8 @@
 // The two halves of a matrix-vector product by a linear index. A thread of the reduction sums LOAD contiguous elements,
 // with 16-byte accesses if they are aligned.
+//
+// Launch: a grid and a block along x, no dynamic shared memory: at least rows * columns threads for `product`, rows *
+// ceil(columns / LOAD) for `reduction`. Excess threads do nothing.
 #pragma once
 #include "elementary.cuh"
 
@@ -10,7 +13,7 @@ struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// LOAD elements, zeros after the first `count`.
+// LOAD elements of from (count), zeros after the last.
 struct Part {
   REAL value[LOAD];
 

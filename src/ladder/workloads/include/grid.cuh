@@ -2,8 +2,8 @@
 #pragma once
 #include "ptx/memory_order.cuh"
 
-// A barrier of all blocks of a cooperative launch. `counts` are two numbers in global memory, 0 before the launch. Data
-// written before the barrier are visible to all threads after it, by loads that bypass the L1 cache.
+// A barrier of all blocks of a cooperative launch; counts (2) is in global memory, 0 before the launch. Data written
+// before the barrier are visible to all threads after it, by loads that bypass the L1 cache.
 struct GridBarrier {
   unsigned *counts, target = 0;
 
@@ -29,7 +29,7 @@ struct GridBarrier {
 // bytes is written and read atomically: one half is a value, or half of one in float64, the other half the turn.
 constexpr int WORDS = sizeof(REAL) / 4;
 
-// Store a value with its turn at `mail`, WORDS words.
+// Store a value with its turn at mail (WORDS).
 __device__ __forceinline__ void store_flagged(unsigned long long *mail, REAL value, unsigned turn) {
   unsigned long long words[WORDS];
 #pragma unroll
@@ -38,12 +38,12 @@ __device__ __forceinline__ void store_flagged(unsigned long long *mail, REAL val
   store_relaxed(mail, words);
 }
 
-// Load the words of a value, whose turn may not have come yet.
+// Load the words (WORDS) of a value at mail (WORDS), whose turn may not have come yet.
 __device__ __forceinline__ void load_flagged(unsigned long long (&words)[WORDS], const unsigned long long *mail) {
   load_relaxed(words, mail);
 }
 
-// Whether loaded words are those of a turn, and if so, their value.
+// Whether loaded words (WORDS) are those of a turn, and if so, their value.
 __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS], unsigned turn, REAL &value) {
   bool is_complete = true;
 #pragma unroll

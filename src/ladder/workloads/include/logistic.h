@@ -23,6 +23,7 @@ typedef int Whole __attribute__((vector_size(VECTOR)));
 #define DEGREE 7
 #endif
 
+/* A vector whose elements all are `value`. */
 static inline Vector all(REAL value)
 {
     return value - (Vector){};
@@ -68,7 +69,7 @@ static inline Vector logistic_of(Vector z)
     return 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
 }
 
-/* In place, on `count` aligned values, a multiple of LANES. */
+/* The logistic function of values (count), in place: aligned, and a multiple of LANES. */
 static inline void logistic(REAL *values, long count)
 {
     for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++)

@@ -73,7 +73,8 @@ static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *co
             c[r * stride + v] = sums[r][v];
 }
 
-/* `tile` for all rows, with a width that the compiler knows: tall tiles, then lower ones, the last rows one by one. */
+/* `tile` for all rows of C (rows, width), a width that the compiler knows: tall tiles, then lower ones, the last rows
+   one by one. */
 static inline __attribute__((always_inline)) void column(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                          long stride, long terms, long rows, int width, int transposed)
 {
@@ -86,7 +87,7 @@ static inline __attribute__((always_inline)) void column(Vector *c, const REAL *
                  width, transposed);
 }
 
-/* `column` for any width, by one copy of the code per width. */
+/* `column` for C (rows, vectors) of any width, by one copy of the code per width. */
 static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                         long stride, long terms, long rows, long vectors,
                                                         int transposed)
@@ -109,7 +110,7 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
 #undef OF_WIDTH
 }
 
-/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers: blocked by the terms that fit in the L1 cache, and
+/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers, A as for `tile`: blocked by the terms that fit in the L1 cache, and
    in strips of nearly the same width. */
 static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                           long rows, long stride, long terms, int transposed)
@@ -126,14 +127,15 @@ static inline __attribute__((always_inline)) void product(REAL *c, const REAL *c
         }
 }
 
-/* C (rows, stride) += A (rows, terms) B (terms, stride). */
+/* C (rows, stride) += A (rows, terms) B (terms, stride); a (rows) are the addresses of A's rows. */
 static __attribute__((noinline)) void multiply_add(REAL *c, const REAL *const *a, const REAL *b, long rows, long stride,
                                                    long terms)
 {
     product(c, a, 0, b, rows, stride, terms, 0);
 }
 
-/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A, which has `terms` rows. */
+/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A; a (terms) are the addresses of its
+   rows. */
 static __attribute__((noinline)) void multiply_add_transposed(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                               long rows, long stride, long terms)
 {

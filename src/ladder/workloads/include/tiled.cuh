@@ -1,5 +1,5 @@
-// Tiled products without tensor cores: a block has BM x BN sums, a thread TM x TN of them, in steps of BK. The tiles of
-// both operands are in shared memory, double-buffered.
+// Tiled products without tensor cores: a block of THREADS has BM x BN sums, a thread TM x TN of them, in steps of BK.
+// The tiles of both operands are in shared memory, double-buffered: Vector [TILES].
 #pragma once
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
@@ -30,7 +30,7 @@ static_assert(SUMS <= 128, "A thread's TM x TN sums don't fit in its registers: 
 
 __device__ __forceinline__ bool aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
 
-// Store the first `count` (at least 1) of V sums plus the addend. A wide store requires aligned `to` and `c` and all V.
+// Store the first `count` (at least 1) of V sums plus the addend, to (count) and c (count) or null. A wide store requires aligned `to` and `c` and all V.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int count, bool wide) {
   if (wide) {
     if (c) {
@@ -46,8 +46,9 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int 
   }
 }
 
-// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory; in shared memory k is the first index, so
-// that a thread reads its elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
+// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory, an element of a matrix whose rows are
+// `stride` apart, to tile (BK, length / V + 1): in shared memory k is the first index, so that a thread reads its
+// elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
 template <int length, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int left, int k_left, bool wide) {
   constexpr int row = length + V;
@@ -88,7 +89,11 @@ struct Place {
   int x, y;
   __device__ __forceinline__ Place() {
     // A warp is 4 x 8 threads whose x and y alternate in the bits of the lane: neighbouring lanes then read the same
-    // vector of a tile, and the hardware serves 16 lanes at once instead of 8.
+    // vector of a tile, and the hardware serves 16 lanes at once instead of 8. The lanes, a row for each y:
+    //    0  1  4  5 16 17 20 21
+    //    2  3  6  7 18 19 22 23
+    //    8  9 12 13 24 25 28 29
+    //   10 11 14 15 26 27 30 31
     if (COLUMNS < 8) {
       x = threadIdx.x % COLUMNS, y = threadIdx.x / COLUMNS;
     } else {
@@ -102,7 +107,8 @@ struct Place {
   __device__ __forceinline__ int column(int j) const { return (j * COLUMNS + x) * V; }
 };
 
-// Add the product of the tiles of step `tile` to a thread's sums.
+// Add to a thread's sums (TM, TN) the product of the tiles of step `tile`: a_tiles (2, BK, A_ROW) and b_tiles (2, BK,
+// B_ROW), vectors.
 __device__ __forceinline__ void multiply_add(REAL (&sums)[TM][TN], const Vector *a_tiles, const Vector *b_tiles,
                                              int tile, const Place &at) {
   const Vector *a_tile = a_tiles + tile % 2 * BK * A_ROW + at.y, *b_tile = b_tiles + tile % 2 * BK * B_ROW + at.x;
