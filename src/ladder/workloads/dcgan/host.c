@@ -7,7 +7,8 @@
 /* Rows of a product that a thread computes at once. */
 #define BLOCK 12
 
-/* out (images, count) = relu?(latents (images, terms) weights (terms, count) + bias); rows are whole vectors. */
+/* out (images, count) = activation(latents (images, terms) weights (terms, count) + bias (count)); rows are whole
+   vectors. */
 void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
              long count, long activation, long threads)
 {

@@ -2,11 +2,15 @@
 // memory of every block.
 //
 //   barrier            one phase per  arrivals per phase                                     waited for by
-//   mbarriers[0], [1]  2 steps        1: thread 0, which announces the bytes of all of q     the block's warps
+//   mbarriers[0], [1]  2 steps        1: thread 0, which expects the bytes of all of q       the block's warps
 //   cluster barrier    call: 2 calls  all threads of the cluster, in ready() and in leave()  the same threads
 //
-// The mbarriers alternate: step s uses mailbox s % 2 and waits for its phase s / 2, which ends when all warps of the
+// The mbarriers alternate: step s uses mbarrier s % 2 and waits for its phase s / 2, which ends when all warps of the
 // cluster have stored their elements.
+//
+// Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), n at most LENGTH.
+//
+// Launch: grid BLOCKS, one cluster, block BLOCK, no dynamic shared memory.
 #include "warp.cuh"
 
 #if __CUDA_ARCH__ < 900
@@ -38,14 +42,14 @@ __device__ __forceinline__ void send(unsigned address, unsigned mbarrier, const 
   }
 }
 
-// The exchange of q through the cluster's shared memory, double-buffered. A warp overwrites the q of the step before
+// The exchange of q through the cluster's shared memory: products (2, LENGTH), mbarriers (2). A warp overwrites the q of the step before
 // last, which no warp reads any more: a warp stores its part of a q only after it has read the previous one.
 struct ByCluster {
   REAL (*products)[LENGTH];
   Mbarrier *mbarriers;
   int n;
-  bool sends;  // lane l sends to block l, if that has rows
-  unsigned place, mbarrier;  // where, in the block that lane l sends to
+  bool sends;                // lane l sends to block l, if that has rows
+  unsigned place, mbarrier;  // there: the addresses of this warp's part of products[0] and of mbarriers[0]
 
   __device__ __forceinline__ ByCluster(REAL (*products)[LENGTH], Mbarrier *mbarriers, int n)
       : products(products), mbarriers(mbarriers), n(n) {

@@ -1,4 +1,11 @@
 // A whole solve in one cooperative launch.
+//
+// Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), counts (2), which are 0 before the first
+// launch, mail (2, n, WORDS); workspace as in Solve of iteration.cuh.
+//
+// Launch: grid any number of blocks that run at once, for `solve_in_registers` ceil(n / (BLOCK / 32 * ROWS)); block
+// BLOCK; dynamic shared memory for `solve` as Shared in iteration.cuh, for `solve_resident` the block's rows and one of
+// `stride` elements and 2 * WARP elements, for `solve_in_registers` none.
 #include "algorithms.cuh"
 #include "block.cuh"
 #include "grid.cuh"
@@ -45,14 +52,14 @@ __device__ __forceinline__ void for_each(int n, Work work) {
 }
 #endif
 
-// Count a launch once all blocks have called this. `counts` are the number of launches so far, and of blocks arrived.
+// Count a launch once all blocks have called this; counts (2) are the number of launches so far, and of blocks arrived.
 __device__ __forceinline__ void count_launch(unsigned *counts) {
   if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
   counts[1] = 0, ++counts[0];
 }
 
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
-// registers of every block's threads. Blocks exchange their elements of A v as flagged values in `mail` (2, n),
+// registers of every block's threads. Blocks exchange their elements of A v as flagged values in mail (2, n, WORDS),
 // double-buffered: a block stores its part of a turn only after it has read all of the previous turn, whose writers had
 // read the one before.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
@@ -147,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// The exchange of q as flagged values, as above: every thread of a block waits for some of its elements.
+// The exchange of q as flagged values in mail (2, n, WORDS), as above: every thread of a block waits for some of its elements.
 struct ByMail {
   REAL (*products)[LENGTH];
   unsigned long long *mail;

@@ -27,7 +27,8 @@ __device__ __forceinline__ int first_row() {
   return (blockIdx.x * WARPS + threadIdx.x / WARP) * OWN;
 }
 
-// This lane's part of the dot product of two vectors, with independent partial sums.
+// This lane's part of the dot product of two vectors, of which u and v (COLUMNS) are its elements, with independent
+// partial sums.
 __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   constexpr int PARTS = FLOAT64 ? 1 : 4;
   REAL sums[PARTS] = {}, sum = 0;
@@ -38,7 +39,7 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Call work(k, value) for each of this lane's elements of a vector in shared memory, by its index k in the lane. In
+// Call work(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, by its index k in the lane. In
 // float64 the values are reloaded every time, since there are no registers to hold them.
 template <typename Work>
 __device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {

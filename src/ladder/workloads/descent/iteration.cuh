@@ -26,12 +26,12 @@ constexpr int SCRATCH = 2 * WARP;
 enum Start { CARRIED, RECOMPUTED };
 
 struct Solve {
-  const REAL *matrix, *b;
-  REAL *x, *history;
-  long long *steps;
-  REAL *vectors;   // two of each: r, p, q, gridDim.x parts of p.q
-  REAL *weights;   // the diagonal of A, n
-  REAL *products;  // r.z of every step, iterations + 1
+  const REAL *matrix, *b;  // (n, n) and (n)
+  REAL *x, *history;       // (n) and (iterations + 1)
+  long long *steps;        // (1)
+  REAL *vectors;           // (6 n + 2 gridDim.x): two of each, r, p, q and the blocks' parts of p.q
+  REAL *weights;           // (n): the diagonal of A
+  REAL *products;          // (iterations + 1): r.z of every step
   int n, iterations, algorithm;
   REAL tolerance;
 
@@ -45,12 +45,12 @@ struct Solve {
   __device__ REAL diagonal(int i) const { return matrix[i * (n + 1ll)]; }
 };
 
-// A block's shared memory.
+// A block's shared memory: columns + rows * (1 + SLOTS) + SCRATCH elements for `rows` rows of A.
 struct Shared {
-  REAL *staged;     // the part of the vector that is multiplied, `columns`
-  REAL *direction;  // p of the block's rows
-  REAL *sums;       // SLOTS of each row
-  REAL *scratch;    // SCRATCH
+  REAL *staged;     // (columns): the part of the vector that is multiplied
+  REAL *direction;  // (rows): p of the block's rows
+  REAL *sums;       // (rows, SLOTS)
+  REAL *scratch;    // (SCRATCH)
   int columns;
 
   __device__ Shared(REAL *start, int rows, int columns)
@@ -69,6 +69,7 @@ __device__ __forceinline__ REAL length_of_step(const Solve &s, int step) {
   return sum > SMALLEST_NORMAL ? __ldcg(s.products + step - 1) / sum : REAL(0);
 }
 
+// Element i of the diagonal of A, by which r is divided; 1 without a preconditioner.
 __device__ __forceinline__ REAL weight(const Solve &s, int step, int i) {
   if (s.algorithm != JACOBI) return 1;
   return step ? __ldcg(s.weights + i) : s.diagonal(i);
@@ -174,7 +175,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements of A are read once per step: they bypass the caches.
+// The WIDTH elements of A at `place`: read once per step, they bypass the caches.
 template <int WIDTH>
 __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
   if constexpr (WIDTH == 1) {
@@ -257,6 +258,7 @@ __device__ __forceinline__ REAL sum_of_row(const Shared &shared, int row) {
   return sum;
 }
 
+// Reset the sums of the block's rows to 0.
 __device__ __forceinline__ void clear_sums(const Solve &s, const Shared &shared) {
   const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
   for (int i = threadIdx.x; i < number * SLOTS; i += BLOCK) shared.sums[i] = 0;

@@ -1,6 +1,6 @@
 // The transposed convolution without tensor cores: tiles of BM images by BN output channels, summed in steps of BK
 // channels, pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
-// result (images, 2 h, 2 h, k).
+// bias (k), the result (images, 2 h, 2 h, k).
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared memory.
 #include "activation.cuh"

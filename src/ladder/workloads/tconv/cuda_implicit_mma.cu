@@ -23,6 +23,7 @@ static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16."
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
 
+// The kernel's body; see implicit_tensor.cuh for its arrays.
 template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
           class Out = typename Result<math, is_operand>::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {

@@ -89,7 +89,7 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Start all copies of a block, of `lines` lines of `depth` channels. Up to TAPS stages are copied before the first
+// Start all copies of a block from image and packed, arrays of the above shapes, of `lines` lines of `depth` channels. Up to TAPS stages are copied before the first
 // patch, which must wait for the previous kernel, since that may write these pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
@@ -130,7 +130,8 @@ __device__ __forceinline__ void release(Mbarrier &empty) {
     for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
 }
 
-// Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile.
+// Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile. Its
+// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_group().
 template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
                                          const Epilogue &epilogue) {
@@ -184,7 +185,8 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
 }
 
 // The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are channels permuted
-// (cuda_implicit_tma.py) so that a lane stores V neighbours at once. Rows of operands are whole vectors, with zeros
+// (cuda_implicit_tma.py) so that a lane stores V neighbours at once: with V = 4, lane 1 of a row has columns 2, 3, 10 and 11 of a product, which
+// are channels 4 to 7. Rows of operands are whole vectors, with zeros
 // after the last channel, as in the sums.
 template <class As, bool is_operand>
 struct Epilogue {
@@ -223,6 +225,7 @@ struct Epilogue {
     }
   }
 
+  // Store the V values of channels `at` to at + V - 1 in to (out_width).
   __device__ __forceinline__ void write(Out *to, int at, const Written &values) const {
     if (is_operand || out_width % V == 0) {
       if (at < out_width) *reinterpret_cast<Written *>(to + at) = values;
@@ -234,6 +237,7 @@ struct Epilogue {
   }
 };
 
+// The kernel's body: arrays of the above shapes, with `is_operand` results that the next layer reads as operands.
 template <Math math, bool is_operand, class As = Result<math, is_operand>, class Out = typename As::Type>
 __device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias, Out *out,
                                             int images, int h, int width, int k, int out_width, int activation) {

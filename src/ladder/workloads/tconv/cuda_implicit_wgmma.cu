@@ -22,6 +22,7 @@ static_assert(BN == 64 || BN == 128, "BN must be 64 or 128.");
 static_assert(TALL * BN <= 256, "A warpgroup's sums don't fit in its registers: lower BM, or raise GROUPS.");
 static_assert(STAGES >= 3, "STAGES must be at least 3: two buffers in use and one being filled.");
 
+// The kernel's body; see implicit_tensor.cuh for its arrays.
 template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
           class Out = typename Result<math, is_operand>::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {

@@ -26,7 +26,8 @@ struct Span {
 };
 
 // A pixel by its number among h x h, ordered along the sides of growing squares; the first row and column are last, and
-// the last row and column before these, since their elements have the shortest sums.
+// the last row and column before these, since their elements have the shortest sums. With h = 3
+// the order of (y, x) is (1, 1), (2, 1), (2, 2), (1, 2), (0, 1), (0, 2), (0, 0), (1, 0), (2, 0).
 struct Pixel {
   int y, x;
   __device__ __forceinline__ Pixel(int number, int h) {

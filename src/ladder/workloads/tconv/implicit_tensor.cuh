@@ -51,7 +51,8 @@ struct Copies {
     walk.next();
   }
 
-  // Copy a line of each of `rows` rows, `stride` operands apart; rows beyond `rows_left` are zeros.
+  // Copy to tile (rows, LINE) a line of each of `rows` rows, `stride` operands apart in memory from `corner` on; rows
+  // beyond `rows_left` are zeros.
   template <int rows>
   __device__ __forceinline__ void load(Vector *tile, const Type *corner, int stride, int rows_left) const {
     constexpr int step = THREADS / LINE;
