@@ -20,7 +20,8 @@ static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different b
 
 using Numbers = Neighbours<float, 4>;
 
-// Start to copy ROWS of latents (images, LATENT) from `first` on to (ROWS, ACROSS), vectors: zeros after the last latent and after each latent's elements.
+// Start to copy ROWS of latents (images, LATENT) from `first` on to (ROWS, ACROSS), vectors: zeros after the last
+// latent and after each latent's elements.
 __device__ __forceinline__ void load_latents(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
   for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
     const int row = e / ACROSS, at = e % ACROSS, image = first + row;

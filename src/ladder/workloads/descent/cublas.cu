@@ -1,6 +1,6 @@
 // What an iteration by cuBLAS needs in addition: the start, the preconditioner, and the scalars, which stay on the GPU
-// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1),
-// steps (1), scalars (1), rz (1).
+// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1), steps
+// (1), scalars (1), rz (1).
 //
 // Launch: `begin` any grid along x, `divide` at least n threads along x, the others one thread. No dynamic shared
 // memory.

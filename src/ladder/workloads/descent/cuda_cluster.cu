@@ -42,8 +42,9 @@ __device__ __forceinline__ void send(unsigned address, unsigned mbarrier, const 
   }
 }
 
-// The exchange of q through the cluster's shared memory: products (2, LENGTH), mbarriers (2). A warp overwrites the q of the step before
-// last, which no warp reads any more: a warp stores its part of a q only after it has read the previous one.
+// The exchange of q through the cluster's shared memory: products (2, LENGTH), mbarriers (2). A warp overwrites the q
+// of the step before last, which no warp reads any more: a warp stores its part of a q only after it has read the
+// previous one.
 struct ByCluster {
   REAL (*products)[LENGTH];
   Mbarrier *mbarriers;

@@ -154,7 +154,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// The exchange of q as flagged values in mail (2, n, WORDS), as above: every thread of a block waits for some of its elements.
+// The exchange of q as flagged values in mail (2, n, WORDS), as above: every thread of a block waits for some of its
+// elements.
 struct ByMail {
   REAL (*products)[LENGTH];
   unsigned long long *mail;

@@ -6,8 +6,8 @@
 // Shapes: matrix (n, n), b, x, r and p (n), history (iterations + 1), steps (1), partial (ceil(n / TILE), n), parts (4,
 // gridDim.x), counts (2), which are 0.
 //
-// Launch: cooperative, grid any number of blocks that run at once, block BLOCK, dynamic shared memory of (2, BLOCK / 32,
-// TILE) elements.
+// Launch: cooperative, grid any number of blocks that run at once, block BLOCK, dynamic shared memory of (2, BLOCK /
+// 32, TILE) elements.
 #include "algorithms.cuh"
 #include "block.cuh"
 #include "grid.cuh"

@@ -39,8 +39,8 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Call work(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, by its index k in the lane. In
-// float64 the values are reloaded every time, since there are no registers to hold them.
+// Call work(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, by its index k in the lane.
+// In float64 the values are reloaded every time, since there are no registers to hold them.
 template <typename Work>
 __device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {
   if constexpr (FLOAT64) compiler_fence();

@@ -37,7 +37,9 @@ struct Solve {
 
   __device__ REAL *r(int step) const { return vectors + (step & 1) * (long long)n; }
   // In steepest descent p is r.
-  __device__ REAL *p(int step) const { return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n; }
+  __device__ REAL *p(int step) const {
+    return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n;
+  }
   __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * (long long)n; }
   __device__ REAL *parts(int step) const { return vectors + 6 * (long long)n + (step & 1) * gridDim.x; }
   // The first row of a block's share; n for the block after the last.
@@ -125,7 +127,8 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   }
   sum_of_block(square, product, shared.scratch);
 
-  const bool is_done = step == s.iterations || square <= s.tolerance * s.tolerance * (step ? __ldcg(s.history) : square);
+  const bool is_done =
+      step == s.iterations || square <= s.tolerance * s.tolerance * (step ? __ldcg(s.history) : square);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     s.history[step] = square, s.products[step] = product;
     *s.steps = is_done ? step : -1;

@@ -1,6 +1,6 @@
 // Float32 operands for tensor cores: converted to half precision, or split into two TF32 parts, after scaling by
-// `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays are
-// (count), of which those that are read or written by vectors are aligned to these.
+// `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays are (count),
+// of which those that are read or written by vectors are aligned to these.
 //
 // Launch: any grid along x, block BLOCK, no dynamic shared memory.
 #include "ptx/arithmetic.cuh"

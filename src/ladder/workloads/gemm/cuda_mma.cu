@@ -32,7 +32,8 @@ constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 #if !defined(__CUDA_ARCH__)
 constexpr int MAX_SHARED_KIB = 227;
 #else
-constexpr int MAX_SHARED_KIB = __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
+constexpr int MAX_SHARED_KIB =
+    __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
 #endif
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
@@ -43,7 +44,8 @@ static_assert(THREADS % (BM / V) == 0 && THREADS % (BN / V) == 0 && THREADS % (B
 static_assert(THREADS <= 1024, "A block has at most 32 warps: raise WM or WN, or lower BM or BN.");
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
-static_assert(MEMORY <= MAX_SHARED_KIB * 64, "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
+static_assert(MEMORY <= MAX_SHARED_KIB * 64,
+              "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
 struct alignas(2 * sizeof(REAL)) Pair {
   REAL x, y;
 };
@@ -53,7 +55,8 @@ __device__ __forceinline__ bool aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Store the first one or both of a pair of sums plus the addend, to (2) and c (2) or null. A wide store requires aligned `to` and `c`.
+// Store the first one or both of a pair of sums plus the addend, to (2) and c (2) or null. A wide store requires
+// aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -69,8 +72,8 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 
 // The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
 // 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
-// the vectors of a line, differently in each of these rows, puts them into different banks. An example: where vectors 0 to 7 of a line lie, on
-// the left for float32 along k, on the right otherwise; vector 5 of row 3 lies at 6 or at 3.
+// the vectors of a line, differently in each of these rows, puts them into different banks. An example: where vectors 0
+// to 7 of a line lie, on the left for float32 along k, on the right otherwise; vector 5 of row 3 lies at 6 or at 3.
 //
 //   row 0   0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
 //   row 1   1 0 3 2 5 4 7 6   2 3 0 1 6 7 4 5
@@ -83,8 +86,8 @@ __device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
 }
 
 // Copy a tile in the layout of the matrix: tile (rows, width), vectors, contiguous along k or along m (or n). `corner`
-// is its first element in device memory, where rows are `stride` apart. Elements beyond the matrix, `rows_left` and `columns_left` away, are
-// 0.
+// is its first element in device memory, where rows are `stride` apart. Elements beyond the matrix, `rows_left` and
+// `columns_left` away, are 0.
 template <int rows, int width, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
                                      bool wide) {
@@ -113,9 +116,10 @@ __device__ __forceinline__ int find(int first, int g, int t) {
   return place<width, along_k>(r, e / V) * V + e % V;
 }
 
-// The element of tile (rows, width) `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
-// Such steps don't change the part of the row that place() uses, and set only bits of the vector's index that were 0
-// before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an instruction.)
+// The element of tile (rows, width) `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4,
+// from a lane's first. Such steps don't change the part of the row that place() uses, and set only bits of the vector's
+// index that were 0 before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an
+// instruction.)
 template <int width, bool along_k>
 __device__ __forceinline__ REAL element(const Vector *tile, int lane, int further, int deeper) {
   const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;

@@ -30,10 +30,10 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   auto load_tiles = [&](int tile) {
     int p = tile * BK;
-    load<BM, form != Form::tn>(a_tiles + tile % 2 * BK * A_ROW, a + a_index<form>(row, p, m, k), form == Form::tn ? m : k, m - row,
-                         k - p, a_wide);
-    load<BN, form == Form::nt>(b_tiles + tile % 2 * BK * B_ROW, b + b_index<form>(p, column, n, k), form == Form::nt ? k : n,
-                         n - column, k - p, b_wide);
+    load<BM, form != Form::tn>(a_tiles + tile % 2 * BK * A_ROW, a + a_index<form>(row, p, m, k),
+                               form == Form::tn ? m : k, m - row, k - p, a_wide);
+    load<BN, form == Form::nt>(b_tiles + tile % 2 * BK * B_ROW, b + b_index<form>(p, column, n, k),
+                               form == Form::nt ? k : n, n - column, k - p, b_wide);
   };
 
   const Place at;

@@ -8,8 +8,8 @@
 typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define LANES ((long)(VECTOR / sizeof(REAL)))
 
-/* A tile of ROWS x MAX_VECTORS vectors of sums, a row of B and an element of A are in registers. Narrow tiles are taller,
-   since the latency of additions requires enough independent ones. */
+/* A tile of ROWS x MAX_VECTORS vectors of sums, a row of B and an element of A are in registers. Narrow tiles are
+   taller, since the latency of additions requires enough independent ones. */
 #define ROWS 3
 #define MAX_ROWS 8
 #define ROWS_OF(width) ((width) == 1 ? MAX_ROWS : (width) == 2 ? 4 : ROWS)
@@ -110,8 +110,8 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
 #undef OF_WIDTH
 }
 
-/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers, A as for `tile`: blocked by the terms that fit in the L1 cache, and
-   in strips of nearly the same width. */
+/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers, A as for `tile`: blocked by the terms that fit in
+   the L1 cache, and in strips of nearly the same width. */
 static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                           long rows, long stride, long terms, int transposed)
 {
@@ -134,8 +134,8 @@ static __attribute__((noinline)) void multiply_add(REAL *c, const REAL *const *a
     product(c, a, 0, b, rows, stride, terms, 0);
 }
 
-/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A; a (terms) are the addresses of its
-   rows. */
+/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A; a (terms) are the addresses of
+   its rows. */
 static __attribute__((noinline)) void multiply_add_transposed(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                               long rows, long stride, long terms)
 {

@@ -30,7 +30,8 @@ static_assert(SUMS <= 128, "A thread's TM x TN sums don't fit in its registers: 
 
 __device__ __forceinline__ bool aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
 
-// Store the first `count` (at least 1) of V sums plus the addend, to (count) and c (count) or null. A wide store requires aligned `to` and `c` and all V.
+// Store the first `count` (at least 1) of V sums plus the addend, to (count) and c (count) or null. A wide store
+// requires aligned `to` and `c` and all V.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int count, bool wide) {
   if (wide) {
     if (c) {

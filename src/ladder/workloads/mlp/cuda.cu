@@ -5,9 +5,10 @@
 // block 512; `sigmoid_slope` and `relu_slope` grid ceil(columns / 32), block (32, 32). No dynamic shared memory.
 #include "warp.cuh"
 
-// x (rows, columns) = rows order (rows) of pixels (images, columns / 4), four each, scaled to [0, 1]: a block per row, four pixels per thread at a
-// time.
-extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
+// x (rows, columns) = rows order (rows) of pixels (images, columns / 4), four each, scaled to [0, 1]: a block per row,
+// four pixels per thread at a time.
+extern "C" __global__ void __launch_bounds__(256)
+    gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
   const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
   REAL *to = x + size_t(blockIdx.x) * columns;
   for (int j = threadIdx.x; j < columns / 4; j += blockDim.x) {
@@ -30,10 +31,11 @@ extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias
 }
 
 // Softmax cross-entropy by one block of 512 threads, a thread per row: z (rows, columns) <- -rate times the gradient of
-// the mean loss with respect to the logits, for rows order (rows) of labels (images); loss (1) <- the mean loss; bias (columns) <- bias + column sums of z.
+// the mean loss with respect to the logits, for rows order (rows) of labels (images); loss (1) <- the mean loss; bias
+// (columns) <- bias + column sums of z.
 extern "C" __global__ void __launch_bounds__(512, 1)
-    softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows, int columns,
-                 REAL rate) {
+    softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows,
+                 int columns, REAL rate) {
   __shared__ REAL totals[WARP];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   REAL total = 0;

@@ -89,8 +89,9 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Start all copies of a block from image and packed, arrays of the above shapes, of `lines` lines of `depth` channels. Up to TAPS stages are copied before the first
-// patch, which must wait for the previous kernel, since that may write these pixels.
+// Start all copies of a block from image and packed, arrays of the above shapes, of `lines` lines of `depth` channels.
+// Up to TAPS stages are copied before the first patch, which must wait for the previous kernel, since that may write
+// these pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
@@ -185,9 +186,9 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
 }
 
 // The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are channels permuted
-// (cuda_implicit_tma.py) so that a lane stores V neighbours at once: with V = 4, lane 1 of a row has columns 2, 3, 10 and 11 of a product, which
-// are channels 4 to 7. Rows of operands are whole vectors, with zeros
-// after the last channel, as in the sums.
+// (cuda_implicit_tma.py) so that a lane stores V neighbours at once: with V = 4, lane 1 of a row has columns 2, 3, 10
+// and 11 of a product, which are channels 4 to 7. Rows of operands are whole vectors, with zeros after the last
+// channel, as in the sums.
 template <class As, bool is_operand>
 struct Epilogue {
   using Out = typename As::Type;
@@ -239,12 +240,14 @@ struct Epilogue {
 
 // The kernel's body: arrays of the above shapes, with `is_operand` results that the next layer reads as operands.
 template <Math math, bool is_operand, class As = Result<math, is_operand>, class Out = typename As::Type>
-__device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias, Out *out,
-                                            int images, int h, int width, int k, int out_width, int activation) {
+__device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias,
+                                            Out *out, int images, int h, int width, int k, int out_width,
+                                            int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
     for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
-    for (int at = 0; at < STAGES; ++at) shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
+    for (int at = 0; at < STAGES; ++at)
+      shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
     publish_mbarriers();
   }
   cluster_barrier();

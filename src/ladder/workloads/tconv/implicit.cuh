@@ -26,8 +26,8 @@ struct Span {
 };
 
 // A pixel by its number among h x h, ordered along the sides of growing squares; the first row and column are last, and
-// the last row and column before these, since their elements have the shortest sums. With h = 3
-// the order of (y, x) is (1, 1), (2, 1), (2, 2), (1, 2), (0, 1), (0, 2), (0, 0), (1, 0), (2, 0).
+// the last row and column before these, since their elements have the shortest sums. With h = 3 the order of (y, x) is
+// (1, 1), (2, 1), (2, 2), (1, 2), (0, 1), (0, 2), (0, 0), (1, 0), (2, 0).
 struct Pixel {
   int y, x;
   __device__ __forceinline__ Pixel(int number, int h) {
@@ -65,7 +65,8 @@ struct Walk {
   const Site &site;
   const int c;
   int row, column, channel = 0;
-  __device__ __forceinline__ Walk(const Site &site, int c) : site(site), c(c), row(site.y.first), column(site.x.first) {}
+  __device__ __forceinline__ Walk(const Site &site, int c)
+      : site(site), c(c), row(site.y.first), column(site.x.first) {}
   __device__ __forceinline__ int steps() const { return site.y.count() * site.x.count() * ((c - 1) / depth + 1); }
   __device__ __forceinline__ void next() {
     if ((channel += depth) < c) return;

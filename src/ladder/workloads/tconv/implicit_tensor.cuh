@@ -1,6 +1,6 @@
 // What the implicit products on tensor cores share: lines of both operands in a ring of STAGES buffers, and the
-// epilogue. A block computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64 in
-// half precision, pixel by pixel (see implicit.cuh).
+// epilogue. A block computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64 in half
+// precision, pixel by pixel (see implicit.cuh).
 //
 // Shapes: image (images, h, h, width), packed filter (taps, columns, width), bias (k), out (images, 2 h, 2 h,
 // out_width). The `width` operands of a pixel are whole vectors of 16 bytes, with zeros after the last channel. They

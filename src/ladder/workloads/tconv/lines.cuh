@@ -8,8 +8,8 @@ struct alignas(16) Vector {
   unsigned of[4];
 };
 
-// The index of vector `u` of row `r` in a tile, swizzled: the 8 rows that are read at once are in different banks.
-// This is the hardware's swizzle of 128 bytes. An example: where the vectors of a row lie in its line; vector 5 of row 3
+// The index of vector `u` of row `r` in a tile, swizzled: the 8 rows that are read at once are in different banks. This
+// is the hardware's swizzle of 128 bytes. An example: where the vectors of a row lie in its line; vector 5 of row 3
 // lies at 6, so that its index is 3 * 8 + 6.
 //
 //   vector  0 1 2 3 4 5 6 7

@@ -12,7 +12,8 @@ struct alignas(64) TensorMap {
 
 // Copy the box at coordinates (x, y, z, w), the fastest first, of an array of four dimensions to shared memory, with
 // zeros outside the array.
-__device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Mbarrier &arrived, int x, int y, int z, int w) {
+__device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Mbarrier &arrived, int x, int y, int z,
+                                         int w) {
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
       "[%2];" ::"r"(shared_address(to)),
