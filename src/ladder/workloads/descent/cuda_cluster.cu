@@ -24,8 +24,8 @@ extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 constexpr int OWN = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
 
-// Store COUNT values (COUNT) asynchronously at an address in another block's shared memory and complete their bytes at
-// an mbarrier of the same block; both addresses are in shared memory.
+// Store values (COUNT) asynchronously at an address in another block's shared memory and complete their bytes at an
+// mbarrier of the same block; both addresses are in shared memory.
 template <int COUNT>
 __device__ __forceinline__ void send(unsigned address, unsigned mbarrier, const REAL (&values)[COUNT]) {
   if constexpr (COUNT % WIDTH == 0) {
@@ -50,7 +50,7 @@ struct ByCluster {
   Mbarrier *mbarriers;
   int n;
   bool sends;                // lane l sends to block l, if that has rows
-  unsigned place, mbarrier;  // there: the addresses of this warp's part of products[0] and of mbarriers[0]
+  unsigned place, mbarrier;  // the addresses in that block of this warp's part of products[0], and of mbarriers[0]
 
   __device__ __forceinline__ ByCluster(REAL (*products)[LENGTH], Mbarrier *mbarriers, int n)
       : products(products), mbarriers(mbarriers), n(n) {

@@ -4,6 +4,7 @@
 #include "ptx/shared_address.cuh"
 
 // A barrier of all threads of the cluster; writes to shared memory before it are visible to the other blocks after it.
+// The threads of a warp need not come to it together.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
