@@ -31,11 +31,23 @@ def runtime():
     return folder  # which lasts as long as the process
 
 
+@functools.cache
+def headers():
+    """The folder of the headers of all workloads, with the instructions of `emulated/ptx` in place of a GPU's.
+
+    One folder, since a header finds another beside it first, whatever the order of -I. Made once in a process.
+    """
+    folder = tempfile.TemporaryDirectory()
+    for each in reversed(native_sources.include_folders()):
+        shutil.copytree(each, folder.name, dirs_exist_ok=True)
+    shutil.copytree(EMULATED / "ptx", Path(folder.name, "ptx"), dirs_exist_ok=True)
+    return folder  # which lasts as long as the process
+
+
 def compile_program(source, target, macros, *options):
     """Compile a program of `emulated/` with macros, {name: value}, and with the headers of all workloads."""
     options = [*OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
-    # The instructions of `ptx.cuh` are emulated.
-    options += [f"-I{folder}" for folder in (EMULATED, *native_sources.include_folders())]
+    options += [f"-I{EMULATED}", f"-I{headers().name}"]
     subprocess.run(["g++", *options, source, f"{runtime().name}/device.o", "-o", target], check=True)
 
 

@@ -15,7 +15,7 @@ ADDRESS = 2**40 + 512
 # The first lets the other begin, and writes once that has read or a tenth of a second is over; the other reads with or
 # without waiting.
 TWO_KERNELS = r"""
-#include "programmatic_launch.cuh"
+#include "ptx/programmatic_launch.cuh"
 extern "C" __global__ void write(int *number, int value, volatile int *found) {
   let_next_begin();
   for (int turn = 0; turn < 100000 && *found == -1; ++turn) __nanosleep(1000);

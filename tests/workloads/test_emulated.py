@@ -1,6 +1,6 @@
 """The index arithmetic of GEMM's CUDA kernels, on the CPU: their sources compiled by g++ for `emulated/device.h`.
 
-`emulated/ptx.cuh` takes the place of the instructions. Copies arrive as late as they may, the threads take turns by
+`emulated/ptx` takes the place of the instructions. Copies arrive as late as they may, the threads take turns by
 chance, a cluster's blocks run at the same time, and g++'s sanitizers watch the operands: what lies outside, and how
 wide accesses are aligned. Not seen are accesses beyond an array in shared memory, and the instructions themselves.
 """
@@ -15,7 +15,7 @@ import pytest
 
 import elementary
 from ladder.build import binaries
-from ladder.catalogue import native_sources, workloads
+from ladder.catalogue import workloads
 
 pytestmark = pytest.mark.xdist_group("emulated")  # each tiling is compiled once
 SANITIZERS = ("-fsanitize=address,alignment", "-fno-sanitize-recover=all")
@@ -56,8 +56,7 @@ class Emulation:
         self.dtype, self.tiling, self.program = np.dtype(dtype), tiling, folder / "main"
         self.geometry = workloads.load_variant("gemm", variant).geometry
         source = binaries.source_of("gemm", variant)
-        shared = [path for include in native_sources.include_folders() for path in include.iterdir()]
-        for path in (source, *source.parent.glob("*.cuh"), *shared, *elementary.EMULATED.iterdir()):
+        for path in (source, *source.parent.glob("*.cuh")):
             shutil.copy(path, folder)
         kernel = (folder / source.name).read_text()
         for text, other in (changes or {}).items():
@@ -65,8 +64,8 @@ class Emulation:
             kernel = kernel.replace(text, other)
         (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
-        macros |= {"SOURCE": f'"{source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
-        elementary.compile_program(folder / "main.cpp", self.program, macros, *SANITIZERS)
+        macros |= {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
+        elementary.compile_program(elementary.EMULATED / "main.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
         return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)

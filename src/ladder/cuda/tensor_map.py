@@ -1,4 +1,4 @@
-"""Tensor maps: descriptors of arrays for a GPU's copy engine, compute capability 9.0; see `include/tma.cuh`."""
+"""Tensor maps: descriptors of arrays for a GPU's copy engine, compute capability 9.0; see `include/ptx/tma.cuh`."""
 
 import ctypes
 

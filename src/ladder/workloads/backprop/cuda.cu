@@ -1,10 +1,14 @@
 // The operations of the training other than its products. Deltas include the rate from the output on, so that a change
 // is an addition; for the weights it is the product's addend. Sums are in a fixed order.
+//
+// Launch: `gather` grid patterns, block 256; `sigmoid`, `scale` and `add` grid ceil(count / 256), block 256; `output`
+// and `slope` grid (ceil(columns / 32), ceil(rows / ROWS)), block (32, 32); `add_up` grid columns, block 32. No dynamic
+// shared memory.
 #include "warp.cuh"
 
 constexpr int ROWS = 256;  // of a block that works on columns
 
-// to (patterns, columns) = rows ranpat (patterns) of `from`: a block per row.
+// to (patterns, columns) = rows ranpat (patterns) of from (images, columns): a block per row.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const REAL *from, const long long *ranpat, REAL *to, int columns) {
   from += size_t(ranpat[blockIdx.x]) * columns;
@@ -38,10 +42,11 @@ __device__ void each(int rows, int columns, Function f) {
     for (int i = first + threadIdx.y; i < min(first + ROWS, rows); i += WARP) f(size_t(i) * columns + j);
 }
 
-// delta (rows, columns) of the outputs, times the rate; `parts` and `errors` (blocks, columns) are column sums of it
-// and of the error.
+// delta (rows, columns) of out and targets (rows, columns), times the rate; `parts` and `errors` (blocks, columns) are
+// column sums of it and of the error.
 extern "C" __global__ void __launch_bounds__(1024)
-    output(const REAL *out, const REAL *targets, REAL *delta, REAL *parts, REAL *errors, int rows, int columns, REAL rate) {
+    output(const REAL *out, const REAL *targets, REAL *delta, REAL *parts, REAL *errors, int rows, int columns,
+           REAL rate) {
   REAL sum = 0, error = 0;
   each(rows, columns, [&](size_t at) {
     const REAL o = out[at], off = targets[at] - o;
@@ -66,18 +71,21 @@ extern "C" __global__ void __launch_bounds__(1024)
 
 // sums (columns) <- kept * sums + the column sums of parts (count, columns), a warp per column; if kept is 0, sums need
 // not be initialised.
-extern "C" __global__ void __launch_bounds__(WARP) add_up(const REAL *parts, REAL *sums, int count, int columns, REAL kept) {
+extern "C" __global__ void __launch_bounds__(WARP)
+    add_up(const REAL *parts, REAL *sums, int count, int columns, REAL kept) {
   REAL sum = 0;
   for (int i = threadIdx.x; i < count; i += WARP) sum += parts[size_t(i) * columns + blockIdx.x];
   sum = sum_of_warp(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = kept ? kept * sums[blockIdx.x] + sum : sum;
 }
 
+// values (count) <- factor values.
 extern "C" __global__ void __launch_bounds__(256) scale(REAL *values, REAL factor, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) values[i] *= factor;
 }
 
+// values (count) <- values + others (count).
 extern "C" __global__ void __launch_bounds__(256) add(REAL *values, const REAL *others, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) values[i] += others[i];

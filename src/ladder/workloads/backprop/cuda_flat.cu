@@ -1,5 +1,14 @@
 // Every macro block with an index function at each access. Each kernel has two versions, one per index function. All
-// have the same arguments; `layer` is the one whose weights are used, and also that of the units above them.
+// have the same arguments; `layer` is the one whose weights are used, and also that of the units above them. With
+// fan_in and fan_out the widths of the layers below and above, its part of `w` and `dw` is (fan_in + 1, fan_out), that
+// of `out` and `delta` (rows, fan_out); of rows, the `count` that ranpat lists are computed.
+//
+// Shapes: ranpat (count), targets (rows, width of the last layer), error (1), widths (layers), starts (2 layers); see
+// flat.cuh for the others.
+//
+// Launch: a grid and a block of at most MAX_THREADS along x, no dynamic shared memory: at least count * fan_out threads
+// for `products`, `activations` and `output_error`, count * fan_in for `deltas`, (fan_in + 1) * fan_out for
+// `weight_change` and `update`. Excess threads do nothing.
 #include "flat.cuh"
 
 #define ARGUMENTS                                                                                               \
@@ -38,7 +47,7 @@ struct Offsets {
   }
 };
 
-// z = W activation.
+// z (count, fan_out) = activation (count, fan_in) W, with the bias in row 0 of W.
 template <class Index>
 __device__ void products(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -51,6 +60,7 @@ __device__ void products(ARGUMENTS) {
   out[at.unit(layer, row, j)] = z;
 }
 
+// out (count, fan_out) <- sigmoid(out).
 template <class Index>
 __device__ void activations(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -60,7 +70,7 @@ __device__ void activations(ARGUMENTS) {
   z = sigmoid(z);
 }
 
-// Deltas of the output layer; every thread adds to the error atomically.
+// Deltas (count, fan_out) of the output layer; every thread adds to the error atomically.
 template <class Index>
 __device__ void output_error(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -72,7 +82,7 @@ __device__ void output_error(ARGUMENTS) {
   delta[at.unit(layer, row, j)] = off * slope(o);
 }
 
-// Deltas of the layer below.
+// Deltas (count, fan_in) of the layer below.
 template <class Index>
 __device__ void deltas(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -84,7 +94,7 @@ __device__ void deltas(ARGUMENTS) {
   delta[at.unit(layer - 1, row, i)] = sum * slope(out[at.unit(layer - 1, row, i)]);
 }
 
-// A thread per weight, over all patterns.
+// dw (fan_in + 1, fan_out): a thread per weight, over all patterns.
 template <class Index>
 __device__ void weight_change(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -99,6 +109,7 @@ __device__ void weight_change(ARGUMENTS) {
   change = momentum * change + rate * sum;
 }
 
+// w (fan_in + 1, fan_out) <- w + dw.
 template <class Index>
 __device__ void update(ARGUMENTS) {
   const Index at{widths, starts, rows, layers};
@@ -107,8 +118,9 @@ __device__ void update(ARGUMENTS) {
 }
 
 #define KERNEL(block, index, Index)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MOST) block##_##index(ARGUMENTS) {                                  \
-    block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum, layer); \
+  extern "C" __global__ void __launch_bounds__(MAX_THREADS) block##_##index(ARGUMENTS) {                           \
+    block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum,   \
+                 layer);                                                                                           \
   }
 #define KERNELS(index, Index)         \
   KERNEL(products, index, Index)      \

@@ -11,6 +11,9 @@
 // memory: see cuda_fused.py. TN: units of the first layer in an eighth of a product's columns. TP: in
 // `accumulate_gradients`, pixels of one of the 4 (TF32: 8) groups of a warp's threads.
 #include "fused_layers.cuh"
+#include "fused_products.cuh"
+#include "ptx/async_copy.cuh"
+#include "warp.cuh"
 
 constexpr int PIXELS = 784, OUTPUTS = 10;
 constexpr int V = 16 / sizeof(REAL);
@@ -21,8 +24,8 @@ static_assert(BM % WARP == 0 && BM <= 1024, "BM must be a multiple of 32, at mos
 
 extern __shared__ Some<4> memory[];
 
-// Start to copy `rows` rows of the first layer's weights, by accesses of BY elements; `units` of a row remain from here
-// on.
+// Start to copy rows of the first layer's weights w (rows, fan_out) to (rows, STRIDE), by accesses of BY elements;
+// `units` of a row remain from here on.
 template <int BY>
 __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, int fan_out, int units) {
   for (int k = threadIdx.x / WARP; k < rows; k += WARPS)
@@ -31,7 +34,8 @@ __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, 
       copy<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
 }
 
-// Start the copies of a stage: the pixels of the tile's images from `first` on, and the same rows of the weights.
+// Start the copies of a stage: BK pixels of the tile's rows (BM) of images (images, 784) from `first` on, and the same
+// rows of the weights w (784, fan_out). A stage has (BM, X_ROW) and (BK, STRIDE) elements.
 __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int *rows, const REAL *w, int fan_out,
                                      int units, int first) {
   constexpr int COPIES = BK / V;  // of a row
@@ -48,7 +52,7 @@ __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int 
     load_weights<V>(stage, w, pixels, fan_out, units);
 }
 
-// The weighted sums of the first layer for UNITS units.
+// The weighted sums of the first layer for UNITS units, in `product`: arrays as above, stages (2, STAGE).
 template <class Product>
 __device__ __forceinline__ void multiply(Product &product, REAL *stages, const REAL *images, const int *rows,
                                          const REAL *w, int fan_out, int units) {
@@ -66,9 +70,9 @@ __device__ __forceinline__ void multiply(Product &product, REAL *stages, const R
   __syncthreads();  // all threads have read the stages
 }
 
-// A delta overwrites its activation. `values_at` and `matrices_at` are the offsets in shared memory of values and
-// weights, in elements after the BM row numbers; a row of `sums` has a tile's gradients of the first biases and of the
-// other layers, and its error.
+// The kernel's body, for layers (last + 1). A delta overwrites its activation. `values_at` and `matrices_at` are the
+// offsets in shared memory of values and weights, in elements after the BM row numbers; a row of `sums` has a tile's
+// gradients of the first biases and of the other layers, and its error.
 template <class Product>
 __device__ __forceinline__ void forward_backward_by(Product product, const REAL *images, const REAL *targets,
                                                     const long long *ranpat, const Layer *layers, int last, int count,
@@ -165,9 +169,10 @@ __device__ __forceinline__ void forward_backward_by(Product product, const REAL 
   *end = error;
 }
 
-// This block's part of the first layer's gradient: over every gridDim.y-th group of BP patterns, the last ones first,
-// which are still in the L2 cache. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS teams of as many
-// warps the BP patterns of each of the RING stages. `patterns` is the number of patterns with the last tile's padding.
+// The kernel's body: this block's part of the first layer's gradient, over every gridDim.y-th group of BP patterns, the
+// last ones first, which are still in the L2 cache. ACROSS warps share the pixels of a block, OF_WARP each, and TEAMS
+// teams of as many warps the BP patterns of each of the RING stages. `patterns` is the number of patterns with the last
+// tile's padding.
 template <int ACROSS, int TEAMS, int OF_WARP, int BP, int RING, class Product>
 __device__ __forceinline__ void accumulate_gradients_by(Product product, const REAL *images, const long long *ranpat,
                                                         const REAL *delta, int count, int patterns, int width,
@@ -272,6 +277,7 @@ struct Table {
 
 constexpr int ROWS = 16;
 
+// The kernel of the reductions of tables (last + 1).
 extern "C" __global__ void __launch_bounds__(WARP *ROWS)
     update(const Table *tables, int last, REAL rate, REAL momentum) {
   while (blockIdx.x < tables[last].block) --last;

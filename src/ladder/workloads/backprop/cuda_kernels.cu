@@ -1,5 +1,14 @@
 // The eleven kernels, each in its versions. All have the same arguments; `layer` is the one whose weights are used, and
-// also that of the units above them.
+// also that of the units above them. A Layer (layer.cuh) has their shapes.
+//
+// Launch, with blocks of at most MAX_THREADS, in whole warps; excess threads do nothing:
+//   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic
+//                    shared memory of height * (TILE + 1) + TILE * TILE elements
+//   *_whole          as below, dynamic shared memory of (fan_in + 1) * (fan_out | 1) elements
+//   bias_change      grid fan_out, dynamic shared memory of an element per warp
+//   error_*          at least `count` threads along x, dynamic shared memory of an element per warp
+//   others           at least as many threads along x as the result has elements
+#include "flat.cuh"
 #include "layer.cuh"
 #include "warp.cuh"
 
@@ -22,7 +31,7 @@ __device__ __forceinline__ Weights in_shared_memory(const Net &net) {
   return {memory, stride};
 }
 
-// Products: z = W activation, a thread per unit and pattern.
+// Products: out (count, fan_out) = below (count, fan_in) W, with the bias in row 0, a thread per unit and pattern.
 template <class Net>
 __device__ __forceinline__ void weighted_sum(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
@@ -54,8 +63,8 @@ struct Part {
   __device__ __forceinline__ bool is_inside() const { return row < rows && column < columns; }
 };
 
-// The sum over `terms` of a(row, term) b(term, column), by tiles of both in shared memory. `b` is contiguous along
-// columns, `a` along terms if `along_terms`, else along rows.
+// The sum over `terms` of a(row, term) b(term, column), functions of the indices, by tiles of both in shared memory.
+// `b` is contiguous along columns, `a` along terms if `along_terms`, else along rows.
 template <bool along_terms, class A, class B>
 __device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) {
   const int height = blockDim.y, thread = threadIdx.y * TILE + threadIdx.x;
@@ -77,6 +86,7 @@ __device__ __forceinline__ REAL tiled_sum(const Part part, int terms, A a, B b) 
   return sum;
 }
 
+// The same by tiles of both operands.
 template <class Net>
 __device__ void products_tiled(const Net &net) {
   const auto x = [&](int p, int i) { return net.below[net.row(p) * net.fan_in + i]; };
@@ -86,7 +96,7 @@ __device__ void products_tiled(const Net &net) {
   if (part.is_inside()) net.out[net.row(part.row) * net.fan_out + part.column] = net.w[part.column] + sum;
 }
 
-// Deltas of the layer below, a thread per unit and pattern.
+// Deltas (count, fan_in) of the layer below, a thread per unit and pattern.
 template <class Net>
 __device__ __forceinline__ void sent_back(const Net &net, const Weights w) {
   const unsigned e = linear_index(), p = e / net.fan_in, i = e % net.fan_in;
@@ -106,6 +116,7 @@ __device__ void hidden_deltas_whole(const Net &net) {
   sent_back(net, in_shared_memory(net));
 }
 
+// out (count, fan_out) <- sigmoid(out).
 template <class Net>
 __device__ void activations(const Net &net) {
   const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
@@ -128,7 +139,7 @@ __device__ __forceinline__ REAL error_of_pattern(const Net &net) {
   return sum / 2;
 }
 
-// An atomic addition by compare-and-swap, repeated until no other thread has interfered.
+// An atomic addition to a number by compare-and-swap, repeated until no other thread has interfered.
 __device__ __forceinline__ void add_by_exchange(float *to, float value) {
   int *const bits = reinterpret_cast<int *>(to);
   for (int seen = *bits, before = ~seen; seen != before;)
@@ -149,6 +160,7 @@ __device__ __forceinline__ REAL sum_of_block(REAL value) {
   return warp ? REAL(0) : sum_of_warp(lane < blockDim.x / WARP ? memory[lane] : REAL(0));
 }
 
+// error (1) += the errors of all patterns: atomically, so by compare-and-swap, or after a reduction by each block.
 template <class Net>
 __device__ void error_atomic(const Net &net) {
   if (linear_index() < net.count) atomicAdd(net.error, error_of_pattern(net));
@@ -163,6 +175,7 @@ __device__ void error_block(const Net &net) {
   if (threadIdx.x == 0) atomicAdd(net.error, sum);
 }
 
+// Deltas (count, outputs) of the output layer.
 template <class Net>
 __device__ void output_deltas(const Net &net) {
   const unsigned e = linear_index(), p = e / net.outputs, k = e % net.outputs;
@@ -171,7 +184,7 @@ __device__ void output_deltas(const Net &net) {
   net.delta[at] = (net.targets[at] - net.out[at]) * slope(net.out[at]);
 }
 
-// dW <- momentum dW + rate sum.
+// Element (i, j) of dw (fan_in + 1, fan_out) <- momentum times itself + rate sum.
 template <class Net>
 __device__ __forceinline__ void change(const Net &net, int i, int j, REAL sum) {
   REAL &dw = net.dw[i * net.fan_out + j];
@@ -190,6 +203,7 @@ __device__ void weight_change_global(const Net &net) {
   }
   change(net, i + 1, j, sum);
 }
+// The same by tiles of both operands.
 template <class Net>
 __device__ void weight_change_tiled(const Net &net) {
   const auto x = [&](int i, int p) { return net.below[net.row(p) * net.fan_in + i]; };
@@ -199,7 +213,7 @@ __device__ void weight_change_tiled(const Net &net) {
   if (part.is_inside()) change(net, part.row + 1, part.column, sum);
 }
 
-// A block per unit.
+// Row 0 of dw (fan_in + 1, fan_out): a block per unit.
 template <class Net>
 __device__ void bias_change(const Net &net) {
   REAL sum = 0;
@@ -208,6 +222,7 @@ __device__ void bias_change(const Net &net) {
   if (threadIdx.x == 0) change(net, 0, blockIdx.x, sum);
 }
 
+// w (fan_in + 1, fan_out) <- w + dw.
 template <class Net>
 __device__ void update(const Net &net) {
   const unsigned e = linear_index();
@@ -215,9 +230,9 @@ __device__ void update(const Net &net) {
 }
 
 #define KERNEL(name, scalars, tables)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MOST) name##_##scalars##_##tables(ARGUMENTS) {                        \
-    name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate, momentum, \
-                                layer));                                                                             \
+  extern "C" __global__ void __launch_bounds__(MAX_THREADS) name##_##scalars##_##tables(ARGUMENTS) {                 \
+    name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate,       \
+                                momentum, layer));                                                                   \
   }
 #define KERNELS(scalars, tables)                 \
   KERNEL(products_global, scalars, tables)       \

@@ -3,7 +3,8 @@
    the output's deltas are multiplied by the rate, which they pass on to every change. */
 #include "rows.h"
 
-/* The forward and backward pass of pattern `at`; its error, with FACTORED twice that. */
+/* The forward and backward pass of pattern `at`, row `at` of out, delta and targets (patterns, width); its error, with
+   FACTORED twice that. */
 static inline REAL pattern(const Network *net, long at)
 {
     const long last = net->layers, outputs = net->widths[last];
@@ -29,6 +30,7 @@ static inline REAL pattern(const Network *net, long at)
     return error;
 }
 
+/* The pass of all visited patterns, and the error (1). */
 void patterns(const Network *net)
 {
     REAL error = 0;
@@ -37,6 +39,7 @@ void patterns(const Network *net)
     *net->error = FACTORED ? (REAL)0.5 * error : error;
 }
 
+/* dw (fan_in + 1, fan_out) of a layer. */
 void weight_change(const Network *net, long layer)
 {
     const long above = net->widths[layer], below = net->widths[layer - 1];
@@ -48,6 +51,7 @@ void weight_change(const Network *net, long layer)
     }
 }
 
+/* w (fan_in + 1, fan_out) of a layer <- w + dw. */
 void update(const Network *net, long layer)
 {
     added(net->w[layer], net->dw[layer], weights(net, layer));

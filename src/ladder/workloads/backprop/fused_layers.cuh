@@ -2,6 +2,8 @@
 // apart. Widths are padded to multiples of four, with zeros for values and weights.
 #pragma once
 #include "fused_products.cuh"
+#include "ptx/async_copy.cuh"
+#include "warp.cuh"
 
 constexpr int WARPS = BM / WARP;
 constexpr int VALUE_ROW = BM + 4;  // rows begin in different banks
@@ -18,15 +20,16 @@ __device__ __forceinline__ double sigmoid(double z) { return 1 / (1 + exp(-z)); 
 // With errors of a few units in the last place.
 __device__ __forceinline__ float sigmoid(float z) { return __fdividef(1, 1 + __expf(-z)); }
 
-// Start to copy a layer's weights (rows, columns), padded.
+// Start to copy a layer's weights w (rows, columns), row 0 that of the bias, to (1 + padded(rows - 1),
+// padded(columns)).
 __device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, int columns) {
   for (int i = threadIdx.x / WARP; i <= padded(rows - 1); i += WARPS)
     for (int j = threadIdx.x % WARP; j < padded(columns); j += WARP)
       copy<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
 }
 
-// Call f(unit, pattern, sums) for all patterns and `units`, with the sums for 4 patterns over values (terms, BM) times
-// matrix (terms, units), or, TRANSPOSED, (units, terms), whose rows are `row` apart.
+// Call f(unit, pattern, sums) for all patterns and `units`, with the sums (4) for 4 patterns over values (terms, BM)
+// times matrix (terms, units), or, TRANSPOSED, (units, terms), whose rows are `row` apart.
 template <bool TRANSPOSED, class Function>
 __device__ __forceinline__ void weighted(const REAL *values, int terms, const REAL *matrix, int row, int units,
                                          Function f) {

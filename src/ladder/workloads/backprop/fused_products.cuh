@@ -1,9 +1,11 @@
 // Products of tiles in shared memory with sums in registers: without and with tensor cores.
 //
 // One operand are the images; row k of the other, weights or deltas, has the units of the first layer, and rows are
-// STRIDE apart. `add` accumulates 8 steps of k; `each` calls f(row, unit, sum) for all of a thread's sums.
+// STRIDE apart. `add` accumulates 8 steps of k, from x, (rows, 8) or (8, rows) of images, and (8, UNITS) of the others;
+// `each` calls f(row, unit, sum) for all of a thread's sums.
 #pragma once
-#include "ptx.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/mma.cuh"
 #include "warp.cuh"
 
 constexpr int STEPS = 8;
@@ -23,16 +25,18 @@ __device__ __forceinline__ Some<W> some(const REAL *from) {
 }
 
 // The N of N * LANES neighbours that belong to one of LANES threads: groups of four per thread, then a pair, then a
-// single element of each.
+// single element of each. An example: of 56, lane 2 of 8 has elements 8 to 11, 36 and 37, and 50.
 template <int N, int LANES>
 struct Part {
   static constexpr int FOURS = N / 4 * 4, PAIRS = N / 2 * 2;
 
+  // The index of element i of a lane.
   static __device__ __forceinline__ int at(int lane, int i) {
     if (i < FOURS) return i / 4 * (4 * LANES) + lane * 4 + i % 4;
     return i < PAIRS ? FOURS * LANES + lane * 2 + i % 2 : PAIRS * LANES + lane;
   }
 
+  // Load a lane's elements to (N) from row (N * LANES).
   static __device__ __forceinline__ void load(REAL (&to)[N], const REAL *row, int lane) {
 #pragma unroll
     for (int i = 0; i < FOURS; i += 4) {

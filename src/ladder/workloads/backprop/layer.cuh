@@ -50,7 +50,8 @@ struct texture {
   }
 };
 
-// A layer, found by a walk through those before it.
+// A layer, found by a walk through those before it. Shapes: below and delta_below (rows, fan_in), out and delta (rows,
+// fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs), error (1), ranpat (count).
 template <class Where, class Tables>
 struct Layer : Scalars {
   Table ranpat;

@@ -17,6 +17,7 @@ typedef struct {
     REAL *sums;            /* per thread as many elements as the largest layer has weights */
 } Network;
 
+/* The logistic function of one number. */
 static inline REAL sigmoid(REAL z)
 {
 #if FLOAT64

@@ -1,7 +1,9 @@
 /* The loops of associativity.c on threads, scheduled by OMP_SCHEDULE. The two sums over patterns, of the error and of
-   the changes, have several versions. */
+   the changes, have several versions. Shapes as in network.h: `patterns_*` compute out and delta (patterns, width) of
+   all layers and the error (1), `weight_change_*` dw (fan_in + 1, fan_out) of a layer. */
 #define FACTORED 1
 #include "fused.h"
+#include "rows.h"
 #include <omp.h>
 
 void patterns_reduction(const Network *net)

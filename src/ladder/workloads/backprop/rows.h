@@ -23,6 +23,7 @@ static inline void weighted_sums(REAL *restrict z, const REAL *restrict below, c
     }
 }
 
+/* z (width) <- sigmoid(z). */
 static inline void squashed(REAL *restrict z, long width)
 {
     VECTORISED
@@ -30,7 +31,8 @@ static inline void squashed(REAL *restrict z, long width)
         z[j] = sigmoid(z[j]);
 }
 
-/* delta of the layer below (fan_in) = (W delta (fan_out)) o (1 - o), without row 0 of W. */
+/* delta of the layer below (fan_in) = (W delta (fan_out)) o (1 - o), with o of out (fan_in) and W (fan_in + 1, fan_out)
+   without row 0. */
 static inline void sent_back(REAL *restrict below, const REAL *restrict out, const REAL *restrict delta,
                              const REAL *restrict w, long fan_in, long fan_out)
 {
@@ -69,6 +71,7 @@ static inline void added_changes(REAL *restrict dw, const REAL *restrict below, 
     }
 }
 
+/* values (count) <- factor values. */
 static inline void scaled(REAL *restrict values, REAL factor, long count)
 {
     VECTORISED
@@ -76,6 +79,7 @@ static inline void scaled(REAL *restrict values, REAL factor, long count)
         values[i] *= factor;
 }
 
+/* values (count) <- values + others (count). */
 static inline void added(REAL *restrict values, const REAL *restrict others, long count)
 {
     VECTORISED
@@ -83,6 +87,7 @@ static inline void added(REAL *restrict values, const REAL *restrict others, lon
         values[i] += others[i];
 }
 
+/* The number of a layer's weights, with the bias. */
 static inline long weights(const Network *net, long layer)
 {
     return (net->widths[layer - 1] + 1) * net->widths[layer];

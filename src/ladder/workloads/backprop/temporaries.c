@@ -1,4 +1,7 @@
-/* The loops of loop_order.c, with row pointers and temporaries. */
+/* The loops of loop_order.c, with row pointers and temporaries. Shapes as in network.h: `products` computes out
+   (patterns, width) of a layer, `activations` its sigmoid in place, `output_error` the last layer's delta (patterns,
+   width) and the error, `deltas` those of a layer, `weight_change` dw (fan_in + 1, fan_out), and `update` w of that
+   shape, for the visited patterns. */
 #include "rows.h"
 
 void products(const Network *net, long layer)

@@ -10,7 +10,7 @@
 /* Elements of a cache line. */
 #define LINE (64 / (long)sizeof(REAL))
 /* The minimum number of blocks of a part, except the last: fewer would not amortise its sums. */
-#define FEWEST 4L
+#define MIN_BLOCKS 4L
 
 /* A layer with weights, on rows of whole vectors. */
 typedef struct {
@@ -40,7 +40,7 @@ static long partition(const Network *net, long block, Part *parts)
     long count = 0;
     for (long begin = 0, size = 0; begin < blocks; count++) {
         if (count % net->threads == 0)
-            size = max(FEWEST, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
+            size = max(MIN_BLOCKS, (blocks - begin + halves * net->threads - 1) / (halves * net->threads));
         const long end = min(blocks, begin + size);
         if (parts)
             parts[count] = (Part){begin, end};
@@ -49,6 +49,7 @@ static long partition(const Network *net, long block, Part *parts)
     return count;
 }
 
+/* The elements of all layers' `w` and `back`. */
 static long shared_size(const Network *net)
 {
     long size = 0;
@@ -59,6 +60,7 @@ static long shared_size(const Network *net)
     return size;
 }
 
+/* The elements of all layers' `out` and `delta`. */
 static long thread_size(const Network *net, long block)
 {
     long size = 0;
@@ -67,6 +69,7 @@ static long thread_size(const Network *net, long block)
     return size;
 }
 
+/* The elements of all layers' `changes`. */
 static long part_size(const Network *net)
 {
     long size = 0;
@@ -89,6 +92,7 @@ static REAL *arena_take(REAL **free, long count)
     return first;
 }
 
+/* Point layers (net->layers + 1) to what all threads share and to what one thread has in `sums`. */
 static void lay_out(Layer *layers, const Network *net, long block, long thread)
 {
     REAL *shared = net->sums, *of_thread = shared + shared_size(net) + thread * thread_size(net, block);
@@ -114,7 +118,8 @@ static void lay_out_part(Layer *layers, const Network *net, long block, long par
         layers[layer].changes = arena_take(&sums, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
 
-/* Copy the weights to rows padded with zeros. */
+/* Copy the weights (fan_in + 1, fan_out) to `w` (fan_in + 1, stride) and, without the bias, transposed to `back`
+   (fan_out, padded fan_in), rows padded with zeros. */
 static void pack(const Network *net, const Layer *layers)
 {
     for (long layer = 1; layer <= net->layers; layer++) {
@@ -129,7 +134,8 @@ static void pack(const Network *net, const Layer *layers)
     }
 }
 
-/* The output's deltas (count, stride), padded with zeros; returns twice the block's error. */
+/* The output's deltas (count, stride), padded with zeros, for the rows chosen (count) of targets; returns twice the
+   block's error. */
 static REAL output(const Network *net, const Layer *at, const long *chosen, long count)
 {
     REAL error = 0;
@@ -145,7 +151,8 @@ static REAL output(const Network *net, const Layer *at, const long *chosen, long
     return error;
 }
 
-/* The addresses of a block's rows below a layer: patterns in place, or activations. */
+/* The addresses, rows (count), of a block's rows of a layer: patterns in place by their numbers chosen (count), or
+   activations. */
 static void find_rows(const REAL **rows, const Network *net, const Layer *layers, long layer, const long *chosen,
                       long count)
 {
@@ -153,6 +160,7 @@ static void find_rows(const REAL **rows, const Network *net, const Layer *layers
         rows[p] = layer ? layers[layer].out + p * layers[layer].stride : net->out[0] + chosen[p] * net->widths[0];
 }
 
+/* out (count, stride) of a layer, from `below`, the addresses of count rows of fan_in activations. */
 static void forward(const Layer *at, const REAL *const *below, long count)
 {
     for (long p = 0; p < count; p++)
@@ -162,7 +170,7 @@ static void forward(const Layer *at, const REAL *const *below, long count)
     logistic(at->out, count * at->stride);
 }
 
-/* The deltas of the layer below, `to`. */
+/* The deltas (count, stride) of the layer below, `to`; rows (count) is scratch. */
 static void backward(const Layer *at, const Layer *to, const REAL **rows, long count)
 {
     for (long p = 0; p < count; p++)
@@ -174,8 +182,8 @@ static void backward(const Layer *at, const Layer *to, const REAL **rows, long c
         to->delta[i] *= to->out[i] * (1 - to->out[i]);
 }
 
-/* Add the gradient of `count` patterns to a layer's changes. Meanwhile the next `ahead` rows are prefetched to the L2
-   cache, a line of each at a time. */
+/* Add the gradient of `count` patterns, whose rows of activations are at below (count), to a layer's changes (fan_in +
+   1, stride). Meanwhile the rows at next (ahead) are prefetched to the L2 cache, a line of each at a time. */
 static void accumulate_gradients(const Layer *at, const REAL *const *below, long count, const REAL *const *next,
                                  long ahead)
 {
@@ -190,8 +198,8 @@ static void accumulate_gradients(const Layer *at, const REAL *const *below, long
     }
 }
 
-/* The forward and backward pass of one block: adds to the changes, and returns twice the error. The next block has
-   `ahead` rows. */
+/* The forward and backward pass of one block, the rows chosen (count + ahead) of it and the next: adds to the changes,
+   and returns twice the error. The next block has `ahead` rows. */
 static REAL forward_backward(const Network *net, const Layer *layers, const long *chosen, long count, long ahead)
 {
     const REAL *rows[count], *next[max(ahead, 1)];

@@ -1,16 +1,17 @@
 // The kernels of a generator on the GPU other than its transposed convolutions: the projection for layers that read
 // operands, and the elementwise epilogue of a layer.
+//
+// Launch: `to_*` any grid along x, block BLOCK, no dynamic shared memory; `project_to_*` see projection.cuh.
 #include "activation.cuh"
-#include "ptx.cuh"
+#include "projection.cuh"
+#include "ptx/math.cuh"
 #include "tensor_operands.cuh"
 #include "written.cuh"
 
 constexpr int BLOCK = 256;
 
-#include "projection.cuh"
-
 // to (rows, width) = activation(factor * from (rows, c) + summand), and zeros after the last channel, V channels at a
-// time; V divides c and width. Factors and summands (period), null for none, repeat every `period` elements, a multiple
+// time; V divides c and width. factor and summand (period), null for none, repeat every `period` elements, a multiple
 // of c.
 template <class As, int V>
 __device__ __forceinline__ void finish(const float *from, typename As::Type *to, const float *__restrict__ factor,

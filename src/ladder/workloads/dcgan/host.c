@@ -1,12 +1,14 @@
 /* A generator's operations on the host other than its transposed convolutions: the projection, and a layer's epilogue.
    */
 #include "activation.h"
+#include "tile.h"
 #include <string.h>
 
 /* Rows of a product that a thread computes at once. */
 #define BLOCK 12
 
-/* out (images, count) = relu?(latents (images, terms) weights (terms, count) + bias); rows are whole vectors. */
+/* out (images, count) = activation(latents (images, terms) weights (terms, count) + bias (count)); rows are whole
+   vectors. */
 void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
              long count, long activation, long threads)
 {

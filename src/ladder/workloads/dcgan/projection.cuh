@@ -2,11 +2,13 @@
 // dominates. A warp has its WARP_COLUMNS of the weights in registers, and a block computes ROWS images at once, while
 // the latents of the next ones are copied to shared memory. A lane's eight sums of a row are contiguous.
 //
-// Launch: grid (columns / COLUMNS, any), block THREADS.
+// Launch: grid (columns / COLUMNS, any), block THREADS, no dynamic shared memory.
 #pragma once
 #include "activation.cuh"
-#include "programmatic_launch.cuh"
-#include "ptx.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/programmatic_launch.cuh"
 #include "written.cuh"
 
 constexpr int LATENT = 100;  // as in layout.py
@@ -18,12 +20,12 @@ static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different b
 
 using Numbers = Neighbours<float, 4>;
 
-// Start to copy ROWS latents from `first` on, zeros after the last latent and after each latent's elements.
+// Start to copy ROWS of latents (images, LATENT) from `first` on to (ROWS, ACROSS), vectors: zeros after the last
+// latent and after each latent's elements.
 __device__ __forceinline__ void load_latents(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
   for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
     const int row = e / ACROSS, at = e % ACROSS, image = first + row;
-    copy<16>(&to[row][at], reinterpret_cast<const REAL *>(latents + size_t(image) * LATENT + at * 4),
-             image < images && at < LATENT / 4);
+    copy<16>(&to[row][at], latents + size_t(image) * LATENT + at * 4, image < images && at < LATENT / 4);
   }
   commit_copies();
 }

@@ -3,4 +3,4 @@
 
 enum Algorithm { STEEPEST, CG, JACOBI };
 
-constexpr REAL LEAST = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the smallest normal number
+constexpr REAL SMALLEST_NORMAL = FLOAT64 ? REAL(2.3e-308) : REAL(1.2e-38f);  // about the smallest normal number

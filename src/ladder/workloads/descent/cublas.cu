@@ -1,6 +1,9 @@
 // What an iteration by cuBLAS needs in addition: the start, the preconditioner, and the scalars, which stay on the GPU
-// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1),
-// steps (1).
+// and are computed by one thread. REAL is the type. Shapes: matrix (n, n), vectors (n), history (iterations + 1), steps
+// (1), scalars (1), rz (1).
+//
+// Launch: `begin` any grid along x, `divide` at least n threads along x, the others one thread. No dynamic shared
+// memory.
 constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the smallest normal number
 
 struct Scalars {
@@ -10,7 +13,7 @@ struct Scalars {
   REAL alpha, minus_alpha, beta;
 };
 
-// Whether a solve continues from a residual whose square is rr.
+// Whether a solve with history (iterations + 1) continues from a residual whose square is rr.
 __device__ bool goes_on(REAL rr, const REAL *history, long long step, long long iterations, double tolerance) {
   return step < iterations && rr > tolerance * tolerance * history[0];
 }
@@ -28,7 +31,7 @@ extern "C" __global__ void begin(const REAL *matrix, const REAL *b, REAL *x, REA
   if (first == 0) steps[0] = 0;
 }
 
-// z = r divided by the diagonal of the matrix.
+// z (n) = r (n) divided by the diagonal of matrix (n, n).
 extern "C" __global__ void divide(const REAL *matrix, const REAL *r, REAL *z, long long n) {
   const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) z[i] = r[i] / matrix[i * (n + 1)];

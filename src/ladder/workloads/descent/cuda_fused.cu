@@ -1,4 +1,8 @@
 // A launch for each step; the kernels that recompute a residual precede the launch of their step.
+//
+// Shapes: see Solve in iteration.cuh.
+//
+// Launch: grid any number of blocks, at most n, block BLOCK, dynamic shared memory as Shared in iteration.cuh.
 #include "iteration.cuh"
 
 #define SOLVE                                                                                                        \

@@ -1,5 +1,16 @@
 // A whole solve in one cooperative launch.
+//
+// Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), counts (2), which are 0 before the first
+// launch, mail (2, n, WORDS); workspace as in Solve of iteration.cuh.
+//
+// Launch: grid any number of blocks that run at once, for `solve_in_registers` ceil(n / (BLOCK / 32 * ROWS)); block
+// BLOCK; dynamic shared memory for `solve` as Shared in iteration.cuh, for `solve_resident` the block's rows and one of
+// `stride` elements and 2 * WARP elements, for `solve_in_registers` none.
+#include "algorithms.cuh"
+#include "block.cuh"
+#include "grid.cuh"
 #include "iteration.cuh"
+#include "warp.cuh"
 #if COLUMNS
 #include "in_registers.cuh"
 #endif
@@ -14,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   const Rows rows = {matrix + s.first(blockIdx.x) * (long long)n, n};
   const Shared shared(reinterpret_cast<REAL *>(memory), s.first(blockIdx.x + 1) - s.first(blockIdx.x), columns);
   clear_sums(s, shared);
-  Barrier barrier = {counts};
+  GridBarrier barrier = {counts};
   for (int step = 0;; ++step) {
     const bool is_due = period && step && step % period == 0;
     if (is_due) {
@@ -30,25 +41,25 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if TEAM == 32  // otherwise n is large
-constexpr int MOST = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
+constexpr int ELEMENTS = (FLOAT64 ? 2048 : 3072) / BLOCK;  // elements of a vector that a thread has
 
 // Call work(u, i) for each of this thread's elements of a vector: its index u in the thread, and i in the vector.
 template <typename Work>
 __device__ __forceinline__ void for_each(int n, Work work) {
 #pragma unroll
-  for (int u = 0; u < MOST; ++u)
+  for (int u = 0; u < ELEMENTS; ++u)
     if (const int i = u * BLOCK + threadIdx.x; i < n) work(u, i);
 }
 #endif
 
-// Count a launch once all blocks have called this. `counts` are the number of launches so far, and of blocks arrived.
+// Count a launch once all blocks have called this; counts (2) are the number of launches so far, and of blocks arrived.
 __device__ __forceinline__ void count_launch(unsigned *counts) {
   if (threadIdx.x || atomicAdd(counts + 1, 1u) < gridDim.x - 1) return;
   counts[1] = 0, ++counts[0];
 }
 
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
-// registers of every block's threads. Blocks exchange their elements of A v as flagged values in `mail` (2, n),
+// registers of every block's threads. Blocks exchange their elements of A v as flagged values in mail (2, n, WORDS),
 // double-buffered: a block stores its part of a turn only after it has read all of the previous turn, whose writers had
 // read the one before.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
@@ -65,12 +76,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   unsigned turn = __ldcg(counts) * (2 * iterations + 2);  // unique across launches
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 
-  REAL r[MOST] = {}, p[MOST] = {}, q[MOST] = {}, of_x[MOST] = {}, inverse[MOST] = {};
+  REAL r[ELEMENTS] = {}, p[ELEMENTS] = {}, q[ELEMENTS] = {}, of_x[ELEMENTS] = {}, inverse[ELEMENTS] = {};
   // q = A v, in all blocks.
   auto multiply = [&](const REAL *v) {
     ++turn;
 #pragma unroll
-    for (int u = 0; u < MOST; ++u)
+    for (int u = 0; u < ELEMENTS; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < stride) staged[i] = i < n ? v[u] : REAL(0);
     __syncthreads();
     unsigned long long *place = mail + (turn & 1) * WORDS * n;
@@ -95,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     }
     bool is_whole;
     do {  // all loads are issued at once, so that their latencies overlap
-      unsigned long long words[MOST][WORDS];
+      unsigned long long words[ELEMENTS][WORDS];
       for_each(n, [&](int u, int i) { load_flagged(words[u], place + i * WORDS); });
       is_whole = true;
       for_each(n, [&](int u, int i) { is_whole &= is_ready(words[u], turn, q[u]); });
@@ -119,13 +130,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     if (step == 0) limit = tolerance * tolerance * square;
     if (blockIdx.x == 0 && threadIdx.x == 0) history[step] = square;
     if (step == iterations || square <= limit) break;
-    const REAL beta = algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    const REAL beta = algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
     for_each(n, [&](int u, int i) { p[u] = r[u] * inverse[u] + beta * p[u]; });
     multiply(p);
     REAL curvature = 0, unused = 0;
     for_each(n, [&](int u, int i) { curvature += p[u] * q[u]; });
     sum_of_block(curvature, unused, scratch);
-    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
     before = product;
     for_each(n, [&](int u, int i) { of_x[u] += alpha * p[u], r[u] -= alpha * q[u]; });
     if (period && (step + 1) % period == 0) {
@@ -143,7 +154,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// The exchange of q as flagged values, as above: every thread of a block waits for some of its elements.
+// The exchange of q as flagged values in mail (2, n, WORDS), as above: every thread of a block waits for some of its
+// elements.
 struct ByMail {
   REAL (*products)[LENGTH];
   unsigned long long *mail;

@@ -2,8 +2,16 @@
 // products: of its row with p, and of its column, which is a row of the upper triangle. A is read in tiles of TILE x
 // TILE. A warp has 32 rows of a tile; each lane accumulates the sums of its columns and of its rows in registers; the
 // latter are reduced across lanes once per tile. A tile's sums are stored, and added by the owner of the element of q.
+//
+// Shapes: matrix (n, n), b, x, r and p (n), history (iterations + 1), steps (1), partial (ceil(n / TILE), n), parts (4,
+// gridDim.x), counts (2), which are 0.
+//
+// Launch: cooperative, grid any number of blocks that run at once, block BLOCK, dynamic shared memory of (2, BLOCK /
+// 32, TILE) elements.
 #include "algorithms.cuh"
+#include "block.cuh"
 #include "grid.cuh"
+#include "warp.cuh"
 
 constexpr int TILE = BLOCK;  // 32 rows for each warp
 constexpr int WIDE = 16 / sizeof(REAL);
@@ -22,6 +30,7 @@ struct Solve {
   REAL tolerance;
 };
 
+// Load values (WIDTH) at `place` by one access, zeros if none is left; `rest` elements of the row are.
 template <int WIDTH>
 __device__ __forceinline__ void load(const REAL *place, long long rest, REAL *values) {
   if constexpr (WIDTH == 1) {
@@ -33,7 +42,7 @@ __device__ __forceinline__ void load(const REAL *place, long long rest, REAL *va
   }
 }
 
-// The sums over all lanes of 2 HALF values per lane, sum l in lane l: 31 shuffles for 32 values instead of 160.
+// The sums over all lanes of values (2 HALF) per lane, sum l in lane l: 31 shuffles for 32 values instead of 160.
 template <int HALF>
 __device__ __forceinline__ REAL sums_by_lane(REAL *values) {
   const bool is_upper = threadIdx.x & HALF;
@@ -48,7 +57,7 @@ __device__ __forceinline__ REAL sums_by_lane(REAL *values) {
     return values[0];
 }
 
-// The sums of a tile: rows from `top`, columns from `left`. `columns` has a row of TILE for each warp.
+// The sums of a tile: rows from `top`, columns from `left`; columns (BLOCK / WARP, TILE) is in shared memory.
 template <int WIDTH>
 __device__ __forceinline__ void multiply(const Solve &s, long long top, long long left, REAL (*columns)[TILE]) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -93,7 +102,7 @@ __device__ __forceinline__ void multiply(const Solve &s, long long top, long lon
   s.partial[top / TILE * s.n + left + threadIdx.x] = total;
 }
 
-// This block's share of the tiles of the lower triangle, one after the other.
+// This block's share of the tiles of the lower triangle, one after the other; columns (2, BLOCK / WARP, TILE).
 __device__ __forceinline__ void multiply(const Solve &s, REAL (*columns)[BLOCK / WARP][TILE]) {
   const long long across = (s.n + TILE - 1) / TILE, tiles = across * (across + 1) / 2;
   int turn = 0;
@@ -110,7 +119,7 @@ __device__ __forceinline__ void multiply(const Solve &s, REAL (*columns)[BLOCK /
   }
 }
 
-// The sums of two arrays of all blocks' parts, (2, gridDim.x), in all threads.
+// The sums of the two arrays of parts (2, gridDim.x), in all threads.
 __device__ __forceinline__ void sum_of_parts(const REAL *parts, REAL &a, REAL &b) {
   a = b = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP) a += __ldcg(parts + i), b += __ldcg(parts + gridDim.x + i);
@@ -127,14 +136,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   const long long first = n * blockIdx.x / gridDim.x, end = n * (blockIdx.x + 1) / gridDim.x;
   const long long across = (n + TILE - 1) / TILE;
   REAL *of_curvature = parts, *of_residual = parts + 2 * gridDim.x;
-  Barrier barrier = {counts};
+  GridBarrier barrier = {counts};
   REAL product = 0, before = 0, limit = 0;
 
   for (int step = 0;; ++step) {
     // r and x of the block's rows, from the q of the previous step.
     REAL curvature = 0, unused = 0, square = 0, dot = 0;
     if (step) sum_of_parts(of_curvature, curvature, unused);
-    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
     for (long long i = first + threadIdx.x; i < end; i += BLOCK) {
       REAL value = step ? r[i] : b[i];
       if (step) {
@@ -163,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
         for (int i = step + 1 + threadIdx.x; i <= iterations; i += BLOCK) history[i] = 0;
       break;
     }
-    const REAL beta = step && algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    const REAL beta = step && algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
     for (long long i = first + threadIdx.x; i < end; i += BLOCK)
       p[i] = (algorithm == JACOBI ? r[i] / matrix[i * (n + 1)] : r[i]) + (beta != 0 ? beta * __ldcg(p + i) : REAL(0));
     barrier.wait();

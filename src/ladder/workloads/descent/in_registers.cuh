@@ -10,6 +10,7 @@
 //   leave()             called at the end of a solve
 #pragma once
 #include "algorithms.cuh"
+#include "ptx/memory_order.cuh"
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
@@ -26,7 +27,8 @@ __device__ __forceinline__ int first_row() {
   return (blockIdx.x * WARPS + threadIdx.x / WARP) * OWN;
 }
 
-// This lane's part of the dot product of two vectors, with independent partial sums.
+// This lane's part of the dot product of two vectors, of which u and v (COLUMNS) are its elements, with independent
+// partial sums.
 __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   constexpr int PARTS = FLOAT64 ? 1 : 4;
   REAL sums[PARTS] = {}, sum = 0;
@@ -37,11 +39,11 @@ __device__ __forceinline__ REAL part_of_product(const REAL *u, const REAL *v) {
   return sum;
 }
 
-// Call work(k, value) for each of this lane's elements of a vector in shared memory, by its index k in the lane. In
-// float64 the values are reloaded every time, since there are no registers to hold them.
+// Call work(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, by its index k in the lane.
+// In float64 the values are reloaded every time, since there are no registers to hold them.
 template <typename Work>
 __device__ __forceinline__ void for_each_kept(const REAL *vector, Work work) {
-  if constexpr (FLOAT64) asm volatile("" ::: "memory");
+  if constexpr (FLOAT64) compiler_fence();
 #pragma unroll
   for (int k = 0; k < COLUMNS; k += WIDTH) {
     const int4 bits = *reinterpret_cast<const int4 *>(vector + column_of(k));
@@ -89,7 +91,7 @@ __device__ __forceinline__ void solve_by(const Outer &s, Exchange &exchange) {
       for_each_kept(inverses, [&](int k, REAL inverse) { product += r[k] * r[k] * inverse; });
       product = sum_of_warp(product);
     }
-    const REAL beta = algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+    const REAL beta = algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
     if (algorithm == JACOBI) {
       for_each_kept(inverses, [&](int k, REAL inverse) { p[k] = r[k] * inverse + beta * p[k]; });
     } else {
@@ -116,7 +118,7 @@ __device__ __forceinline__ void solve_by(const Outer &s, Exchange &exchange) {
 #pragma unroll
     for (int w = 0; w < WIDTH; ++w) curvature += parts[w];
     curvature = sum_of_warp(curvature);
-    const REAL alpha = curvature > LEAST ? product / curvature : REAL(0);
+    const REAL alpha = curvature > SMALLEST_NORMAL ? product / curvature : REAL(0);
     before = product;
     for_each_kept(products, [&](int k, REAL q) { r[k] -= alpha * q; });
     if (is_first)

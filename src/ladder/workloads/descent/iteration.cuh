@@ -9,7 +9,8 @@
 // This is one file of over 300 lines, since a step is one kernel whose parts are of no use on their own.
 #pragma once
 #include "algorithms.cuh"
-#include "grid.cuh"
+#include "block.cuh"
+#include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
 static_assert(TEAM % WARP == 0, "team must be a multiple of 32, the threads of a warp");
@@ -25,18 +26,20 @@ constexpr int SCRATCH = 2 * WARP;
 enum Start { CARRIED, RECOMPUTED };
 
 struct Solve {
-  const REAL *matrix, *b;
-  REAL *x, *history;
-  long long *steps;
-  REAL *vectors;   // two of each: r, p, q, gridDim.x parts of p.q
-  REAL *weights;   // the diagonal of A, n
-  REAL *products;  // r.z of every step, iterations + 1
+  const REAL *matrix, *b;  // (n, n) and (n)
+  REAL *x, *history;       // (n) and (iterations + 1)
+  long long *steps;        // (1)
+  REAL *vectors;           // (6 n + 2 gridDim.x): two of each, r, p, q and the blocks' parts of p.q
+  REAL *weights;           // (n): the diagonal of A
+  REAL *products;          // (iterations + 1): r.z of every step
   int n, iterations, algorithm;
   REAL tolerance;
 
   __device__ REAL *r(int step) const { return vectors + (step & 1) * (long long)n; }
   // In steepest descent p is r.
-  __device__ REAL *p(int step) const { return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n; }
+  __device__ REAL *p(int step) const {
+    return algorithm == STEEPEST ? r(step) : vectors + (2 + (step & 1)) * (long long)n;
+  }
   __device__ REAL *q(int step) const { return vectors + (4 + (step & 1)) * (long long)n; }
   __device__ REAL *parts(int step) const { return vectors + 6 * (long long)n + (step & 1) * gridDim.x; }
   // The first row of a block's share; n for the block after the last.
@@ -44,12 +47,12 @@ struct Solve {
   __device__ REAL diagonal(int i) const { return matrix[i * (n + 1ll)]; }
 };
 
-// A block's shared memory.
+// A block's shared memory: columns + rows * (1 + SLOTS) + SCRATCH elements for `rows` rows of A.
 struct Shared {
-  REAL *staged;     // the part of the vector that is multiplied, `columns`
-  REAL *direction;  // p of the block's rows
-  REAL *sums;       // SLOTS of each row
-  REAL *scratch;    // SCRATCH
+  REAL *staged;     // (columns): the part of the vector that is multiplied
+  REAL *direction;  // (rows): p of the block's rows
+  REAL *sums;       // (rows, SLOTS)
+  REAL *scratch;    // (SCRATCH)
   int columns;
 
   __device__ Shared(REAL *start, int rows, int columns)
@@ -65,9 +68,10 @@ __device__ __forceinline__ REAL length_of_step(const Solve &s, int step) {
   REAL sum = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP) sum += __ldcg(s.parts(step - 1) + i);
   sum = sum_of_warp(sum);
-  return sum > LEAST ? __ldcg(s.products + step - 1) / sum : REAL(0);
+  return sum > SMALLEST_NORMAL ? __ldcg(s.products + step - 1) / sum : REAL(0);
 }
 
+// Element i of the diagonal of A, by which r is divided; 1 without a preconditioner.
 __device__ __forceinline__ REAL weight(const Solve &s, int step, int i) {
   if (s.algorithm != JACOBI) return 1;
   return step ? __ldcg(s.weights + i) : s.diagonal(i);
@@ -123,7 +127,8 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   }
   sum_of_block(square, product, shared.scratch);
 
-  const bool is_done = step == s.iterations || square <= s.tolerance * s.tolerance * (step ? __ldcg(s.history) : square);
+  const bool is_done =
+      step == s.iterations || square <= s.tolerance * s.tolerance * (step ? __ldcg(s.history) : square);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     s.history[step] = square, s.products[step] = product;
     *s.steps = is_done ? step : -1;
@@ -133,7 +138,7 @@ __device__ __forceinline__ bool renew(const Solve &s, int step, Start start, con
   if (is_done) return false;
 
   const REAL before = step ? __ldcg(s.products + step - 1) : REAL(0);
-  beta = step && s.algorithm != STEEPEST && before > LEAST ? product / before : REAL(0);
+  beta = step && s.algorithm != STEEPEST && before > SMALLEST_NORMAL ? product / before : REAL(0);
   if constexpr (IS_SMALL) {
 #pragma unroll
     for (int u = 0; u < KEPT; ++u) {
@@ -173,7 +178,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements of A are read once per step: they bypass the caches.
+// The WIDTH elements of A at `place`: read once per step, they bypass the caches.
 template <int WIDTH>
 __device__ __forceinline__ Vector<WIDTH> elements(const REAL *place) {
   if constexpr (WIDTH == 1) {
@@ -256,6 +261,7 @@ __device__ __forceinline__ REAL sum_of_row(const Shared &shared, int row) {
   return sum;
 }
 
+// Reset the sums of the block's rows to 0.
 __device__ __forceinline__ void clear_sums(const Solve &s, const Shared &shared) {
   const int number = s.first(blockIdx.x + 1) - s.first(blockIdx.x);
   for (int i = threadIdx.x; i < number * SLOTS; i += BLOCK) shared.sums[i] = 0;

@@ -1,19 +1,26 @@
 // Every kernel by a linear index; `gemv` has a block for each row instead.
+//
+// Launch: `init` at least n n + n threads along x, `gemv` grid rows and block at most MAX_GEMV_THREADS, whole warps. No
+// dynamic shared memory.
 #include "drawn.cuh"
+#include "elementary.cuh"
 #include "elementary_parts.cuh"
 #include "warp.cuh"
 
+// matrix (n, n) and b (n) from their indices and key (1).
 extern "C" __global__ void init(const unsigned *key, REAL *matrix, REAL *b, unsigned n) {
   const unsigned i = linear_index();
   if (i >= n * n + n) return;
   (i < n * n ? matrix[i] : b[i - n * n]) = drawn(i, *key);
 }
 
-constexpr unsigned WIDEST = 512;  // threads of a block, whole warps, few enough for the registers of two parts
+// Threads of a block, whole warps: few enough for the registers of two parts.
+constexpr unsigned MAX_GEMV_THREADS = 512;
 
-extern "C" __global__ void __launch_bounds__(WIDEST)
+// y (gridDim.x) = matrix (gridDim.x, columns) x (columns).
+extern "C" __global__ void __launch_bounds__(MAX_GEMV_THREADS)
     gemv(const REAL *matrix, const REAL *x, REAL *y, unsigned columns) {
-  __shared__ REAL of_warp[WIDEST / WARP];
+  __shared__ REAL of_warp[MAX_GEMV_THREADS / WARP];
   const REAL *row = matrix + blockIdx.x * columns;
   const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   REAL sum = 0;

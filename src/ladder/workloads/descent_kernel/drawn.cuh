@@ -1,4 +1,4 @@
-// The pseudo-random elements that `init` writes; see `drawn` of the workload.
+// The pseudo-random element at an index that `init` writes; see `drawn` of the workload.
 #pragma once
 
 __device__ __forceinline__ REAL drawn(unsigned index, unsigned key) {

@@ -1,10 +1,13 @@
 // The recurrence x <- a x + b on a GPU, `length` times, from start (elements) to out (elements). REAL is the type. A
 // thread has CHAINS independent elements, so that no multiply-add waits for the previous one; neighbouring threads have
 // neighbouring elements.
+//
+// Launch: grid ceil(elements / (BLOCK * CHAINS)), block BLOCK, no dynamic shared memory.
 static_assert(BLOCK % 32 == 0 && BLOCK <= 1024, "block must be a multiple of 32 and at most 1024");
 static_assert(CHAINS >= 1 && CHAINS <= 64, "chains must be 1 to 64, which the registers hold");
 constexpr int UNROLLED = 512 / CHAINS;  // steps without a branch: the loop overhead is below one per cent
 
+// One step of all elements x (CHAINS) of a thread.
 __device__ __forceinline__ void step(REAL (&x)[CHAINS], REAL a, REAL b) {
 #pragma unroll
   for (int chain = 0; chain < CHAINS; ++chain) x[chain] = fma(a, x[chain], b);

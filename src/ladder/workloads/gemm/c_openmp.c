@@ -1,5 +1,5 @@
 /* The three nested loops of openmp.py in C, for comparison: out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n). REAL is
-   double or float. */
+   double or float. A macro for the three forms: A and B are the indices of op(A) (i, p) and op(B) (p, j). */
 #define PRODUCT(name, A, B, END)                                                                       \
     void name(const REAL *a, const REAL *b, REAL *out, const REAL *c, long m, long n, long k)      \
     {                                                                                                  \

@@ -1,7 +1,9 @@
 // Float32 operands for tensor cores: converted to half precision, or split into two TF32 parts, after scaling by
-// `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays have `count`
-// elements.
-#include "ptx.cuh"
+// `scale`. A thread converts four elements at a time; the remaining ones are converted one by one. Arrays are (count),
+// of which those that are read or written by vectors are aligned to these.
+//
+// Launch: any grid along x, block BLOCK, no dynamic shared memory.
+#include "ptx/arithmetic.cuh"
 
 constexpr int BLOCK = 256;
 constexpr int WIDTH = 4;
@@ -19,7 +21,7 @@ __device__ void each(long long count, Whole whole, Single single) {
   for (long long i = vectors * WIDTH + first; i < count; i += stride) single(i);
 }
 
-// to[i] = convert(from[i]).
+// to (count) = convert(from (count)), element by element.
 template <class Convert>
 __device__ void converted(const float *from, unsigned short *to, long long count, Convert convert) {
   each(
@@ -36,6 +38,7 @@ __device__ void converted(const float *from, unsigned short *to, long long count
 
 #define CONVERSION extern "C" __global__ void __launch_bounds__(BLOCK)
 
+// to (count) = scale from (count), rounded.
 CONVERSION float16(const float *from, unsigned short *to, long long count, float scale) {
   converted(from, to, count, [=](float x) { return to_float16(scale * x); });
 }
@@ -44,7 +47,7 @@ CONVERSION bfloat16(const float *from, unsigned short *to, long long count, floa
   converted(from, to, count, [=](float x) { return to_bfloat16(scale * x); });
 }
 
-// `high` is the operand rounded to TF32, `low` the remainder rounded to TF32.
+// high (count) = scale from (count) rounded to TF32, low (count) the remainders rounded to TF32.
 CONVERSION tf32x3(const float *from, float *high, float *low, long long count, float scale) {
   const auto split = [=](float x, float &first, float &second) {
     first = rounded(scale * x);

@@ -7,7 +7,7 @@
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"
-#include "ptx.cuh"
+#include "ptx/async_copy.cuh"
 #include "vector.cuh"
 
 constexpr int A_ROW = BM / V + 1;  // vectors, padded by one against bank conflicts of the transposition
@@ -19,7 +19,7 @@ static_assert(BN <= 1024, "A block has at most 1024 threads: lower BN.");
 static_assert(KEPT <= 160, "A thread's sums and elements of B don't fit in its registers: lower BM or BK.");
 static_assert(2 * BK * A_ROW <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM or BK.");
 
-// Elements p to p + V - 1 of column j of op(B), zeros outside; `wide`: rows of B are aligned to vectors.
+// Elements p to p + V - 1 of column j of op(B) (k, n), zeros outside; `wide`: rows of B are aligned to vectors.
 template <Form form>
 __device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, int j, int n, int k, bool wide) {
   Vector elements = {};

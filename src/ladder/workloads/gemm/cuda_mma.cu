@@ -8,7 +8,13 @@
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // sizeof(REAL) * STAGES * (BM + BN) * BK bytes, or, if that is more and SPLITK > 1, sizeof(REAL) * BM * BN.
 // The grid's y is at most 65535. SPLITK is 1 by default.
-#include "staged.cuh"
+#include "operands.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/mma.cuh"
+#include "split_k.cuh"
+#include "vector.cuh"
 
 constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
 constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // of k in one instruction; for float64 fewer registers than with 8
@@ -21,12 +27,13 @@ constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
 constexpr int NEEDED = SUMS + FRAGMENTS + 40;
 constexpr int REGISTERS = THREADS * (NEEDED > 104 ? NEEDED : 104);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 #if !defined(__CUDA_ARCH__)
-constexpr int LARGEST = 227;
+constexpr int MAX_SHARED_KIB = 227;
 #else
-constexpr int LARGEST = __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
+constexpr int MAX_SHARED_KIB =
+    __CUDA_ARCH__ >= 1200 ? 99 : __CUDA_ARCH__ >= 900 ? 227 : __CUDA_ARCH__ == 800 ? 163 : 99;
 #endif
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
@@ -37,7 +44,8 @@ static_assert(THREADS % (BM / V) == 0 && THREADS % (BN / V) == 0 && THREADS % (B
 static_assert(THREADS <= 1024, "A block has at most 32 warps: raise WM or WN, or lower BM or BN.");
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
-static_assert(MEMORY <= LARGEST * 64, "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
+static_assert(MEMORY <= MAX_SHARED_KIB * 64,
+              "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
 struct alignas(2 * sizeof(REAL)) Pair {
   REAL x, y;
 };
@@ -47,7 +55,8 @@ __device__ __forceinline__ bool aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Store the first one or both of a pair of sums plus the addend. A wide store requires aligned `to` and `c`.
+// Store the first one or both of a pair of sums plus the addend, to (2) and c (2) or null. A wide store requires
+// aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -63,15 +72,22 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 
 // The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
 // 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
-// the vectors of a line, differently in each of these rows, puts them into different banks.
+// the vectors of a line, differently in each of these rows, puts them into different banks. An example: where vectors 0
+// to 7 of a line lie, on the left for float32 along k, on the right otherwise; vector 5 of row 3 lies at 6 or at 3.
+//
+//   row 0   0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
+//   row 1   1 0 3 2 5 4 7 6   2 3 0 1 6 7 4 5
+//   row 2   2 3 0 1 6 7 4 5   4 5 6 7 0 1 2 3
+//   row 3   3 2 1 0 7 6 5 4   6 7 4 5 2 3 0 1
+//   row 4   4 5 6 7 0 1 2 3   0 1 2 3 4 5 6 7
 template <int width, bool along_k>
 __device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
-// Copy a tile in the layout of the matrix: `rows` rows of `width` vectors, contiguous along k or along m (or n).
-// `corner` is its first element in device memory. Elements beyond the matrix, `rows_left` and `columns_left` away, are
-// 0.
+// Copy a tile in the layout of the matrix: tile (rows, width), vectors, contiguous along k or along m (or n). `corner`
+// is its first element in device memory, where rows are `stride` apart. Elements beyond the matrix, `rows_left` and
+// `columns_left` away, are 0.
 template <int rows, int width, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
                                      bool wide) {
@@ -100,9 +116,10 @@ __device__ __forceinline__ int find(int first, int g, int t) {
   return place<width, along_k>(r, e / V) * V + e % V;
 }
 
-// The element `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4, from a lane's first.
-// Such steps don't change the part of the row that place() uses, and set only bits of the vector's index that were 0
-// before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an instruction.)
+// The element of tile (rows, width) `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4,
+// from a lane's first. Such steps don't change the part of the row that place() uses, and set only bits of the vector's
+// index that were 0 before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an
+// instruction.)
 template <int width, bool along_k>
 __device__ __forceinline__ REAL element(const Vector *tile, int lane, int further, int deeper) {
   const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;
@@ -198,7 +215,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Pair total = {};
 #pragma unroll
       for (int rank = 0; rank < SHARERS; ++rank) {
-        const Pair part = *theirs(partial + e, rank);
+        const Pair part = *map_shared_rank(partial + e, rank);
         total.x += part.x, total.y += part.y;
       }
       finish(e * 2 / BN, e * 2 % BN, total);
@@ -207,4 +224,4 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   }
 }
 
-GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, FITTING))
+GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, MIN_BLOCKS))

@@ -1,4 +1,6 @@
-// One thread per element of the result; all operands are read from global memory. Blocks are BLOCK x BLOCK.
+// One thread per element of the result; all operands are read from global memory.
+//
+// Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
 template <Form form>

@@ -1,4 +1,6 @@
-// Square tiles of both operands in shared memory, one thread per element of the result. Blocks are BLOCK x BLOCK.
+// Square tiles of both operands in shared memory, one thread per element of the result.
+//
+// Launch: grid (ceil(n / BLOCK), ceil(m / BLOCK)), block (BLOCK, BLOCK), no dynamic shared memory.
 #include "operands.cuh"
 
 template <Form form>

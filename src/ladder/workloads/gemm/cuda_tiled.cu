@@ -7,9 +7,12 @@
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM), SPLITK), block BM / TM * (BN / TN), no dynamic shared memory.
 // The grid's y is at most 65535. SPLITK is 1 by default.
-
-#include "staged.cuh"
+#include "operands.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/cluster.cuh"
+#include "split_k.cuh"
 #include "tiled.cuh"
+#include "vector.cuh"
 
 constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
 constexpr int MEMORY = TILES > PARTIAL ? TILES : PARTIAL;
@@ -27,10 +30,10 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   auto load_tiles = [&](int tile) {
     int p = tile * BK;
-    load<BM, form != Form::tn>(a_tiles + tile % 2 * BK * A_ROW, a + a_index<form>(row, p, m, k), form == Form::tn ? m : k, m - row,
-                         k - p, a_wide);
-    load<BN, form == Form::nt>(b_tiles + tile % 2 * BK * B_ROW, b + b_index<form>(p, column, n, k), form == Form::nt ? k : n,
-                         n - column, k - p, b_wide);
+    load<BM, form != Form::tn>(a_tiles + tile % 2 * BK * A_ROW, a + a_index<form>(row, p, m, k),
+                               form == Form::tn ? m : k, m - row, k - p, a_wide);
+    load<BN, form == Form::nt>(b_tiles + tile % 2 * BK * B_ROW, b + b_index<form>(p, column, n, k),
+                               form == Form::nt ? k : n, n - column, k - p, b_wide);
   };
 
   const Place at;
@@ -71,7 +74,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Vector total = {};
 #pragma unroll
       for (int rank = 0; rank < SHARERS; ++rank) {
-        Vector partial = *theirs(memory + e, rank);
+        Vector partial = *map_shared_rank(memory + e, rank);
 #pragma unroll
         for (int v = 0; v < V; ++v) total.of[v] += partial.of[v];
       }
@@ -81,4 +84,4 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   }
 }
 
-GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, FITTING))
+GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, MIN_BLOCKS))

@@ -1,6 +1,8 @@
 // A thread per row of the transposed matrix, so that neighbouring threads read neighbouring elements; and the
-// transposition, by tiles of TILE x TILE. Blocks of the product have BLOCK threads, those of the transposition
-// TILE x STEP.
+// transposition, by tiles of TILE x TILE.
+//
+// Launch: `transpose` grid ceil(n / TILE) * ceil(m / TILE), block (TILE, STEP); `gemv` grid ceil(n / BLOCK), block
+// BLOCK. No dynamic shared memory.
 #include "thread_per_row.cuh"
 
 constexpr int STEP = TILE / 4;
@@ -22,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(TILE *STEP)
 }
 
 // y (n) = the matrix, as transposed (m, n), times x (m).
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ transposed, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;

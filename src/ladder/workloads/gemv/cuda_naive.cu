@@ -1,7 +1,9 @@
-// y (n) = matrix (n, m) x (m), with a thread per row. Blocks have BLOCK threads.
+// y (n) = matrix (n, m) x (m), with a thread per row.
+//
+// Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (i >= n) return;

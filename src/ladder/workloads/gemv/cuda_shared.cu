@@ -1,8 +1,10 @@
 // y (n) = matrix (n, m) x (m), with a thread per row; BLOCK elements of x at a time are staged in shared memory for the
 // block's BLOCK rows.
+//
+// Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   __shared__ REAL part[BLOCK];
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;

@@ -3,6 +3,9 @@
 // keep the memory busy, and a load of x is used for ROWS rows.
 //
 // Shapes: matrix (n, m), x (m), out (n, gridDim.y).
+//
+// Launch: `gemv_wide` and `gemv_single` grid (ceil(n / (ROWS * BLOCK / TEAM)), parts of the columns), `add_up` grid
+// ceil(32 n / BLOCK). Block BLOCK, no dynamic shared memory.
 #include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
@@ -10,7 +13,7 @@ static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the 
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
 constexpr int WARPS = TEAM / WARP;  // of a team
 // Launch bounds of so few blocks per multiprocessor let the compiler use the registers for UNROLL pending loads.
-constexpr int LEAST_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
+constexpr int MIN_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
 // WIDTH neighbouring elements, one access.
 template <int WIDTH>
@@ -18,7 +21,7 @@ struct alignas(WIDTH * sizeof(REAL)) Vector {
   REAL value[WIDTH];
 };
 
-// Elements that are read once: they bypass the caches, which keep x.
+// The elements at `place` (1), a vector, that are read once: they bypass the caches, which keep x.
 __device__ __forceinline__ Vector<1> streamed(const Vector<1> *place) { return {__ldcs(place->value)}; }
 __device__ __forceinline__ Vector<16 / sizeof(REAL)> streamed(const Vector<16 / sizeof(REAL)> *place) {
   const int4 bits = __ldcs(reinterpret_cast<const int4 *>(place));
@@ -73,14 +76,14 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
 }
 
 // By accesses of 16 bytes: rows of m elements are a multiple of that.
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
               long long columns) {
   product<16 / sizeof(REAL)>(matrix, x, out, n, m, columns);
 }
 
 // Element by element, for unaligned rows.
-extern "C" __global__ void __launch_bounds__(BLOCK, LEAST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_single(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
                 long long columns) {
   product<1>(matrix, x, out, n, m, columns);

@@ -6,4 +6,4 @@ static_assert(BLOCK <= 1024, "A block has at most 1024 threads: lower BLOCK.");
 
 // The bound on resident blocks per multiprocessor, low enough that the compiler doesn't limit registers. A block of
 // fewer than 32 threads has the registers of a whole warp.
-constexpr int LEAST_BLOCKS = BLOCK < 32 ? 16 : BLOCK < 512 ? 512 / BLOCK : 1;
+constexpr int MIN_BLOCKS = BLOCK < 32 ? 16 : BLOCK < 512 ? 512 / BLOCK : 1;

@@ -3,13 +3,14 @@
 
 enum Activation { NONE, RELU, TANH };
 
+// The activation of one number.
 template <class Type>
 __device__ __forceinline__ Type activated(Type x, int activation) {
   if (activation == RELU) return x < 0 ? Type(0) : x;  // propagates NaN
   return activation == TANH ? tanh(x) : x;
 }
 
-// Activate `count` sums in registers, with one loop per activation: the code of tanh() is long, and inside a common
+// Activate sums (count) in registers, with one loop per activation: the code of tanh() is long, and inside a common
 // loop its instructions would be fetched for every sum even if skipped. The short form of tanh() has an absolute error
 // of 2e-7.
 template <int count, bool is_short = false, class Type>

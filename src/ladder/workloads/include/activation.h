@@ -1,9 +1,11 @@
-/* The activations of a generator's layers, in place, on `count` aligned values, a multiple of the vector's length. */
+/* The activations of a generator's layers. */
 #pragma once
 #include "logistic.h"
+#include "tile.h"
 
 enum activation { NONE, RELU, TANH };
 
+/* Activate values (count) in place: aligned, and whole vectors. */
 static inline void activate(REAL *values, long count, enum activation activation)
 {
     Vector *const end = (Vector *)(values + count);

@@ -1,16 +1,19 @@
 // The two halves of a matrix-vector product by a linear index. A thread of the reduction sums LOAD contiguous elements,
 // with 16-byte accesses if they are aligned.
+//
+// Launch: a grid and a block along x, no dynamic shared memory: at least rows * columns threads for `product`, rows *
+// ceil(columns / LOAD) for `reduction`. Excess threads do nothing.
 #pragma once
 #include "elementary.cuh"
 
 static_assert(LOAD == 4 || LOAD == 8 || LOAD == 12 || LOAD == 16, "load must be 4, 8, 12 or 16");
 constexpr unsigned WIDTH = 16 / sizeof(REAL);
-constexpr unsigned MOST = 1024;  // threads of a block
+constexpr unsigned MAX_THREADS = 1024;  // threads of a block
 struct alignas(16) Vector {
   REAL value[WIDTH];
 };
 
-// LOAD elements, zeros after the first `count`.
+// LOAD elements of from (count), zeros after the last.
 struct Part {
   REAL value[LOAD];
 
@@ -36,7 +39,7 @@ extern "C" __global__ void product(const REAL *matrix, const REAL *x, REAL *prod
 }
 
 // One pass: sums (rows, ceil(columns / LOAD)) are those of every LOAD elements of a row of terms (rows, columns).
-extern "C" __global__ void __launch_bounds__(MOST)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     reduction(const REAL *terms, REAL *sums, unsigned rows, unsigned columns) {
   const unsigned i = linear_index(), parts = (columns + LOAD - 1) / LOAD;
   if (i >= rows * parts) return;

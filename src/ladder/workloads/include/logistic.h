@@ -7,7 +7,7 @@
 
 #if FLOAT64
 typedef long Whole __attribute__((vector_size(VECTOR)));
-#define MOST_EXPONENT 708
+#define MAX_EXPONENT 708
 #define LN2_HIGH 0.693147180369123816490
 #define LN2_LOW 1.90821492927058770002e-10
 #define MANTISSA 52
@@ -15,7 +15,7 @@ typedef long Whole __attribute__((vector_size(VECTOR)));
 #define DEGREE 13
 #else
 typedef int Whole __attribute__((vector_size(VECTOR)));
-#define MOST_EXPONENT 87
+#define MAX_EXPONENT 87
 #define LN2_HIGH 0.693359375f
 #define LN2_LOW -2.12194440e-4f
 #define MANTISSA 23
@@ -23,6 +23,7 @@ typedef int Whole __attribute__((vector_size(VECTOR)));
 #define DEGREE 7
 #endif
 
+/* A vector whose elements all are `value`. */
 static inline Vector all(REAL value)
 {
     return value - (Vector){};
@@ -53,10 +54,10 @@ static const REAL TAYLOR[] = {1,
 /* The argument of exp is clamped, so that its result is a normal number. */
 static inline Vector logistic_of(Vector z)
 {
-    const REAL most = MOST_EXPONENT, per_ln2 = 1.44269504088896340736;
+    const REAL max_exponent = MAX_EXPONENT, per_ln2 = 1.44269504088896340736;
     Vector x = -z;
-    x = chosen(x > most, all(most), x);
-    x = chosen(x < -most, all(-most), x);
+    x = chosen(x > max_exponent, all(max_exponent), x);
+    x = chosen(x < -max_exponent, all(-max_exponent), x);
     /* Round to nearest: the biased number is positive, so that the conversion's truncation rounds down. */
     const Whole n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Whole) - BIAS;
     const Vector whole = __builtin_convertvector(n, Vector);
@@ -68,7 +69,7 @@ static inline Vector logistic_of(Vector z)
     return 1 / (1 + exponential * (Vector)((n + BIAS) << MANTISSA));
 }
 
-/* In place, on `count` aligned values, a multiple of LANES. */
+/* The logistic function of values (count), in place: aligned, and a multiple of LANES. */
 static inline void logistic(REAL *values, long count)
 {
     for (Vector *each = (Vector *)values; each < (Vector *)(values + count); each++)

@@ -1,5 +1,7 @@
-// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits. Include ptx.cuh first.
+// The operands of tensor cores: float32 rounded to TF32, or half precision as its bits.
 #pragma once
+#include "ptx/arithmetic.cuh"
+#include "ptx/math.cuh"
 
 template <Math math>
 struct Operand {
@@ -34,7 +36,9 @@ __device__ __forceinline__ void write_operands(const float *__restrict__ from, t
   }
 }
 
-// The kernels `<math>_operands` of a source, in blocks of 256 threads.
+// The kernels `<math>_operands` of a source, to (rows, width) from (rows, c).
+//
+// Launch: any grid along x, block 256, no dynamic shared memory.
 #define OPERAND_KERNEL(math)                                                                                          \
   extern "C" __global__ void __launch_bounds__(256)                                                                   \
   math##_operands(const float *__restrict__ from, Operand<Math::math>::Type *to, long long rows, int c, int width) {  \

@@ -8,15 +8,15 @@
 typedef REAL Vector __attribute__((vector_size(VECTOR)));
 #define LANES ((long)(VECTOR / sizeof(REAL)))
 
-/* A tile of ROWS x MOST vectors of sums, a row of B and an element of A are in registers. Narrow tiles are taller,
-   since the latency of additions requires enough independent ones. */
+/* A tile of ROWS x MAX_VECTORS vectors of sums, a row of B and an element of A are in registers. Narrow tiles are
+   taller, since the latency of additions requires enough independent ones. */
 #define ROWS 3
-#define TALLEST 8
-#define ROWS_OF(width) ((width) == 1 ? TALLEST : (width) == 2 ? 4 : ROWS)
+#define MAX_ROWS 8
+#define ROWS_OF(width) ((width) == 1 ? MAX_ROWS : (width) == 2 ? 4 : ROWS)
 #if __AVX512VL__
-#define MOST 7 /* of 32 */
+#define MAX_VECTORS 7 /* of 32 */
 #else
-#define MOST 3 /* of 16 */
+#define MAX_VECTORS 3 /* of 16 */
 #endif
 
 /* Without it gcc reloads a row of B for every row of A, and the load ports become the bottleneck. */
@@ -45,14 +45,14 @@ static inline long padded(long count)
 static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                        long stride, long terms, int rows, int vectors, int transposed)
 {
-    Vector sums[TALLEST][MOST];
+    Vector sums[MAX_ROWS][MAX_VECTORS];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
             sums[r][v] = c[r * stride + v];
     for (long k = 0; k < terms; k++) {
-        Vector row[MOST];
+        Vector row[MAX_VECTORS];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
             row[v] = b[k * stride + v];
@@ -73,7 +73,8 @@ static inline __attribute__((always_inline)) void tile(Vector *c, const REAL *co
             c[r * stride + v] = sums[r][v];
 }
 
-/* `tile` for all rows, with a width that the compiler knows: tall tiles, then lower ones, the last rows one by one. */
+/* `tile` for all rows of C (rows, width), a width that the compiler knows: tall tiles, then lower ones, the last rows
+   one by one. */
 static inline __attribute__((always_inline)) void column(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                          long stride, long terms, long rows, int width, int transposed)
 {
@@ -86,7 +87,7 @@ static inline __attribute__((always_inline)) void column(Vector *c, const REAL *
                  width, transposed);
 }
 
-/* `column` for any width, by one copy of the code per width. */
+/* `column` for C (rows, vectors) of any width, by one copy of the code per width. */
 static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *const *a, long at, const Vector *b,
                                                         long stride, long terms, long rows, long vectors,
                                                         int transposed)
@@ -99,7 +100,7 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
         OF_WIDTH(1)
         OF_WIDTH(2)
         OF_WIDTH(3)
-#if MOST > 3
+#if MAX_VECTORS > 3
         OF_WIDTH(4)
         OF_WIDTH(5)
         OF_WIDTH(6)
@@ -109,12 +110,12 @@ static inline __attribute__((always_inline)) void strip(Vector *c, const REAL *c
 #undef OF_WIDTH
 }
 
-/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers: blocked by the terms that fit in the L1 cache, and
-   in strips of nearly the same width. */
+/* C (rows, stride) += A (rows, terms) B (terms, stride), in numbers, A as for `tile`: blocked by the terms that fit in
+   the L1 cache, and in strips of nearly the same width. */
 static inline __attribute__((always_inline)) void product(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                           long rows, long stride, long terms, int transposed)
 {
-    const long vectors = stride / LANES, strips = (vectors + MOST - 1) / MOST;
+    const long vectors = stride / LANES, strips = (vectors + MAX_VECTORS - 1) / MAX_VECTORS;
     const long max_terms = HALF_CACHE / stride > 16 ? HALF_CACHE / stride : 16;
     for (long k = 0; k < terms; k += max_terms)
         for (long s = 0; s < strips; s++) {
@@ -126,14 +127,15 @@ static inline __attribute__((always_inline)) void product(REAL *c, const REAL *c
         }
 }
 
-/* C (rows, stride) += A (rows, terms) B (terms, stride). */
+/* C (rows, stride) += A (rows, terms) B (terms, stride); a (rows) are the addresses of A's rows. */
 static __attribute__((noinline)) void multiply_add(REAL *c, const REAL *const *a, const REAL *b, long rows, long stride,
                                                    long terms)
 {
     product(c, a, 0, b, rows, stride, terms, 0);
 }
 
-/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A, which has `terms` rows. */
+/* C (rows, stride) += A^T B (terms, stride), with columns `at` to at + rows - 1 of A; a (terms) are the addresses of
+   its rows. */
 static __attribute__((noinline)) void multiply_add_transposed(REAL *c, const REAL *const *a, long at, const REAL *b,
                                                               long rows, long stride, long terms)
 {

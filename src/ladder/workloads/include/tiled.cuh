@@ -1,23 +1,24 @@
-// Tiled products without tensor cores: a block has BM x BN sums, a thread TM x TN of them, in steps of BK. The tiles of
-// both operands are in shared memory, double-buffered.
+// Tiled products without tensor cores: a block of THREADS has BM x BN sums, a thread TM x TN of them, in steps of BK.
+// The tiles of both operands are in shared memory, double-buffered: Vector [TILES].
 #pragma once
-#include "vector.cuh"  // ptx.cuh comes before
+#include "ptx/async_copy.cuh"
+#include "vector.cuh"
 
 constexpr int ROWS = BM / TM, COLUMNS = BN / TN;   // threads along m and n
 constexpr int THREADS = ROWS * COLUMNS;
 constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, each of 4 x 8 threads; less than 8 columns are narrow
 constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile: one more than needed, see load()
 constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
-// Registers for a thread: twice its sums, at least LEAST. The launch bounds of as many blocks as then fit on a
+// Registers for a thread: twice its sums, at least MIN_REGISTERS. The launch bounds of as many blocks as then fit on a
 // multiprocessor keep the compiler from using more.
 constexpr int SUMS = TM * TN * sizeof(REAL) / 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-constexpr int LEAST = 144;  // the code for these GPUs spills with 128
+constexpr int MIN_REGISTERS = 144;  // the code for these GPUs spills with 128
 #else
-constexpr int LEAST = 128;
+constexpr int MIN_REGISTERS = 128;
 #endif
-constexpr int REGISTERS = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : LEAST);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int REGISTERS = (THREADS + 31) / 32 * 32 * (SUMS > 64 ? 2 * SUMS : MIN_REGISTERS);
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 static_assert(BM % TM == 0 && BN % TN == 0, "A thread's elements must divide the block's: BM by TM, BN by TN.");
 static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of 16 bytes: 4 for float32, 2 for float64.");
@@ -29,7 +30,8 @@ static_assert(SUMS <= 128, "A thread's TM x TN sums don't fit in its registers: 
 
 __device__ __forceinline__ bool aligned(const void *pointer) { return reinterpret_cast<size_t>(pointer) % 16 == 0; }
 
-// Store the first `count` (at least 1) of V sums plus the addend. A wide store requires aligned `to` and `c` and all V.
+// Store the first `count` (at least 1) of V sums plus the addend, to (count) and c (count) or null. A wide store
+// requires aligned `to` and `c` and all V.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int count, bool wide) {
   if (wide) {
     if (c) {
@@ -45,8 +47,9 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Vector sums, int 
   }
 }
 
-// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory; in shared memory k is the first index, so
-// that a thread reads its elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
+// Copy a tile, `length` (along m or n) x BK, from `corner` in device memory, an element of a matrix whose rows are
+// `stride` apart, to tile (BK, length / V + 1): in shared memory k is the first index, so that a thread reads its
+// elements of one k contiguously. Elements beyond the matrix, `left` and `k_left` away, are 0.
 template <int length, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int left, int k_left, bool wide) {
   constexpr int row = length + V;
@@ -87,7 +90,11 @@ struct Place {
   int x, y;
   __device__ __forceinline__ Place() {
     // A warp is 4 x 8 threads whose x and y alternate in the bits of the lane: neighbouring lanes then read the same
-    // vector of a tile, and the hardware serves 16 lanes at once instead of 8.
+    // vector of a tile, and the hardware serves 16 lanes at once instead of 8. The lanes, a row for each y:
+    //    0  1  4  5 16 17 20 21
+    //    2  3  6  7 18 19 22 23
+    //    8  9 12 13 24 25 28 29
+    //   10 11 14 15 26 27 30 31
     if (COLUMNS < 8) {
       x = threadIdx.x % COLUMNS, y = threadIdx.x / COLUMNS;
     } else {
@@ -101,7 +108,8 @@ struct Place {
   __device__ __forceinline__ int column(int j) const { return (j * COLUMNS + x) * V; }
 };
 
-// Add the product of the tiles of step `tile` to a thread's sums.
+// Add to a thread's sums (TM, TN) the product of the tiles of step `tile`: a_tiles (2, BK, A_ROW) and b_tiles (2, BK,
+// B_ROW), vectors.
 __device__ __forceinline__ void multiply_add(REAL (&sums)[TM][TN], const Vector *a_tiles, const Vector *b_tiles,
                                              int tile, const Place &at) {
   const Vector *a_tile = a_tiles + tile % 2 * BK * A_ROW + at.y, *b_tile = b_tiles + tile % 2 * BK * B_ROW + at.x;

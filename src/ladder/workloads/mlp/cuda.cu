@@ -1,10 +1,14 @@
 // The operations of the training other than its products. Deltas include the factor -rate from the loss on, so that an
 // update is an addition; for the weights it is the product's addend. Sums are in a fixed order.
+//
+// Launch: `gather` grid rows, block 256; `sigmoid` and `relu` grid ceil(count / 256), block 256; `softmax_loss` grid 1,
+// block 512; `sigmoid_slope` and `relu_slope` grid ceil(columns / 32), block (32, 32). No dynamic shared memory.
 #include "warp.cuh"
 
-// x (rows, columns) = rows `order` (rows) of the pixels, scaled to [0, 1]: a block per row, four pixels per thread at a
-// time.
-extern "C" __global__ void __launch_bounds__(256) gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
+// x (rows, columns) = rows order (rows) of pixels (images, columns / 4), four each, scaled to [0, 1]: a block per row,
+// four pixels per thread at a time.
+extern "C" __global__ void __launch_bounds__(256)
+    gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
   const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
   REAL *to = x + size_t(blockIdx.x) * columns;
   for (int j = threadIdx.x; j < columns / 4; j += blockDim.x) {
@@ -27,10 +31,11 @@ extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias
 }
 
 // Softmax cross-entropy by one block of 512 threads, a thread per row: z (rows, columns) <- -rate times the gradient of
-// the mean loss with respect to the logits; loss (1) <- the mean loss; bias (columns) <- bias + column sums of z.
+// the mean loss with respect to the logits, for rows order (rows) of labels (images); loss (1) <- the mean loss; bias
+// (columns) <- bias + column sums of z.
 extern "C" __global__ void __launch_bounds__(512, 1)
-    softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows, int columns,
-                 REAL rate) {
+    softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows,
+                 int columns, REAL rate) {
   __shared__ REAL totals[WARP];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   REAL total = 0;
@@ -61,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
 }
 
 // delta (rows, columns) <- delta times the derivative at a (rows, columns); bias (columns) <- bias + column sums of
-// delta. A block of 32 x 32 threads per 32 columns.
+// delta, by a block of 32 x 32 threads per 32 columns.
 template <class Slope>
 __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int columns, Slope slope) {
   __shared__ REAL sums[WARP][WARP + 1];
@@ -78,6 +83,7 @@ __device__ void through(REAL *delta, const REAL *a, REAL *bias, int rows, int co
   const int column = blockIdx.x * WARP + threadIdx.y;
   if (threadIdx.x == 0 && column < columns) bias[column] += sum;
 }
+// The same for the two activations: delta and a (rows, columns), bias (columns).
 extern "C" __global__ void __launch_bounds__(1024)
     sigmoid_slope(REAL *delta, const REAL *a, REAL *bias, int rows, int columns) {
   through(delta, a, bias, rows, columns, [](REAL a) { return a * (1 - a); });

@@ -1,6 +1,7 @@
-// STREAM on a GPU, on arrays of `count` elements. REAL is the element type. A block of BLOCK threads processes SPAN
-// elements, those of one partial sum of `read`; accesses are of 16 bytes, and the remaining elements are single
-// accesses.
+// STREAM on a GPU, on arrays (count). REAL is the element type. A block of BLOCK threads processes SPAN elements, those
+// of one partial sum of `read`; accesses are of 16 bytes, and the remaining elements are single accesses.
+//
+// Launch: grid ceil(count / SPAN), block BLOCK, no dynamic shared memory.
 constexpr long long SPAN = 65536;  // BLOCK of the workload
 constexpr int WIDTH = 16 / sizeof(REAL);
 struct alignas(16) Vector {
@@ -18,6 +19,7 @@ __device__ void each(long long count, Whole whole, Single single) {
   for (long long i = vectors * WIDTH + threadIdx.x; i < last; i += BLOCK) single(i);
 }
 
+// out (gridDim.x) = the sums over the blocks' elements of a (count).
 extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *out, long long count) {
   __shared__ REAL sums[BLOCK];
   REAL sum = 0;
@@ -36,12 +38,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *ou
   if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
 }
 
+// out (count) = a (count).
 extern "C" __global__ void __launch_bounds__(BLOCK) copy(const REAL *a, REAL *out, long long count) {
   each(
       count, [&](long long v) { reinterpret_cast<Vector *>(out)[v] = reinterpret_cast<const Vector *>(a)[v]; },
       [&](long long i) { out[i] = a[i]; });
 }
 
+// out (count) = a (count) + 3 b (count).
 extern "C" __global__ void __launch_bounds__(BLOCK)
     triad(const REAL *a, const REAL *b, REAL *out, long long count) {
   const REAL factor = 3;

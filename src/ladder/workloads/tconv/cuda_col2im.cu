@@ -1,4 +1,6 @@
 // The kernel after the product: each element of the result sums the products of the pixels that contribute to it.
+//
+// Launch: grid images * 2 h, block BLOCK, no dynamic shared memory.
 #include "activation.cuh"
 
 constexpr int BLOCK = 256, TAPS = 5;

@@ -1,4 +1,6 @@
 // The kernels before and after the product: they gather the im2col matrix, and add the bias.
+//
+// Launch: `gather` grid images * 2 h * 2 h, `add_bias` any grid along x, block BLOCK, no dynamic shared memory.
 #include "activation.cuh"
 #include "vector.cuh"
 
@@ -19,6 +21,7 @@ __device__ __forceinline__ void gather_row(const Part *__restrict__ image, Part 
   }
 }
 
+// matrix (images * 2 h * 2 h, 25 c) from image (images, h, h, c), by vectors if c allows it.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 gather(const REAL *__restrict__ image, REAL *__restrict__ matrix, int h, int c) {
   if (c % V == 0)

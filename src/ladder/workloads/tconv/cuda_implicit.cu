@@ -1,15 +1,18 @@
 // The transposed convolution without tensor cores: tiles of BM images by BN output channels, summed in steps of BK
 // channels, pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
-// result (images, 2 h, 2 h, k).
+// bias (k), the result (images, 2 h, 2 h, k).
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared memory.
+#include "activation.cuh"
+#include "columns.cuh"
 #include "implicit.cuh"
-#include "ptx.cuh"
+#include "ptx/async_copy.cuh"
 #include "tiled.cuh"
+#include "vector.cuh"
 
 static_assert(TILES <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
-extern "C" __global__ void __launch_bounds__(THREADS, FITTING)
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,
          REAL *__restrict__ out, int images, int h, int c, int k, int activation) {
   __shared__ Vector memory[TILES];

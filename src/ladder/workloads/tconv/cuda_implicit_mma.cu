@@ -3,25 +3,32 @@
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 32 * BM / WM * (BN / WN), dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
-constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along the columns
+#include "finish.cuh"
 #include "implicit_tensor.cuh"
+#include "lines.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/math.cuh"
+#include "ptx/mma.cuh"
+#include "tensor_operands.cuh"
 
+constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along the columns
 // Registers: a thread's sums, the fragments of both operands, and 64 more. The launch bounds of as many blocks as then
 // fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32;
 constexpr int REGISTERS = THREADS * (SUMS + WM / 4 + WN / 4 + 64);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
 static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16.");
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
 
+// The kernel's body; see implicit_tensor.cuh for its arrays.
 template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
           class Out = typename Result<math, is_operand>::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
-  Copies<Type> copies(block, image, packed, width);
+  Copies<Type, THREADS> copies(block, image, packed, width);
   const int tiles = copies.walk.steps();
   // After the last tile an empty group, so that the number of pending groups stays the same.
   auto load = [&](int tile) {
@@ -60,7 +67,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
                                        activation);
 }
 
-#define ATTRIBUTES __launch_bounds__(THREADS, FITTING)
+#define ATTRIBUTES __launch_bounds__(THREADS, MIN_BLOCKS)
 IMPLICIT_KERNELS(tf32, ATTRIBUTES)
 IMPLICIT_KERNELS(float16, ATTRIBUTES)
 IMPLICIT_KERNELS(bfloat16, ATTRIBUTES)

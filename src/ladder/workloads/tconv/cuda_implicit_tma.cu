@@ -26,9 +26,14 @@
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
 #include "lines.cuh"
-#include "programmatic_launch.cuh"
-#include "tma.cuh"
-#include "wgmma.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/math.cuh"
+#include "ptx/mbarrier.cuh"
+#include "ptx/programmatic_launch.cuh"
+#include "ptx/tma.cuh"
+#include "ptx/wgmma.cuh"
+#include "tensor_operands.cuh"
 
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
 constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
@@ -44,7 +49,7 @@ static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 struct Shared {
   Vector patches[PATCHES][PATCH];
   Vector stages[STAGES][STAGE];
-  Barrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
+  Mbarrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
 };
 
 extern __shared__ __align__(1024) unsigned char memory[];
@@ -84,8 +89,9 @@ struct Tap {
   __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
-// Start all copies of a block, of `lines` lines of `depth` channels. Up to TAPS stages are copied before the first
-// patch, which must wait for the previous kernel, since that may write these pixels.
+// Start all copies of a block from image and packed, arrays of the above shapes, of `lines` lines of `depth` channels.
+// Up to TAPS stages are copied before the first patch, which must wait for the previous kernel, since that may write
+// these pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
   constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
@@ -120,12 +126,13 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
 }
 
 // Arrive at the barrier of a stage in all blocks of the cluster, once per warp.
-__device__ __forceinline__ void release(Barrier &empty) {
+__device__ __forceinline__ void release(Mbarrier &empty) {
   if (threadIdx.x % 32 == 0)
     for (int block = 0; block < CLUSTER; ++block) empty.arrive(block);
 }
 
-// Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile.
+// Multiply the produced buffers, by one of GROUPS warpgroups, and call `epilogue(sums, tile, group)` for each tile. Its
+// sums (4, BN / 8, 4) are those of the four elements around a pixel, each in the layout of multiply_group().
 template <Math math, class Epilogue>
 __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int h, int lines,
                                          const Epilogue &epilogue) {
@@ -136,7 +143,7 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     const Tile tile(tiles, number);
     const int top = tile.y + group;
     float sums[4][BN / 8][4] = {};  // by the element around a pixel: (0, 0), (0, 1), (1, 0), (1, 1)
-    Barrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
+    Mbarrier *stage_used = nullptr, *patch_used = nullptr;  // by products that may be pending
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.at].wait(patch.phase);
       const Vector *const pixels = shared.patches[patch.at] + (group + 1) * PATCH_ROW + PIXEL;
@@ -179,8 +186,9 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
 }
 
 // The epilogue of a warpgroup's sums: bias, activation, and stores. The columns of the products are channels permuted
-// (cuda_implicit_tma.py) so that a lane stores V neighbours at once. Rows of operands are whole vectors, with zeros
-// after the last channel, as in the sums.
+// (cuda_implicit_tma.py) so that a lane stores V neighbours at once: with V = 4, lane 1 of a row has columns 2, 3, 10
+// and 11 of a product, which are channels 4 to 7. Rows of operands are whole vectors, with zeros after the last
+// channel, as in the sums.
 template <class As, bool is_operand>
 struct Epilogue {
   using Out = typename As::Type;
@@ -210,7 +218,7 @@ struct Epilogue {
           Written values;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            values.of[v] = As::of(larger(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
+            values.of[v] = As::of(max_nan(sums[place][at / 8 + v / 2][half * 2 + v % 2] + summands[v], lowest));
           const size_t pixel = (size_t(image) * 2 * h + 2 * y + place / 2) * 2 * h + 2 * x + place % 2;
           write(out + pixel * out_width, column + at, values);
         }
@@ -218,6 +226,7 @@ struct Epilogue {
     }
   }
 
+  // Store the V values of channels `at` to at + V - 1 in to (out_width).
   __device__ __forceinline__ void write(Out *to, int at, const Written &values) const {
     if (is_operand || out_width % V == 0) {
       if (at < out_width) *reinterpret_cast<Written *>(to + at) = values;
@@ -229,14 +238,17 @@ struct Epilogue {
   }
 };
 
+// The kernel's body: arrays of the above shapes, with `is_operand` results that the next layer reads as operands.
 template <Math math, bool is_operand, class As = Result<math, is_operand>, class Out = typename As::Type>
-__device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias, Out *out,
-                                            int images, int h, int width, int k, int out_width, int activation) {
+__device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias,
+                                            Out *out, int images, int h, int width, int k, int out_width,
+                                            int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
     for (int at = 0; at < PATCHES; ++at) shared.patch_full[at].begin(1), shared.patch_empty[at].begin(4 * GROUPS);
-    for (int at = 0; at < STAGES; ++at) shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
-    publish_barriers();
+    for (int at = 0; at < STAGES; ++at)
+      shared.stage_full[at].begin(1), shared.stage_empty[at].begin(4 * GROUPS * CLUSTER);
+    publish_mbarriers();
   }
   cluster_barrier();
   const Tiles tiles(images, h, k);

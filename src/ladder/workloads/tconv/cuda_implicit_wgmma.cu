@@ -4,25 +4,30 @@
 //
 // Launch: grid (ceil(columns / BN) * places, ceil(images / BM)), block 128 * GROUPS, dynamic shared memory
 // STAGES * (BM + BN) * 128 bytes.
-constexpr int THREADS = 128 * GROUPS;
+#include "finish.cuh"
 #include "implicit_tensor.cuh"
-#include "wgmma.cuh"
+#include "lines.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/math.cuh"
+#include "ptx/wgmma.cuh"
+#include "tensor_operands.cuh"
 
-constexpr int TALL = BM / (64 * GROUPS);
+constexpr int THREADS = 128 * GROUPS, TALL = BM / (64 * GROUPS);
 // Registers: a thread's sums and 64 more.
 constexpr int REGISTERS = THREADS * (TALL * BN / 2 + 64);
-constexpr int FITTING = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 
 static_assert(BM % (64 * GROUPS) == 0, "BM must be a multiple of 64 rows for each of the GROUPS.");
 static_assert(BN == 64 || BN == 128, "BN must be 64 or 128.");
 static_assert(TALL * BN <= 256, "A warpgroup's sums don't fit in its registers: lower BM, or raise GROUPS.");
 static_assert(STAGES >= 3, "STAGES must be at least 3: two buffers in use and one being filled.");
 
+// The kernel's body; see implicit_tensor.cuh for its arrays.
 template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
           class Out = typename Result<math, is_operand>::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
-  Copies<Type> copies(block, image, packed, width);
+  Copies<Type, THREADS> copies(block, image, packed, width);
   const int tiles = copies.walk.steps();
   auto load = [&](int tile) {
     if (tile < tiles) copies.start(tile);
@@ -57,7 +62,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
                                        activation);
 }
 
-#define ATTRIBUTES __launch_bounds__(THREADS, FITTING)
+#define ATTRIBUTES __launch_bounds__(THREADS, MIN_BLOCKS)
 IMPLICIT_KERNELS(tf32, ATTRIBUTES)
 IMPLICIT_KERNELS(float16, ATTRIBUTES)
 IMPLICIT_KERNELS(bfloat16, ATTRIBUTES)

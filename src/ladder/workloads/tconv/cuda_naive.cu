@@ -1,4 +1,4 @@
-// Iterates over all 25 taps of the filter; a branch skips those without a pixel.
+// Iterates over all 25 taps of the filter; a branch skips those without a pixel. Shapes and launch: see direct.cuh.
 #include "direct.cuh"
 
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {

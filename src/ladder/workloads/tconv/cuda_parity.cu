@@ -1,4 +1,5 @@
-// Iterates only over the taps with a pixel: loops begin at the element's parity and step by two.
+// Iterates only over the taps with a pixel: loops begin at the element's parity and step by two. Shapes and launch: see
+// direct.cuh.
 #include "direct.cuh"
 
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {

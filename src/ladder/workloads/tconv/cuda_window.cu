@@ -5,11 +5,11 @@
 // channels, double-buffered. A value there is used by 25 k multiply-adds in the threads of up to 9 pixels; the filter,
 // packed (c, WEIGHTS) in the order of use, is the same for all threads.
 //
-// Shapes: image (images, h, h, c), bias (CHANNELS), out (images, 2 h, 2 h, CHANNELS).
+// Shapes: image (images, h, h, c), packed filter (c, WEIGHTS V), bias (CHANNELS), out (images, 2 h, 2 h, CHANNELS).
 //
-// Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 32 * STAGE bytes.
+// Launch: grid (ceil(h / ROWS) * ceil(h / COLUMNS), images), block THREADS, dynamic shared memory 32 * STAGE bytes.
 #include "activation.cuh"
-#include "ptx.cuh"
+#include "ptx/async_copy.cuh"
 #include "vector.cuh"
 #include "written.cuh"
 
@@ -23,13 +23,20 @@ static_assert(THREADS % 32 == 0 && THREADS <= 1024, "ROWS must be a multiple of 
 extern __shared__ Vector memory[];
 
 // The index of vector `u` of a pixel in a row of a tile. Threads that read at once are PIXELS apart: two pixels share a
-// line, whose vectors are swizzled differently for each thread, which avoids bank conflicts.
+// line, whose vectors are swizzled differently for each thread, which avoids bank conflicts. An example: where in their
+// line the vectors of two pixels lie; vector 1 of pixel 8, in line 4, has index 4 * 8 + 3.
+//
+//   pixels  0  1   0 1 2 3   4 5 6 7
+//   pixels  4  5   1 0 3 2   5 4 7 6
+//   pixels  8  9   2 3 0 1   6 7 4 5
+//   pixels 12 13   3 2 1 0   7 6 5 4
 __device__ __forceinline__ int place(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
 
 #define CONVOLVE_ARGUMENTS(Out)                                                                                      \
   const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,                    \
       Out *__restrict__ out, int h, int c, int activation
 
+// The kernel's body; see above for its arrays.
 template <int CHANNELS, class As, class Out = typename As::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   constexpr int WEIGHTS = (25 * CHANNELS + V - 1) / V;  // vectors for each channel of the image

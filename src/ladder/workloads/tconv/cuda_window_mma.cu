@@ -6,15 +6,19 @@
 // row of pixels at three shifts, and uses it for all rows of the result that it contributes to. Other blocks of the
 // multiprocessor compute while one waits.
 //
-// Shapes: image (images, h, h, width), bias (k), out (images, 2 h, 2 h, k).
+// Shapes: image (images, h, h, width), packed filter (9, 16, width), bias (k), out (images, 2 h, 2 h, k).
 //
 // The kernel is compiled for one block per multiprocessor, since otherwise its unrolled loop spills registers. Rejected
 // experiments: docs/experiments/tconv.md.
 //
-// Launch: grid (tiles of an image, images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
+// Launch: grid (ceil(h / ROWS) * ceil(h / COLUMNS), images), block THREADS, dynamic shared memory 16 * MEMORY bytes.
 #include "activation.cuh"
 #include "lines.cuh"
-#include "programmatic_launch.cuh"
+#include "ptx/async_copy.cuh"
+#include "ptx/math.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/programmatic_launch.cuh"
+#include "tensor_operands.cuh"
 #include "written.cuh"
 
 constexpr int HEIGHT = ROWS % 4 ? 2 : 4, COLUMNS = 32, PITCH = COLUMNS + 2, THREADS = 32 * ROWS / HEIGHT;
@@ -29,6 +33,7 @@ extern __shared__ Vector memory[];
   const Type *__restrict__ image, const Type *__restrict__ packed, const float *__restrict__ bias,                   \
       Out *__restrict__ out, int h, int width, int k, int activation
 
+// The kernel's body; see above for its arrays.
 template <Math math, class As, class Type = typename Operand<math>::Type, class Out = typename As::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   constexpr int V = 16 / sizeof(Type), depth = LINE * V;

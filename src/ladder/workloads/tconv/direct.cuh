@@ -1,7 +1,10 @@
-// What the transposed convolutions with one thread per element of the result share. Blocks are CHANNELS x COLUMNS x
-// ROWS of one image; threads outside the image or its channels do nothing.
+// What the transposed convolutions with one thread per element of the result share. Threads outside the image or its
+// channels do nothing.
 //
 // Shapes: image (images, h, h, c), filter (5, 5, k, c), bias (k), out (images, 2 h, 2 h, k).
+//
+// Launch: grid (ceil(2 h / COLUMNS) * ceil(2 h / ROWS) * ceil(k / CHANNELS), images), block (CHANNELS, COLUMNS, ROWS),
+// no dynamic shared memory.
 #pragma once
 
 constexpr int TAPS = 5;

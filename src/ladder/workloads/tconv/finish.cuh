@@ -2,12 +2,10 @@
 #pragma once
 #include "activation.cuh"
 #include "columns.cuh"
-#include "ptx.cuh"
-#include "tensor_operands.cuh"
 
-// Store a warp's sums, in pairs or one by one: tiles of 16 rows by 8 columns in the layout of mma_of(), the first at
-// row `row` and, for this lane, column `column`, the others every `step` rows and every 8 columns. `rows(row)` is the
-// address of the first column of a row, null for a row that isn't stored.
+// Store a warp's sums (tall, wide, 4 of a lane), in pairs or one by one: tiles of 16 rows by 8 columns in the layout of
+// mma_of(), the first at row `row` and, for this lane, column `column`, the others every `step` rows and every 8
+// columns. `rows(row)` is the address of the first column of a row, null for a row that isn't stored.
 template <bool in_pairs, class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
                                       int k, int out_width) {
@@ -35,8 +33,8 @@ __device__ __forceinline__ void write(const float (&sums)[tall][wide][4], const 
   }
 }
 
-// Add the bias to a warp's sums, laid out as in write() with the first at column `column`, activate them, and store
-// them.
+// Add bias (k) to a warp's sums (tall, wide, 4 of a lane), laid out as in write() with the first at column `column`,
+// activate them, and store them.
 template <class As, int step, int tall, int wide, class Rows>
 __device__ __forceinline__ void finish(float (&sums)[tall][wide][4], const Rows &rows, int row, int column, int h,
                                        int k, const float *bias, int out_width, int activation) {

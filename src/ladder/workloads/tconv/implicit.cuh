@@ -8,8 +8,6 @@
 //   4  the four elements around pixel (p, q), for few output channels; the filter is packed (9, 4 k).
 // The packed filter has zeros where a pixel doesn't contribute to an element.
 #pragma once
-#include "activation.cuh"
-#include "columns.cuh"
 
 constexpr int TAPS = 5;
 
@@ -28,7 +26,8 @@ struct Span {
 };
 
 // A pixel by its number among h x h, ordered along the sides of growing squares; the first row and column are last, and
-// the last row and column before these, since their elements have the shortest sums.
+// the last row and column before these, since their elements have the shortest sums. With h = 3 the order of (y, x) is
+// (1, 1), (2, 1), (2, 2), (1, 2), (0, 1), (0, 2), (0, 0), (1, 0), (2, 0).
 struct Pixel {
   int y, x;
   __device__ __forceinline__ Pixel(int number, int h) {
@@ -66,7 +65,8 @@ struct Walk {
   const Site &site;
   const int c;
   int row, column, channel = 0;
-  __device__ __forceinline__ Walk(const Site &site, int c) : site(site), c(c), row(site.y.first), column(site.x.first) {}
+  __device__ __forceinline__ Walk(const Site &site, int c)
+      : site(site), c(c), row(site.y.first), column(site.x.first) {}
   __device__ __forceinline__ int steps() const { return site.y.count() * site.x.count() * ((c - 1) / depth + 1); }
   __device__ __forceinline__ void next() {
     if ((channel += depth) < c) return;

@@ -1,18 +1,16 @@
 // What the implicit products on tensor cores share: lines of both operands in a ring of STAGES buffers, and the
-// epilogue. A block of THREADS computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64 in
-// half precision, pixel by pixel (see implicit.cuh).
+// epilogue. A block computes BM x BN elements, in steps of a line of 128 bytes, 32 channels in TF32 or 64 in half
+// precision, pixel by pixel (see implicit.cuh).
 //
 // Shapes: image (images, h, h, width), packed filter (taps, columns, width), bias (k), out (images, 2 h, 2 h,
 // out_width). The `width` operands of a pixel are whole vectors of 16 bytes, with zeros after the last channel. They
 // are written by `<math>_operands` or by the previous layer.
 #pragma once
-#include "finish.cuh"
 #include "implicit.cuh"
 #include "lines.cuh"
 
 constexpr int STAGE = (BM + BN) * LINE;
 
-static_assert(THREADS <= 1024 && THREADS % LINE == 0, "A block has at most 32 warps.");
 static_assert(STAGES * STAGE <= 227 * 64, "The tiles need more than 227 KiB of shared memory: lower BM, BN or STAGES.");
 
 extern __shared__ __align__(1024) Vector memory[];
@@ -30,9 +28,10 @@ struct Block {
         column(blockIdx.x % across * BN), site(blockIdx.x / across, h) {}
 };
 
-// The copies of a block's tiles, one after the other.
-template <class Type>
+// The copies of a block's tiles by its THREADS, one after the other.
+template <class Type, int THREADS>
 struct Copies {
+  static_assert(THREADS <= 1024 && THREADS % LINE == 0, "A block has at most 32 warps.");
   static constexpr int V = 16 / sizeof(Type), DEPTH = LINE * V;
   const Block &block;
   const Type *image, *packed;
@@ -52,7 +51,8 @@ struct Copies {
     walk.next();
   }
 
-  // Copy a line of each of `rows` rows, `stride` operands apart; rows beyond `rows_left` are zeros.
+  // Copy to tile (rows, LINE) a line of each of `rows` rows, `stride` operands apart in memory from `corner` on; rows
+  // beyond `rows_left` are zeros.
   template <int rows>
   __device__ __forceinline__ void load(Vector *tile, const Type *corner, int stride, int rows_left) const {
     constexpr int step = THREADS / LINE;

@@ -4,7 +4,7 @@ A variant's `layer(problem, *, <tuning>)` returns it. `problem` has `device`, `f
 `images` is the maximum number at once. A variant with the literal ACTIVATIONS takes one of these as `activation`, and
 applies it to its output. A variant with `product` in its USES takes the name of a variant of `gemm` as `product`. With
 OVERLAPS it takes `overlaps`: its kernel begins while the previous one ends, and reads the filter before it waits, so
-that a kernel that also waits must come between it and `prepare` (`include/programmatic_launch.cuh`). With BYTES it
+that a kernel that also waits must come between it and `prepare` (`include/ptx/programmatic_launch.cuh`). With BYTES it
 takes `result`, float32 or uint8: values in [-1, 1] as 8-bit pixels (`include/written.cuh`).
 """
 

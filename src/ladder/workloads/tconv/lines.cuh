@@ -1,7 +1,6 @@
 // Tiles in shared memory whose rows are lines of 128 bytes along the channels, as tensor cores require.
 #pragma once
-#include "ptx.cuh"
-#include "tensor_operands.cuh"
+#include "ptx/async_copy.cuh"
 
 constexpr int LINE = 8;  // vectors of 16 bytes
 
@@ -9,11 +8,24 @@ struct alignas(16) Vector {
   unsigned of[4];
 };
 
-// The index of vector `u` of row `r` in a tile, swizzled: the 8 rows that are read at once are in different banks.
+// The index of vector `u` of row `r` in a tile, swizzled: the 8 rows that are read at once are in different banks. This
+// is the hardware's swizzle of 128 bytes. An example: where the vectors of a row lie in its line; vector 5 of row 3
+// lies at 6, so that its index is 3 * 8 + 6.
+//
+//   vector  0 1 2 3 4 5 6 7
+//   row 0   0 1 2 3 4 5 6 7
+//   row 1   1 0 3 2 5 4 7 6
+//   row 2   2 3 0 1 6 7 4 5
+//   row 3   3 2 1 0 7 6 5 4
+//   row 4   4 5 6 7 0 1 2 3
+//   row 5   5 4 7 6 1 0 3 2
+//   row 6   6 7 4 5 2 3 0 1
+//   row 7   7 6 5 4 3 2 1 0
+//   row 8   as row 0
 __device__ __forceinline__ int place(int r, int u) { return r * LINE + (u ^ r % LINE); }
 
 // Copy a vector of operands, or zeros if `inside` is false.
 template <class Type>
 __device__ __forceinline__ void copy_vector(Vector *to, const Type *from, bool inside) {
-  copy<16>(to, reinterpret_cast<const REAL *>(from), inside);
+  copy<16>(to, from, inside);
 }

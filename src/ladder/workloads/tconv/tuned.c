@@ -2,6 +2,7 @@
    channels of all pixels times the tap's. Rows of a product are ordered by pixel, then by image, so that those inside
    the image are contiguous. */
 #include "activation.h"
+#include "tile.h"
 #include <omp.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, 
     }
 }
 
-/* The elements of one parity of `count` images, with sums (h, h, count, padded k) as scratch. */
+/* The elements of one parity of out (count, 2 h, 2 h, k), from image (count, h, h, c), packed (5, 5, c, padded k) and
+   bias (padded k), with sums (h, h, count, padded k) as scratch. */
 static void convolve_parity(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long count,
                             long h, long c, long k, long odd_row, long odd_column, enum activation activation)
 {
@@ -65,8 +67,8 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
                        sums + ((p * h + q) * count + n) * stride, k * sizeof(REAL));
 }
 
-/* Shapes as in __init__.py; `sums` has `workspace` elements. Threads share the blocks of images and the four parities.
-   */
+/* image (images, h, h, c), packed (5, 5, c, padded k), bias (k), out (images, 2 h, 2 h, k); sums (workspace). Threads
+   share the blocks of images and the four parities. */
 void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long images, long h,
               long c, long k, long block, long threads, long activation)
 {

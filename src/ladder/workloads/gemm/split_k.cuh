@@ -1,8 +1,5 @@
-// What the products with staged tiles share: vectors of 16 bytes, clusters of blocks.
+// The clusters of SPLITK blocks that share a tile of a product: each sums over its part of k. SPLITK is 1 by default.
 #pragma once
-#include "operands.cuh"
-#include "ptx.cuh"
-#include "vector.cuh"
 
 #ifndef SPLITK
 #define SPLITK 1

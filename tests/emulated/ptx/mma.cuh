@@ -1,47 +1,7 @@
-// The functions of the kernels' ptx.cuh on the CPU, as hostile as the hardware may be.
+// The functions of the kernels' ptx/mma.cuh on the CPU.
 #pragma once
 #include "device.h"
-
-// What was there is gone at once, and what is copied arrives when it is waited for and no sooner.
-template <int bytes>
-void copy(void *to, const REAL *from, bool inside) {
-  require((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) % bytes == 0,
-          "A copy's address is not a multiple of its bytes.");
-  std::memset(to, 0xff, bytes);  // NaNs
-  copy_later(to, inside ? from : nullptr, bytes);
-}
-
-template <int left>
-void wait_for_groups() {
-  wait_for_groups_but(left);
-}
-
-inline void wait_for_copies() {
-  commit_copies();
-  wait_for_groups<0>();
-}
-
-inline void cluster_barrier() {
-  __syncthreads();
-  if (threadIdx.x == 0) wait_for_blocks();
-  __syncthreads();
-}
-
-template <class Type>
-const Type *theirs(const Type *mine, int rank) {
-  return reinterpret_cast<const Type *>(memories[rank] + (reinterpret_cast<const char *>(mine) - &own_memory));
-}
-
-inline double rounded(double x) { return x; }
-
-// To the nearest TF32, to the even one of two.
-inline float rounded(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  bits = bits + 0xfff + (bits >> 13 & 1) & ~0x1fffu;
-  std::memcpy(&x, &bits, 4);
-  return x;
-}
+#include "ptx/math.cuh"
 
 // What the tensor cores see of an operand: its last 13 bits are cut off.
 inline double seen(double x) { return x; }
@@ -71,20 +31,6 @@ void mma(REAL (&sums)[4], const REAL (&a)[of_a], const REAL (&b)[of_b]) {
   }
   warp.barrier.wait();  // nobody brings new operands while these are being read
 }
-
-// The bits of the nearest bfloat16, to the even one of two. Nothing is emulated in float16.
-inline unsigned short to_bfloat16(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  return bits + 0x7fff + (bits >> 16 & 1) >> 16;
-}
-
-inline unsigned short to_float16(float) {
-  require(false, "float16 isn't emulated.");
-  return 0;
-}
-
-enum class Math { tf32, float16, bfloat16 };
 
 inline float of_bits(uint32_t bits) {
   float x;

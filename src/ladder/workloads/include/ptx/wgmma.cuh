@@ -1,6 +1,8 @@
 // Products by warpgroups of four warps, with both operands in shared memory: compute capability 9.0 only, compiled for
-// sm_90a. On other GPUs these functions do nothing. Include ptx.cuh first.
+// sm_90a. On other GPUs these functions do nothing.
 #pragma once
+#include "ptx/math.cuh"
+#include "ptx/shared_address.cuh"
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define WGMMA(text, ...) asm volatile(text __VA_ARGS__)
@@ -14,10 +16,11 @@ __device__ __forceinline__ void leave_registers() { WGMMA("setmaxnreg.dec.sync.a
 template <int registers>
 __device__ __forceinline__ void claim_registers() { WGMMA("setmaxnreg.inc.sync.aligned.u32 %0;", ::"n"(registers)); }
 
-// The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle, as in lines.cuh. The tile is
-// aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
+// The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle: vector u of row r, 16 bytes, lies at
+// u ^ r % 8 in its row; for example, vector 5 of row 3 at 6, 3 * 128 + 6 * 16 = 480 bytes from the tile's beginning. The
+// tile is aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
 __device__ __forceinline__ unsigned long long tile_descriptor(const void *from) {
-  const unsigned address = __cvta_generic_to_shared(from);
+  const unsigned address = shared_address(from);
   // Eight rows are 1024 bytes; the second field is unused.
   return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
@@ -65,11 +68,4 @@ __device__ __forceinline__ void multiply_group(float (&sums)[count][4], unsigned
   PRODUCT_OF(128, 64, 65)
 #undef PRODUCT_OF
 #undef PRODUCT
-}
-
-// The maximum, or NaN if one of the two is NaN.
-__device__ __forceinline__ float larger(float x, float y) {
-  float result;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(x), "f"(y));
-  return result;
 }

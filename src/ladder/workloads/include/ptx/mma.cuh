@@ -1,67 +1,8 @@
-// Instructions that CUDA C++ doesn't expose, one per function.
+// Products on tensor cores by a warp, with operands in registers, and the loads of these (PTX ISA: "mma", "ldmatrix"):
+// compute capability 8.0 and later.
 #pragma once
-
-// Copy 4, 8 or 16 bytes to shared memory asynchronously, or write zeros if `inside` is false.
-template <int bytes>
-__device__ __forceinline__ void copy(void *to, const REAL *from, bool inside) {
-  unsigned address = __cvta_generic_to_shared(to);
-  if constexpr (bytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0));
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(bytes),
-                 "r"(inside ? bytes : 0));
-}
-
-// Commit the copies that this thread has started since its last group, possibly none, as a group.
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Wait until at most the `left` latest of this thread's groups of copies are pending.
-template <int left>
-__device__ __forceinline__ void wait_for_groups() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
-}
-
-// Wait for all copies that this thread has started.
-__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-// A barrier of all threads of the cluster; writes to shared memory before it are visible to the other blocks after it.
-__device__ __forceinline__ void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
-}
-
-// The address, in block `rank` of the cluster, of the object that this block has at `mine` in shared memory.
-template <class Type>
-__device__ __forceinline__ const Type *theirs(const Type *mine, int rank) {
-  const Type *result;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(result) : "l"(mine), "r"(rank));
-  return result;
-}
-
-// An operand of mma(): float32 rounded to the nearest TF32; float64 unchanged.
-__device__ __forceinline__ double rounded(double x) { return x; }
-
-__device__ __forceinline__ float rounded(float x) {
-  unsigned bits;
-#if __CUDA_ARCH__ >= 900
-  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));  // one instruction; .rna compiles to three
-#else
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-#endif
-  return __uint_as_float(bits);
-}
-
-// The nearest value of half precision, ties to even, as its bits.
-__device__ __forceinline__ unsigned short to_float16(float x) {
-  unsigned short bits;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  return bits;
-}
-
-__device__ __forceinline__ unsigned short to_bfloat16(float x) {
-  unsigned short bits;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-  return bits;
-}
+#include "ptx/math.cuh"
+#include "ptx/shared_address.cuh"
 
 // sums (16, 8) += A (16, K) B (K, 8), distributed over a warp; K is 4 for float64, 8 for float32. With g = lane / 4 and
 // t = lane % 4, a lane holds (g, t) and (g + 8, t) of A and (t, g) of B, for K = 8 also (g, t + 4), (g + 8, t + 4) and
@@ -89,9 +30,6 @@ __device__ __forceinline__ void mma(float (&sums)[4], const float (&a)[4], const
         "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
 }
 
-// The operand types of products on tensor cores with float32 accumulators.
-enum class Math { tf32, float16, bfloat16 };
-
 // sums (16, 8) += A (16, K) B (K, 8), distributed over a warp as in mma() above, K of 32 bytes: 8 for TF32, of which
 // the hardware truncates the last 13 bits, and 16 for the other types, two per register.
 template <Math math>
@@ -111,5 +49,5 @@ __device__ __forceinline__ void mma_of(float (&sums)[4], const unsigned (&a)[4],
 __device__ __forceinline__ void load_matrices(unsigned (&to)[4], const void *row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-               : "r"(unsigned(__cvta_generic_to_shared(row))));
+               : "r"(shared_address(row)));
 }

@@ -1,0 +1,26 @@
+// Asynchronous copies from global to shared memory by a thread (PTX ISA: "cp.async"): compute capability 8.0 and later.
+#pragma once
+#include "ptx/shared_address.cuh"
+
+// Copy 4, 8 or 16 bytes, or write as many zeros if `inside` is false. Both addresses are multiples of `bytes`.
+template <int bytes, class Type>
+__device__ __forceinline__ void copy(void *to, const Type *from, bool inside) {
+  const unsigned address = shared_address(to);
+  if constexpr (bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0));
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(bytes),
+                 "r"(inside ? bytes : 0));
+}
+
+// Commit the copies that this thread has started since its last group, possibly none, as a group.
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Wait until at most the `left` latest of this thread's groups of copies are pending.
+template <int left>
+__device__ __forceinline__ void wait_for_groups() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+// Wait for all copies that this thread has started.
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }

@@ -1,0 +1,27 @@
+"""CUDA headers: instructions in one folder, and each header complete by itself."""
+
+import re
+
+import pytest
+
+from ladder.build import compiler
+from ladder.catalogue import native_sources, workloads
+
+INCLUDE = workloads.HOME / "include"
+HEADERS = sorted(path.relative_to(INCLUDE) for path in INCLUDE.rglob("*.cuh"))
+# The tunings of those that include a header.
+MACROS = {"REAL": "float", "FLOAT64": 0, "BLOCK": 64, "LOAD": 4, "BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
+
+
+def test_instructions_of_ptx_stand_in_their_folder():
+    sources = [path for pattern in ("*.cu", "*.cuh") for path in workloads.HOME.rglob(pattern)]
+    texts = {path: native_sources.COMMENT.sub("", path.read_text()) for path in sources}
+    folders = {path.parent for path, text in texts.items() if re.search(r"\basm\b", text)}
+    assert folders == {INCLUDE / "ptx"}
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=str)
+def test_a_header_includes_what_it_needs(tmp_path, header):
+    source = tmp_path / "alone.cu"
+    source.write_text(f'#include "{header}"\n')
+    assert compiler.compile(source, MACROS, "sm_90")[0]
