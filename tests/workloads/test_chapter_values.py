@@ -114,8 +114,8 @@ VALUES = {
         'speedup("peer-home", "home")': "2.0 x",
         'picture_energy("window")': "5.0 milli joule",
         'count("home", "batch")': "512",
-        'fact("flops")': "274 MFLOP",
-        'fact("zeros")': "4.7 x",  # 1299 MFLOP with zeros inserted
+        'digits(FLOPS / 1e6)': "274",
+        'factor(WITH_ZEROS / FLOPS)': "4.7 x",  # 1299 MFLOP with zeros inserted
         'phase_share("window", "layer 1")': "3",
         # Of 100 pictures a call takes 1.1 ms on one GPU, 1.3 on two and 2.15 on four, of 200 1.2, 0.6 and 0.3; a start
         # 0.4 s on one and 0.7 on two.
@@ -138,8 +138,8 @@ VALUES = {
         'speedup(select("home-brought-tf32", "floats"), select("screen", "screen", math="tf32"))': "1.0 x",
         # With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one.
         'time_share(kernels_in_batches(), "home-brought-tf32")': "80 percent",
-        'time_share(all_at_once("tf32"), "home-brought-tf32")': "100 percent",
-        'time_share(all_at_once("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
+        'time_share(claims.kernels("tf32"), "home-brought-tf32")': "100 percent",
+        'time_share(claims.kernels("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
     },
 }
 

@@ -152,11 +152,13 @@ def select(line, source=None, **tuning):
 
 @dataclass(frozen=True)
 class Cause:
-    """An ablation as the cause of a verdict: words, and the ratio of two sides."""
+    """A ratio as the cause of a verdict, behind words: of two sides, or `ratio(study)`; short, or with its interval."""
 
     words: str
-    slower: str | Selection
-    faster: str | Selection
+    slower: str | Selection | None = None
+    faster: str | Selection | None = None
+    ratio: Callable | None = None
+    has_interval: bool = False
 
 
 @dataclass(frozen=True)

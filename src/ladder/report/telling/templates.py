@@ -13,6 +13,7 @@ import functools
 import re
 import traceback
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import jinja2
 from jinja2 import nodes
@@ -79,23 +80,23 @@ def environment(functions):
     return created
 
 
-class Functions:
-    """Functions by name that a template asks for as attributes."""
+class Names:
+    """What a template asks for as attributes, by name."""
 
-    def __init__(self, by_name):
-        self._by_name = by_name
+    def __init__(self, environment, members):
+        self._environment, self._members = environment, members
 
     def __getattr__(self, name):
-        return nearest("function", name, self._by_name)
+        return printable(self._environment, nearest("name", name, self._members))
 
 
 def printable(environment, function):
-    """A function that returns words in place of a value that wasn't measured, outside of all blocks; or a dict of such.
+    """A function that returns words in place of a value that wasn't measured, outside of all blocks.
 
-    What isn't a function stays as it is.
+    Of a module or a namespace these are its members; what else isn't a function stays as it is.
     """
-    if isinstance(function, dict):
-        return Functions({name: printable(environment, member) for name, member in function.items()})
+    if isinstance(function, ModuleType | SimpleNamespace):
+        return Names(environment, vars(function))
     if not callable(function):
         return function
 

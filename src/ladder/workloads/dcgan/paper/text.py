@@ -1,34 +1,17 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
-from ladder.report.latex import num
 from ladder.report.study import energy, middle, one_case, sustained, values
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.workloads.dcgan import cost, layout
-from ladder.workloads.dcgan.paper import cards, claims, earlier, lines, tables
+from ladder.workloads.dcgan.paper import cards, lines, tables
 
-PIXELS = layout.SIDE**2 * layout.COLOURS
-FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES
-WITH_ZEROS = layout.LATENT * layout.FIRST**2 * layout.FULL  # multiply-adds of a picture if zeros are inserted
-WITH_ZEROS += sum((2 * h * layout.TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
-HELPERS = {"all_at_once": claims.kernels}
-FACTS = {
-    "images": num(lines.IMAGES),
-    "channels": num(layout.FULL),
-    "pixels": f"${layout.SIDE} \\times {layout.SIDE}$",
-    "filter": f"${layout.TAPS} \\times {layout.TAPS}$",
-    "flops": f"\\qty{{{FLOPS / 1e6:.0f}}}{{MFLOP}}",
-    "zeros": ratios.short(2 * WITH_ZEROS / FLOPS),
-    "bytes": f"\\qty{{{4 * lines.IMAGES * PIXELS / 1e6:.0f}}}{{MB}}",
-    "earlier, parity": ratios.times(earlier.PARITY_GAIN),
-    "earlier, batch": num(earlier.BATCH),
-    "earlier, small": latex.seconds(earlier.CALLS[2][10], 2),
-    "earlier, all": latex.seconds(earlier.CALLS[2][lines.IMAGES], 3),
-    "earlier, copy": latex.seconds(earlier.COPY_OF_1000, 2),
-    "earlier, one up to": num(earlier.ONE_UP_TO),
-    "earlier, two up to": num(earlier.TWO_UP_TO),
-}
+SIDE, TAPS = layout.SIDE, layout.TAPS
+FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES  # of a picture
+WITH_ZEROS = 2 * layout.LATENT * layout.FIRST**2 * layout.FULL  # FLOPs of a picture if zeros are inserted
+WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
+BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
 
 
 def picture_rate(study, selection):

@@ -8,22 +8,9 @@ from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings, verdicts
 from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
-from ladder.workloads.descent.paper.lines import N, kernel
+from ladder.workloads.descent.paper.lines import kernel
 
 HARDER = 1000  # the condition of a system of which only the number of steps is known
-HELPERS = {"kernel": kernel, "rate_in_theory": lambda kappa: number(theory.factor(kappa), 4)}
-COSTS = ("LAUNCH", "NODE", "ROUND_TRIP", "BARRIER", "EXCHANGE")
-FACTS = {name.lower(): seconds(getattr(model, name), 2) for name in COSTS}
-FACTS |= {  # the work and the traffic of an iteration, the error after k, and the earlier study
-    "flops": "$2n^2$",
-    "elements": "$n^2$",
-    "half": "$n(n+1)/2$",
-    "rate": r"$(\kappa-1)/(\kappa+1)$",
-    "bound": r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$",
-    "launches": num(model.kernels("cuda_version2", N)),
-    "earlier, one product": seconds(earlier.iteration(1), 2),
-    "earlier, two products": seconds(earlier.iteration(2), 2),
-}
 
 
 def earlier_over(study, selection):
@@ -124,6 +111,11 @@ def harder_steps(study):
 def harder_time(study, selection):
     """The time that a solve by CG would take at HARDER, by its steps."""
     return seconds(more_steps(study) * middle(study.rows(selection)), 2)
+
+
+def rate_in_theory(study, kappa):
+    """The factor by which the error of steepest descent falls in each step from the worst start."""
+    return number(theory.factor(kappa), 4)
 
 
 def rate_measured(study, kappa):

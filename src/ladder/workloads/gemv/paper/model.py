@@ -16,11 +16,9 @@ def predict(machine, row):
 def bandwidth(machine, row):
     """B/s of a case's memory or link, per byte of the matrix; None where it isn't known."""
     ranks, is_sent = counted(row, "ranks"), row.get("mode") == "ship"
-    if row["device"] in ("host", "mpi"):
-        memory = rates.bandwidths(machine).get(ranks * counted(row, "threads"))
-        return memory / (1 + COPIES * (is_sent and ranks > 1)) if memory else None
-    if is_sent:  # by NCCL all of it goes through the link of the first GPU
+    on_host = row["device"] in ("host", "mpi")
+    if is_sent and not on_host:  # by NCCL all of it goes through the link of the first GPU
         link = rates.link(machine)
         return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
-    memory = rates.card_bandwidth(machine)
-    return memory and memory * ranks
+    memory = rates.memory_of(machine, row, ranks * counted(row, "threads"))
+    return memory and (memory / (1 + COPIES * (is_sent and ranks > 1)) if on_host else memory * ranks)
