@@ -114,8 +114,8 @@ VALUES = {
         'speedup("peer-home", "home")': "2.0 x",
         'picture_energy("window")': "5.0 milli joule",
         'count("home", "batch")': "512",
-        'digits(FLOPS / 1e6)': "274",
-        'factor(WITH_ZEROS / FLOPS)': "4.7 x",  # 1299 MFLOP with zeros inserted
+        "digits(FLOPS / 1e6)": "274",
+        "factor(WITH_ZEROS / FLOPS)": "4.7 x",  # 1299 MFLOP with zeros inserted
         'phase_share("window", "layer 1")': "3",
         # Of 100 pictures a call takes 1.1 ms on one GPU, 1.3 on two and 2.15 on four, of 200 1.2, 0.6 and 0.3; a start
         # 0.4 s on one and 0.7 on two.
@@ -129,15 +129,15 @@ VALUES = {
         'efficiency_on("ranks", "most", 4)': "100 percent",
         'efficiency_on("graph", "most", 4)': "80 percent",
         'efficiency_on("tapered", "most", 4)': "50 percent",
-        'weak_efficiency("threads", "most", 4)': "100 percent",
-        'weak_efficiency("ranks", "most", 4)': "100 percent",
-        'weak_efficiency("graph", "most", 4)': "80 percent",
+        'efficiency_on("threads", "most", 4, weak=True)': "100 percent",
+        'efficiency_on("ranks", "most", 4, weak=True)': "100 percent",
+        'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
         # Of half precision 0.7 us a picture for a screen, where 32 bits take 1.4; as long in TF32.
         'call_time(select("screen", math="float16"))': "3.67 milli second",
         'speedup(select("home-brought", "floats"), select("screen", "screen", math="float16"))': "2.0 x",
         'speedup(select("home-brought-tf32", "floats"), select("screen", "screen", math="tf32"))': "1.0 x",
         # With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one.
-        'time_share(kernels_in_batches(), "home-brought-tf32")': "80 percent",
+        'time_share(select("brought", graph="on", **lines.TAPERED), "home-brought-tf32")': "80 percent",
         'time_share(claims.kernels("tf32"), "home-brought-tf32")': "100 percent",
         'time_share(claims.kernels("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
     },

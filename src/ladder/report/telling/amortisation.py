@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ladder.report import study
+from ladder.report import ratios, study
 from ladder.report.latex import digits, num
 from ladder.statistics import claims, crossings
 
@@ -65,6 +65,21 @@ def predicate(point, other, calls):
         return f"never pays off against {other}"
     count = f"after {text(point)} {calls}" if point.value else f"with the first of the {calls}"
     return f"pays off against {other} {count}"
+
+
+def crossing(points, at, everywhere, nowhere, undecided):
+    """The size from which on the ratios of points [(size, ratio)] exceed one, as a predicate; None without a ratio.
+
+    `at` says so of a size, `{}`; where there is none, the other words do, of sizes from `{first}` to `{last}`.
+    """
+    points = [(size, ratio) for size, ratio in points if ratio]
+    if not points:
+        return None
+    answer = crossings.break_even(points)
+    if isinstance(answer, tuple):
+        return at.format(ratios.size(*answer))
+    words = {crossings.EVERYWHERE: everywhere, crossings.NOWHERE: nowhere}.get(answer, undecided)
+    return words.format(first=num(points[0][0]), last=num(points[-1][0]))
 
 
 def text(point):

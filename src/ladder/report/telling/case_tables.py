@@ -6,7 +6,7 @@ import pandas as pd
 
 from ladder.report import study
 from ladder.report.cells import NONE, median
-from ladder.report.latex import digits, percent, seconds
+from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling.chapter_study import phase_times, whole
 from ladder.report.telling.lines import place
 
@@ -25,6 +25,16 @@ def by_size(rows, *names):
         return []
     sizes = sorted(set(rows[list(names)].itertuples(index=False, name=None)), key=lambda size: (math.prod(size), size))
     return [(size, cases(study.where(rows, **dict(zip(names, size, strict=True))))) for size in sizes]
+
+
+def rows_by_size(rows, row, *names):
+    """The cells that `row` makes of every case, with rules between sizes."""
+    return ruled([[row(case) for case in every] for _, every in by_size(rows, *names)])
+
+
+def codes(rows, *columns):
+    """The values of columns as code, as far as a case states them."""
+    return [code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str)]
 
 
 def ruled(groups):

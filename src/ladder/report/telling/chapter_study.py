@@ -14,6 +14,7 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.report import PUBLISHED, ratios
 from ladder.report import study as queries
+from ladder.report.figures import methods
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
@@ -87,7 +88,8 @@ class ChapterStudy:
         self.workload, self.study = workload, study
         self.lines, self.sources, self.unit = data.LINES, data.SOURCES, data.UNIT
         self.table = getattr(data, "TABLE", [list(data.LINES)])
-        self.figure = getattr(data, "FIGURE", list(data.LINES))
+        self.figure, self.panels = getattr(data, "FIGURE", list(data.LINES)), getattr(data, "PANELS", {})
+        self.method = methods.columns(workload)
         self.per_unit, self.is_before = getattr(data, "per_unit", None), getattr(data, "is_before", None)
         self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted

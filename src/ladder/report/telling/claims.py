@@ -54,9 +54,9 @@ def cause(study, given, ratio):
     return given and coded(given)
 
 
-def share_of_floor(study, ratio):
-    """The share of the predicted time in the time, as the cause of a claim about the floor."""
-    return f"{latex.percent(1 / required(ratio).value, 2)} of it"
+def share_of_floor(words="{} of it"):
+    """The cause of a claim about the floor: the share of the predicted time in the time, in words."""
+    return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
 
 
 def coded(text):

@@ -12,6 +12,7 @@ A chapter's `lines.py` has
 | `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
+| `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |
 
 and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """

@@ -1,7 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
 from ladder.report import collect, study
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, select, source
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
@@ -27,11 +27,6 @@ def of_network(rows):
     return every[every["images"] == every["images"].max()] if len(every) else every
 
 
-def on_cards(machine):
-    """The calls on one and more GPUs."""
-    return source(machine, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE)
-
-
 SOURCES = {
     "host": source("host", HOST, **SIZE, images=ON_HOST),
     "card": source("card", CARD, HOME, **ALL),
@@ -41,7 +36,7 @@ SOURCES = {
     "layers": source("layers", *LAYERS, dtype="float32", prepare=of_network),
     "products": source("products", PRODUCTS, **SQUARE),
     "threads": source("most", CARDS, **SIZE),
-    **{role: on_cards(role) for role in ("two", "four", "most")},
+    **{role: source(role, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
 }
 MACHINES = {
     "host": Needs(("host",)),
@@ -133,6 +128,16 @@ LINES |= {
     "pageable": Line("home", SINGLE | {"memory": "pageable", "gpus": MAX}, "most"),
     "half": Line("home", SINGLE | {"math": "float16", "gpus": MAX}, "most"),
 }
+
+
+def on_cards(way, source, count, images=IMAGES):
+    """A way to draw on so many GPUs."""
+    return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
+
+
+def starts(rows):
+    """The seconds of each process's start and first call; none where they weren't recorded."""
+    return study.of_processes(rows, "cold_start")
 
 
 def is_before(phases):

@@ -7,24 +7,22 @@ from ladder.report.latex import code, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, starts
-from ladder.workloads.dcgan.paper.lines import IMAGES
+from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
 
 GATHERED = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.FULL)]  # rows of the images before each layer
-# Methods of a layer: {name: (variant, tuning)}.
 METHODS = {
-    "cuda_parity": ("cuda_parity", {}),
-    "cuda_im2col, cuda_columns": ("cuda_im2col", {"product": "cuda_columns"}),
-    GATHERED: ("cuda_im2col", {"product": "cublas"}),
-    "cuda_col2im, cublas": ("cuda_col2im", {"product": "cublas"}),
-    "cuda_implicit": ("cuda_implicit", {}),
-    "cuda_window": ("cuda_window", {}),
-    "pytorch_cuda": ("pytorch_cuda", {"math": "default"}),
+    "cuda_parity": {},
+    "cuda_im2col, cuda_columns": {"product": "cuda_columns"},
+    GATHERED: {"product": "cublas"},
+    "cuda_col2im, cublas": {"product": "cublas"},
+    "cuda_implicit": {},
+    "cuda_window": {},
+    "pytorch_cuda": {"math": "default"},
 }
 MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
-METHODS |= {f"{name}, {words}": (name, {"math": math}) for words, math in MATHS.items() for name in TENSOR_CORES}
+METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
 # Ways to draw on several GPUs.
 WAYS = {
@@ -46,8 +44,7 @@ def layers(study):
 
 def of_method(study, name, h):
     """The rows of a method at one layer."""
-    variant, tuning = METHODS[name]
-    return where(study.frame("layers"), variant=variant, h=h, **tuning)
+    return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
 
 
 def layers_time(study, name):

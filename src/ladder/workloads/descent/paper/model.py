@@ -34,7 +34,7 @@ def predict(machine, row):
     variant, recompute = row["variant"], row.get("recompute")
     if variant not in TRAFFIC:
         return WAITS.get(variant)
-    reading = rates.memory_of(machine, row, row["threads"])
+    reading = rates.memory_of(machine, row, row.get("threads"))
     products = 2 if pd.notna(recompute) and recompute == 1 else 1
     launching = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
     return reading and launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / reading

@@ -1,12 +1,12 @@
 """Functions of this chapter's text beside those of every chapter; None, too, is a value without a measurement."""
 
-from ladder.report import latex, rates, ratios
+from ladder.report import latex, rates
 from ladder.report.latex import num, number, percent, seconds
 from ladder.report.phrases import LEVEL
 from ladder.report.study import middle, values, where
+from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
-from ladder.statistics import crossings, verdicts
 from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
 from ladder.workloads.descent.paper.lines import kernel
 
@@ -67,16 +67,13 @@ def solve(study, algorithm, line=None, n=None):
 
 def overtakes(study, device, algorithm):
     """From which n on an algorithm is faster than Cholesky, as the predicate of a sentence about it."""
-    points = algorithms.points(study.frame("solves"), device, algorithm, "direct")
-    crossing = crossings.break_even(points)
-    if isinstance(crossing, tuple):
-        return f"is faster than Cholesky from $n = {ratios.size(*crossing)}$ on"
-    sizes = f"at every size from $n = {num(points[0][0])}$ to {num(points[-1][0])}" if points else None
-    return {
-        crossings.EVERYWHERE: f"is faster than Cholesky {sizes}",
-        crossings.NOWHERE: f"is slower than Cholesky {sizes}",
-        verdicts.UNDECIDED: "does not become significantly faster than Cholesky at the sizes measured",
-    }.get(crossing)
+    return amortisation.crossing(
+        algorithms.points(study.frame("solves"), device, algorithm, "direct"),
+        "is faster than Cholesky from $n = {}$ on",
+        "is faster than Cholesky at every size from $n = {first}$ to {last}",
+        "is slower than Cholesky at every size from $n = {first}$ to {last}",
+        "does not become significantly faster than Cholesky at the sizes measured",
+    )
 
 
 def condition(study, column, count=3):

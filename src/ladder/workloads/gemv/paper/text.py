@@ -3,7 +3,6 @@
 from ladder.report import ratios
 from ladder.report.study import values, where
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.claims import short
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
@@ -28,4 +27,4 @@ def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
     pair = [where(study.phases(side), phase="broadcast") for side in (select("resident", "ranks"), fewer_ranks(study))]
     ratio = ratios.of(*pair)
-    return short(ratio) if ratio and ratio.value > STRANGE else None
+    return ratios.short(ratio.value) if ratio and ratio.value > STRANGE else None

@@ -6,7 +6,6 @@ from ladder.report import ratios
 from ladder.report.latex import num, percent
 from ladder.report.study import values
 from ladder.report.telling.chapter_study import NotMeasured, required
-from ladder.report.telling.claims import short
 from ladder.report.telling.lines import Cause, Claim, select
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
 
@@ -101,12 +100,9 @@ def over_peer(study, peer, source="peers"):
 
 def peer(name):
     """The claim of ours over a peer on the host, with larger batches as the cause."""
-
-    def cause(study, ratio):
-        return f"in batches of {num(LARGER_BATCH)}: {short(over_peer(study, name, 'peers, larger'))}"
-
-    words = f"Training by `tiled` over `{name}`"
-    return Claim(f"peer/{name}", words, needs="both", cause=cause, ratio=partial(over_peer, peer=name))
+    words, sides = f"Training by `tiled` over `{name}`", partial(over_peer, peer=name)
+    larger = Cause(f"in batches of {num(LARGER_BATCH)}", ratio=partial(sides, source="peers, larger"))
+    return Claim(f"peer/{name}", words, needs="both", cause=larger, ratio=sides)
 
 
 def over(key, slower, faster, claimed, cause):

@@ -107,6 +107,13 @@ TABLE = (
     tuple(TILES),
     ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
 )
+# The panels of the waterfall, by the sources of their lines.
+PANELS = {
+    "A product on the host": ("products",),
+    "A product on the GPU": ("nn",),
+    "A batch of the training": ("training", "card", "peers"),
+}
+FIGURE = [key for key in LINES if key != "peers/tiled"]
 
 
 def is_before(phases):
