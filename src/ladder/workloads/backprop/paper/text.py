@@ -12,11 +12,6 @@ TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select
 FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops
 
 
-def on_half(study, line):
-    """A line on half of all threads."""
-    return select(line, "cores", threads=most_cores(study) // 2)
-
-
 def most_cores(study):
     """The largest number of threads of the machine with most of them."""
     return int(study.rows(select("tuned", "cores"))["threads"].iloc[0])

@@ -4,8 +4,8 @@ import pandas as pd
 
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
-from ladder.workloads.backprop.paper import varied
 from ladder.workloads.backprop.paper.lines import CHANGES
+from ladder.workloads.backprop.paper.tables import measured
 
 TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
@@ -41,7 +41,7 @@ def draw(study):
 
 def changes(study, *lines, source=None):
     """A row for each change of some bases; rows of all bases but the first have their name in place of the tuning's."""
-    rows = [change(*measured) for line in lines for measured in varied.measured(study, line, source)]
+    rows = [change(*sides) for line in lines for sides in measured(study, line, source)]
     return pd.DataFrame([row if row["base"] == rows[0]["base"] else row | {"tuning": row["base"]} for row in rows])
 
 

@@ -83,8 +83,9 @@ def condition(study, column, count=3):
 
 def steps_to_tolerance(study, method, kappa):
     """The steps of a curve to that tolerance, or None."""
-    tolerance = algorithms.condition(study.frame("solves"), "tolerance")
-    return theory.steps_to(residuals.curve_of(study, method, kappa), tolerance)
+    curve = residuals.curve_of(study, method, kappa)
+    reached = curve[curve["relative"] <= algorithms.condition(study.frame("solves"), "tolerance")]["step"]
+    return int(min(reached)) if len(reached) else None
 
 
 def steps_of(study, method, kappa):
@@ -98,11 +99,6 @@ def more_steps(study):
     easy = algorithms.condition(study.frame("solves"), "kappa")
     few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, HARDER))
     return many / few
-
-
-def harder_steps(study):
-    """This ratio as text."""
-    return number(more_steps(study), 2)
 
 
 def harder_time(study, selection):
