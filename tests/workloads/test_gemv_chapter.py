@@ -1,6 +1,5 @@
 """What the paper says of matrix-vector products beside what every chapter does, of made-up times."""
 
-import math
 from dataclasses import replace
 
 import pandas as pd
@@ -15,6 +14,7 @@ from ladder.report.study import Study
 from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling.chapter_study import NotMeasured, parts, whole
 from ladder.report.telling.lines import select
+from ladder.statistics import crossings
 from ladder.workloads.gemv.paper.lines import EXPERIMENTS, PHASES
 from made_up import chapters as made
 
@@ -121,15 +121,15 @@ def test_phases_beyond_the_call_are_not_drawn():
 def test_the_sending_pays_once_the_products_have_saved_as_much(study):
     """It takes one and a half times a product on one rank, of which each on four saves three quarters."""
     one = select("resident", "ranks", ranks=1)
-    kept, once, other = study.find(STAYING), study.phases_before(STAYING), study.find(one)
-    point = amortisation.break_even(kept, once, other)
-    assert point.value == pytest.approx(2, rel=0.01)
-    assert 1.9 < point.low <= point.value <= point.high < 2.1
+    kept, once, other = study.find(STAYING), study.phases(STAYING, before=True), study.find(one)
+    calls, low, high = amortisation.calls_to_pay(kept, once, other)
+    assert calls == pytest.approx(2, rel=0.01)
+    assert 1.9 < low <= calls <= high < 2.1
     slower, as_fast = kept.assign(seconds=4.5 * kept["seconds"]), study.find(select("openmp", "ranks"))
-    assert amortisation.break_even(slower, once, other).value == math.inf
-    assert amortisation.break_even(kept, once, as_fast).value is None
-    assert amortisation.break_even(kept, once, queries.NO_ROWS) is None
-    assert amortisation.break_even(kept, once.assign(seconds=1e-9), other).value == 0
+    assert amortisation.calls_to_pay(slower, once, other) == crossings.NOWHERE
+    assert amortisation.calls_to_pay(kept, once, as_fast) == "undecided"
+    assert amortisation.calls_to_pay(kept, once, queries.NO_ROWS) is None
+    assert amortisation.calls_to_pay(kept, once.assign(seconds=1e-9), other) == crossings.EVERYWHERE
 
 
 def test_tunings_of_lines_are_fixed_beforehand(study):

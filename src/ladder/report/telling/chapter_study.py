@@ -163,13 +163,9 @@ class ChapterStudy:
         """The same of rows, which may be none; None where the model lacks a rate."""
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
-    def phases(self, selection):
-        """The rows of the phases of every call of a selection's case; none where these weren't timed."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection)))
-
-    def phases_before(self, selection):
-        """The rows of the phases before the first call."""
-        return self.phases_of(self.machine_of(selection), self.find(selection), before=True)
+    def phases(self, selection, before=False):
+        """The rows of the phases of every call of a selection's case, or before the first; none if not timed."""
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
 
     def phases_of(self, machine, rows, before=False):
         """The same of some rows of a case of a machine."""

@@ -111,7 +111,7 @@ def phase_share(chapter, selection, name):
 
 def once(chapter, selection):
     """The median time of what was done before the first call."""
-    return seconds(required(study.middle(chapter.phases_before(selection))), 2)
+    return seconds(required(study.middle(chapter.phases(selection, before=True))), 2)
 
 
 def beyond(chapter, selection):

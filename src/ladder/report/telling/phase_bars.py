@@ -38,7 +38,7 @@ def bar(study, name, selection):
     rows = study.find(selection)
     seconds, interval = queries.middle(rows), intervals.summary(queries.processes(rows))
     is_alone = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # so that nothing moves
-    before = queries.NO_ROWS if is_alone else study.phases_before(selection)
+    before = queries.NO_ROWS if is_alone else study.phases(selection, before=True)
     return {
         "name": name or place(rows.iloc[0]),
         "value": 1e3 * seconds,

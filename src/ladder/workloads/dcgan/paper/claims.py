@@ -59,7 +59,7 @@ def kernels(math):
 def kernels_and_link(study, math):
     """The rows of these kernels, and of the copies of all their pictures to the host."""
     drawing = kernels(math)
-    link = where(study.in_units(drawing, study.phases_before(drawing)), phase="to host")
+    link = where(study.phases(drawing, before=True), phase="to host")
     return study.rows(drawing), required(link)
 
 

@@ -60,7 +60,7 @@ def shared_memory(form):
 
 def with_copies(study, selection):
     """The rows of a selection, each call plus the copies to the GPU and back of its process."""
-    rows, copies = study.rows(selection), required(study.phases_before(selection))
+    rows, copies = study.rows(selection), required(study.phases(selection, before=True))
     times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
     return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
 
