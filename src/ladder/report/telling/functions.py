@@ -26,7 +26,12 @@ SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select, "MA
 
 def time(chapter, selection, digits=2):
     """The median time."""
-    return seconds(study.middle(chapter.rows(selection)), digits)
+    return seconds(median(chapter, selection), digits)
+
+
+def median(chapter, selection):
+    """The seconds of the median time, to count with."""
+    return study.middle(chapter.rows(selection))
 
 
 def predicted_time(chapter, selection):

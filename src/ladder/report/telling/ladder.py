@@ -51,7 +51,11 @@ def waterfall_of(chapter, problem, what, ceiling, ceiling_of=None, colours=None,
         if not cases:
             continue
         machines = {chapter.machine_of(key).subject: chapter.machine_of(key) for key in cases}
-        floors = [ceiling_of(machine) for machine in machines.values()] if ceiling_of else floors_of(chapter, cases)
+        floors = (
+            [ceiling_of(machine) for machine in machines.values()]
+            if ceiling_of
+            else [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
+        )
         rungs = [rung(chapter, key, rows, colours) for key, rows in cases.items()]
         about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
         headline = f"{title}, {' and '.join(machines)}" if chapter.panels else title
@@ -67,11 +71,6 @@ def groups_of(chapter):
         title = of_sources.get(chapter.line(key).source) if chapter.panels else chapter.machine_of(key).subject
         groups.setdefault(title, []).append(key)
     return {title: keys for title, keys in groups.items() if title}
-
-
-def floors_of(chapter, cases):
-    """The model's floors of some lines, {key: rows}; None without a rate."""
-    return [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
 
 
 def rung(chapter, key, rows, colours=None):

@@ -30,30 +30,42 @@ from ladder.statistics.verdicts import MARGIN
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
 COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX
-COUNTS = (MAX, SEVERAL, COMMON)
+MIN = "min"
+COUNTS = (MAX, SEVERAL, COMMON, MIN)
 FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
 OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
 
 
-@dataclass(frozen=True)
 class Source:
-    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them."""
+    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them.
 
-    machine: str
-    experiments: tuple[str, ...]
-    conditions: dict
-    prepare: Callable | None = None
+    MAX and MIN stand for the largest and the smallest value.
+    """
+
+    def __init__(self, machine, *experiments, prepare=None, **conditions):
+        self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions
 
     def rows(self, machine):
         """The timed calls of the study about a machine."""
-        frames = [machine.samples(name, **self.conditions) for name in self.experiments]
-        rows = frames[0] if len(frames) == 1 else collect.concatenated(frames)
+        frames = [machine.samples(name, **stated(self.conditions)) for name in self.experiments]
+        rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenated(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
 
-def source(machine, *experiments, prepare=None, **conditions):
-    """A Source, its conditions as keywords."""
-    return Source(machine, experiments, conditions, prepare)
+def stated(conditions):
+    """The conditions that state a value."""
+    return {name: value for name, value in conditions.items() if value not in (*COUNTS, OFF, UNSTATED)}
+
+
+def narrowed(rows, conditions):
+    """The rows that meet the other conditions."""
+    for name, value in conditions.items():
+        if value in COUNTS:
+            counts = values(rows, name) or [None]
+            rows = where(rows, **{name: None if value == SEVERAL and counts[-1] == 1 else counts[-(value != MIN)]})
+        elif value in (OFF, UNSTATED) and name in rows.columns:
+            rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -117,20 +129,8 @@ class Line:
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""
-        fixed = {name: value for name, value in self.tuning.items() if value not in (*COUNTS, OFF, UNSTATED)}
-        rows = where(frame, variant=self.variant, **fixed)
-        for name, value in self.tuning.items():
-            if value in COUNTS:
-                rows = where(rows, **{name: count_of(rows, name, value)})
-            elif value in (OFF, UNSTATED) and name in rows.columns:
-                rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
+        rows = narrowed(where(frame, variant=self.variant, **stated(self.tuning)), self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
-
-
-def count_of(rows, column, which):
-    """The largest number in a column; None without any, and of SEVERAL where that is one."""
-    largest = max(values(rows, column), default=None)
-    return None if which == SEVERAL and largest == 1 else largest
 
 
 @dataclass(frozen=True)

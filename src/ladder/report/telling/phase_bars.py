@@ -1,7 +1,7 @@
 """Where the time of calls goes: bars of phases below a dot for the whole call, in panels."""
 
 from ladder.report import study as queries
-from ladder.report.figures import bars, formats, layout, methods, theme
+from ladder.report.figures import bars, formats, layout, theme
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import place
@@ -23,26 +23,28 @@ def figure(rows, colours, empty):
     return bars.figure(rows, "time (ms)", 0.85, [*entries, call])
 
 
-def panel(study, title, groups):
-    """Bars in groups, {method: [(name, selection)]}; without names by their places. None without any measurement."""
+def panel(study, title, groups, with_before=False):
+    """Bars in groups, {words: [(name, selection)]}; None without any measurement.
+
+    A bar without a name has its place; `with_before` says the time before the first call, behind a plus.
+    """
     measured = {
-        method: [bar(study, name, side) for name, side in sides if len(study.find(side))]
-        for method, sides in groups.items()
+        words: [bar(study, name, side, with_before) for name, side in sides if len(study.find(side))]
+        for words, sides in groups.items()
     }
-    groups = [(method, measured[method]) for method in methods.ordered(measured) if measured[method]]
-    return (title, groups, ()) if groups else None
+    measured = [(words, drawn) for words, drawn in measured.items() if drawn]
+    return (title, measured, ()) if measured else None
 
 
-def bar(study, name, selection):
-    """A case as a bar of milliseconds; behind a plus the time before the first call."""
+def bar(study, name, selection, with_before):
+    """A case as a bar of milliseconds."""
     rows = study.find(selection)
     seconds, interval = queries.middle(rows), intervals.summary(queries.processes(rows))
     is_alone = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # so that nothing moves
-    before = queries.NO_ROWS if is_alone else study.phases(selection, before=True)
+    before = study.phases(selection, before=True) if with_before and not is_alone else queries.NO_ROWS
     return {
         "name": name or place(rows.iloc[0]),
         "value": 1e3 * seconds,
-        "median": 1e3 * seconds,
         "low": 1e3 * min(interval.low, seconds),
         "high": 1e3 * max(interval.high, seconds),
         "converged": bool(rows["converged"].all()),

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from ladder.report.study import values, where
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Widest, select, source
+from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, Widest, select
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network and all images of MNIST.
@@ -25,24 +24,19 @@ OTHER = "other"
 OUTSIDE = ("to device", "to host", "flatten", "constants")  # phases outside of an epoch
 
 
-def with_most_images(rows):
-    """The rows of the size with most images."""
-    return where(rows, images=max(values(rows, "images")))
-
-
 SOURCES = {
-    "before": source("host", "backprop_before", **SIZE),
-    "loops": source("host", "backprop_before", "backprop_ladder", device="host", **SIZE),
-    "flags": source("host", "backprop_flags", "backprop_flags_before", prepare=with_most_images),
-    "threads": source("host", "backprop_openmp"),
-    "reading": source("host", "backprop_reading", images=SIZE["images"], dtype=SIZE["dtype"]),
-    "learning": source("host", "backprop_learning", device="host"),
-    "cores": source("widest", "backprop_ladder", device="host", **SIZE),
-    "threads on cores": source("widest", "backprop_openmp"),
-    "tuned": source("widest", "backprop_ladder", variant="tuned", **SIZE),
-    "card": source("card", "backprop_gpu", device="cuda", **SIZE),
-    "kernels": source("card", "backprop_kernels"),
-    "learning on a GPU": source("card", "backprop_learning", device="cuda"),
+    "before": Source("host", "backprop_before", **SIZE),
+    "loops": Source("host", "backprop_before", "backprop_ladder", device="host", **SIZE),
+    "flags": Source("host", "backprop_flags", "backprop_flags_before", images=MAX),
+    "threads": Source("host", "backprop_openmp"),
+    "reading": Source("host", "backprop_reading", images=SIZE["images"], dtype=SIZE["dtype"]),
+    "learning": Source("host", "backprop_learning", device="host"),
+    "cores": Source("widest", "backprop_ladder", device="host", **SIZE),
+    "threads on cores": Source("widest", "backprop_openmp"),
+    "tuned": Source("widest", "backprop_ladder", variant="tuned", **SIZE),
+    "card": Source("card", "backprop_gpu", device="cuda", **SIZE),
+    "kernels": Source("card", "backprop_kernels"),
+    "learning on a GPU": Source("card", "backprop_learning", device="cuda"),
 }
 MACHINES = {"host": Needs(("before", "loops")), "card": Needs(("card",)), "widest": Widest("tuned", "threads")}
 # The bases of the variations of `openmp` and of the earlier study's kernels.

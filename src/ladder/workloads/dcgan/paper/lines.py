@@ -1,7 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
 from ladder.report import collect, study
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, select, source
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
@@ -28,15 +28,15 @@ def of_network(rows):
 
 
 SOURCES = {
-    "host": source("host", HOST, **SIZE, images=ON_HOST),
-    "card": source("card", CARD, HOME, **ALL),
-    "splits": source("card", SPLITS, **SIZE),
-    "screen": source("screen", SCREEN, **BYTES),
-    "floats": source("screen", HOME, **ALL),
-    "layers": source("layers", *LAYERS, dtype="float32", prepare=of_network),
-    "products": source("products", PRODUCTS, **SQUARE),
-    "threads": source("most", CARDS, **SIZE),
-    **{role: source(role, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
+    "host": Source("host", HOST, **SIZE, images=ON_HOST),
+    "card": Source("card", CARD, HOME, **ALL),
+    "splits": Source("card", SPLITS, **SIZE),
+    "screen": Source("screen", SCREEN, **BYTES),
+    "floats": Source("screen", HOME, **ALL),
+    "layers": Source("layers", *LAYERS, dtype="float32", prepare=of_network),
+    "products": Source("products", PRODUCTS, **SQUARE),
+    "threads": Source("most", CARDS, **SIZE),
+    **{role: Source(role, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
 }
 MACHINES = {
     "host": Needs(("host",)),

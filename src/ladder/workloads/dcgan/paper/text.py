@@ -1,7 +1,7 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
-from ladder.report.study import energy, middle, one_case, sustained, values, where
+from ladder.report.study import energy, one_case, sustained, values, where
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.workloads.dcgan import cost, layout
@@ -12,17 +12,6 @@ FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES  # of a picture
 WITH_ZEROS = 2 * layout.LATENT * layout.FIRST**2 * layout.FULL  # FLOPs of a picture if zeros are inserted
 WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
 BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
-
-
-def picture_rate(study, selection):
-    """Pictures per second."""
-    return latex.number(1 / middle(study.rows(selection)), 2)
-
-
-def call_time(study, selection):
-    """The median time of a call for all pictures."""
-    rows = study.rows(selection)
-    return latex.seconds(middle(rows) * int(rows["images"].iloc[0]), 3)
 
 
 def picture_energy(study, selection):

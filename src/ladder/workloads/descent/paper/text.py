@@ -13,11 +13,6 @@ from ladder.workloads.descent.paper.lines import kernel
 HARDER = 1000  # the condition of a system of which only the number of steps is known
 
 
-def earlier_over(study, selection):
-    """The earlier study's time of an iteration over ours."""
-    return number(earlier.iteration(2) / middle(study.rows(selection)), 2)
-
-
 def matrix(study, selection):
     """The memory that A takes."""
     return latex.memory(model.bytes_of(study.rows(selection).iloc[0]))
@@ -99,11 +94,6 @@ def more_steps(study):
     easy = algorithms.condition(study.frame("solves"), "kappa")
     few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, HARDER))
     return many / few
-
-
-def harder_time(study, selection):
-    """The time that a solve by CG would take at HARDER, by its steps."""
-    return seconds(more_steps(study) * middle(study.rows(selection)), 2)
 
 
 def rate_in_theory(study, kappa):

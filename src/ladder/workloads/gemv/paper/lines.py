@@ -1,6 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report.telling.lines import MAX, OFF, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, MIN, OFF, Line, Needs, Source, Widest
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
@@ -31,14 +31,9 @@ def on_several_nodes(rows):
     return rows[rows["nodes"] > 1] if "nodes" in rows else rows.iloc[:0]
 
 
-def on_smallest(rows):
-    """The rows of the matrix with the fewest rows."""
-    return rows[rows["n"] == rows["n"].min()]
-
-
 def calls(machine, experiment, size=None, **others):
     """The calls of an experiment on a matrix, or on all matrices."""
-    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES.get(size, {}), **others)
+    return Source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES.get(size, {}), **others)
 
 
 SOURCES = {
@@ -54,7 +49,7 @@ SOURCES = {
     "most GPUs": calls("widest", "large", "large"),
     "larger": calls("widest", "larger", "larger"),
     "ranks, all sizes": calls("host", "ranks"),
-    "ranks, smallest": calls("host", "ranks", prepare=on_smallest),
+    "ranks, smallest": calls("host", "ranks", n=MIN),
     "GPUs, all sizes": calls("cards", "cards"),
 }
 # A GPU requires its first and its last rung, so that no ladder is incomplete.

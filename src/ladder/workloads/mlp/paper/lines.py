@@ -6,7 +6,7 @@ The tilings of the GPU's products are those that are best on another machine tha
 
 from functools import partial
 
-from ladder.report.telling.lines import MAX, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, Line, Needs, Source, Widest
 from ladder.workloads import gemm, mlp
 
 DTYPE = "float64"
@@ -23,18 +23,18 @@ PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
 LARGE = {"m": 4096, "n": 4096, "k": 4096}
 FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
 SOURCES = {
-    "products": source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
-    "loops": source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
-    **{form: source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
-    "single": source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
-    "rows": source("card", "gemm_gpu_training_float64", **PRODUCT),
-    "training": source("host", "mlp_threads", images=2000, device="host", **BATCHES),
-    "widest": source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
-    "few images": source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
-    "card": source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
-    "peers": source("host", "mlp_peers", images=6000, **BATCHES),
-    "peers, larger": source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
-    "learning": source("learner", "mlp_accuracy"),
+    "products": Source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
+    "loops": Source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
+    **{form: Source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
+    "single": Source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
+    "rows": Source("card", "gemm_gpu_training_float64", **PRODUCT),
+    "training": Source("host", "mlp_threads", images=2000, device="host", **BATCHES),
+    "widest": Source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
+    "few images": Source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
+    "card": Source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
+    "peers": Source("host", "mlp_peers", images=6000, **BATCHES),
+    "peers, larger": Source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
+    "learning": Source("learner", "mlp_accuracy"),
 }
 MACHINES = {
     "host": Needs(("training",)),

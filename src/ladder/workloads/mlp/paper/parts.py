@@ -1,6 +1,6 @@
 """Where the time of the training goes: a batch by operation, on one thread, on several, and on the GPU."""
 
-from ladder.report.figures import looks
+from ladder.report.figures import formats, looks
 from ladder.report.telling import phase_bars
 from ladder.report.telling.lines import select
 from ladder.workloads.mlp.paper import text
@@ -23,20 +23,20 @@ COLOURS = {
 }
 OTHERS = {"activation": "orange", "update": "red", "bias": "brown", "gather": "yellow", "loss": "sky"}
 COLOURS |= {name: looks.lighter(looks.COLOURS[colour], 0.1) for name, colour in OTHERS.items()}
-FORMS = {"off": "one by one", "on": "graph"}
 
 
 def draw(study):
-    """A panel of the host, by product and threads, and one of the GPU, with a CUDA graph and without."""
+    """A panel for each number of threads of the host, and one of the GPU."""
     counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
-    on_host = {name: [("", select(f"training/{name}", threads=count)) for count in counts] for name in PRODUCTS}
-    on_gpu = {
-        name: [(words, select(f"training/{name}", graph=graph)) for graph, words in FORMS.items()]
-        for name in GPU_PRODUCTS
+    panels = {study.machine(role).subject: [] for role in ("host", "card")}
+    for count in counts:
+        sides = [(name, select(f"training/{name}", threads=count)) for name in PRODUCTS]
+        panel = phase_bars.panel(study, "A batch on the host", {formats.threads(count): sides})
+        panels[study.machine("host").subject].append(panel)
+    launches = {"one by one": "off", "as a graph": "on"}
+    groups = {
+        words: [(name, select(f"training/{name}", graph=graph)) for name in GPU_PRODUCTS]
+        for words, graph in launches.items()
     }
-    host, gpu = (study.machine(role).subject for role in ("host", "card"))
-    rows = {
-        f"{host}: host": [phase_bars.panel(study, "A batch by product and threads", on_host)],
-        f"{gpu}: GPU": [phase_bars.panel(study, "A batch by product and launches", on_gpu)],
-    }
-    return phase_bars.figure(rows, COLOURS, "the training by operation")
+    panels[study.machine("card").subject].append(phase_bars.panel(study, "A batch on the GPU", groups))
+    return phase_bars.figure(panels, COLOURS, "the training by operation")
