@@ -15,7 +15,7 @@ from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling.chapter_study import NotMeasured, parts, whole
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings
-from ladder.workloads.gemv.paper.lines import EXPERIMENTS, PHASES
+from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import chapters as made
 
 SENT, STAYING = select("ship", "ranks"), select("resident", "ranks")
@@ -30,8 +30,8 @@ def study():
 def with_samples(change):
     """The study of the host with other samples on ranks."""
     host = made.study("gemv", drop=lambda case: "cu" in case.variant)
-    samples = host.tables[EXPERIMENTS["ranks"]]["samples"]
-    return replace(host, tables=host.tables | {EXPERIMENTS["ranks"]: {"samples": change(samples)}})
+    samples = host.tables["gemv_mpi"]["samples"]
+    return replace(host, tables=host.tables | {"gemv_mpi": {"samples": change(samples)}})
 
 
 def test_the_bandwidth_is_the_best_of_all_kernels():
@@ -109,10 +109,10 @@ def test_phases_beyond_the_call_are_not_drawn():
     shown = tables("gemv_phases")
     sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
     assert [bool(axes.patches) for axes in sent] == [True, True]
-    for name in ("ranks", "cards", "large"):
-        samples = shown[EXPERIMENTS[name]]["samples"].copy()
+    for name in ("gemv_mpi", "gemv_cards", "gemv_cards_large"):
+        samples = shown[name]["samples"].copy()
         samples.loc[samples["phase"] != "total", "seconds"] *= 3
-        shown[EXPERIMENTS[name]]["samples"] = samples
+        shown[name]["samples"] = samples
     figure = draw("gemv_phases", shown)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     assert "whole call" in words(figure)

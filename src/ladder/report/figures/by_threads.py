@@ -70,10 +70,7 @@ def fill_rates(axes, summaries, at, looks_of, ceiling, inches):
     scales.log_axis(
         axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, max_ticks=6
     )
-    last = [
-        (row.median, looks_of[row.method]) for row in summaries.sort_values(at).groupby("method").tail(1).itertuples()
-    ]
-    ends.label(axes, [(rate, look.label, look.colour) for rate, look in last], inches)
+    ends.names(axes, summaries, at, looks_of, inches)
     axes.grid(axis="y")
 
 

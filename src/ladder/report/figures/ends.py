@@ -22,6 +22,21 @@ def label(axes, lines, inches):
         axes.annotate(name, (1, share), (4, 0), color=colour, **place)
 
 
+def names(axes, cases, x, looks_of, inches):
+    """The names of lines over a column: beside the panel, or where one ends earlier below or above the others."""
+    last = cases.sort_values(x).groupby("method").tail(1)
+    is_long = last[x] == cases[x].max()
+    looks = {row.Index: looks_of[row.method] for row in last.itertuples()}
+    long = [(row.median, looks[row.Index].label, looks[row.Index].colour) for row in last[is_long].itertuples()]
+    label(axes, long, inches)
+    for row in last[~is_long].itertuples():
+        at = cases[x] == getattr(row, x)
+        others = cases.loc[at & cases["method"].isin(last.loc[is_long, "method"]), "median"]
+        place = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
+        look = looks[row.Index]
+        axes.annotate(look.label, (getattr(row, x), row.median), (4, 0), **place, color=look.colour, fontsize=SMALL)
+
+
 def apart(places, step):
     """Rising places moved as little as can be seen to be at least a step apart, within 0 and 1 where there is room."""
     places = list(places)

@@ -1,7 +1,5 @@
 """Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
 
-import pandas as pd
-
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
@@ -67,7 +65,7 @@ def fill(axes, device, rows, cases):
     marks.points(axes, cases, "n", "median", kinds=kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
-    name_lines(axes, cases)
+    ends.names(axes, cases, "n", kinds, PANEL)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
@@ -81,25 +79,12 @@ def conditions(rows):
     return "".join(f", {text}" for text in (*kappas, *tolerances))
 
 
-def name_lines(axes, cases):
-    """The names of the lines: beside the panel, or where one ends earlier below or above the others."""
-    last = cases.sort_values("n").groupby("method").tail(1)
-    last = last.assign(colour=last["algorithm"].map(COLOURS))
-    is_long = last["n"] == cases["n"].max()
-    ends.label(axes, list(last.loc[is_long, ["median", "variant", "colour"]].itertuples(index=False)), PANEL)
-    for row in last[~is_long].itertuples():
-        others = cases.loc[(cases["n"] == row.n) & cases["method"].isin(last.loc[is_long, "method"]), "median"]
-        above = row.median > others.max()
-        place = {"textcoords": "offset points", "va": "bottom" if above else "top", "fontsize": SMALL}
-        axes.annotate(row.variant, (row.n, row.median), (4, 0), color=row.colour, **place)
-
-
 def looks_of(cases):
     """A look for each line: the algorithm's colour, and dashes by variant."""
     return {
-        method: looks.Look(method, COLOURS[algorithm], "o", dashes)
+        line.method: looks.Look(line.variant, COLOURS[algorithm], "o", dashes)
         for algorithm, rows in cases.groupby("algorithm", sort=False)
-        for method, dashes in zip(pd.unique(rows["method"]), DASHES, strict=False)
+        for line, dashes in zip(rows.drop_duplicates("method").itertuples(), DASHES, strict=False)
     }
 
 

@@ -50,11 +50,6 @@ def of_most_cards(study):
     return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
 
 
-def on_another(key, words, source):
-    """The claim that `cuda_warp` is faster than `cublas` on another matrix."""
-    return Claim(key, f"`cuda_warp` over `cublas`, {words}", select("cublas", source), select("warp", source))
-
-
 def near(key, words, line):
     """The claim that a line comes near the predicted time."""
     return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share_of_floor())
@@ -92,8 +87,8 @@ RUNGS = [
     near("memory", "`openmp_bound` near the bandwidth", "spread"),
     near("warp", "`cuda_warp` near the bandwidth", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1, EQUAL),
-    on_another("small", "small matrix", "small"),
-    on_another("long", "few long rows", "long"),
+    Claim("small", "`cuda_warp` over `cublas`, small matrix", select("cublas", "small"), select("warp", "small")),
+    Claim("long", "`cuda_warp` over `cublas`, few long rows", select("cublas", "long"), select("warp", "long")),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
     Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),

@@ -21,7 +21,7 @@ from ladder.report.telling.case_tables import (
 )
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv.paper.claims import COMPUTE
-from ladder.workloads.gemv.paper.lines import DTYPE, EXPERIMENTS, ON_CARDS, PHASES
+from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES
 
 
 def break_even(study):
@@ -72,7 +72,7 @@ def named(case):
 def card(study):
     """Every case on one GPU, by matrix and type."""
     machine, groups = study.machine("card"), []
-    every = machine.samples(EXPERIMENTS["card"])
+    every = machine.samples("gemv_gpu")
     for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
         single = where(every, n=n, m=m, dtype="float32")
         pairs = [(case, same_form(case, single)) for case in double]
@@ -109,7 +109,7 @@ def cards(study):
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
             return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case, PHASES)]
 
-        frame = collect.concatenated([machine.samples(EXPERIMENTS[name], dtype=DTYPE) for name in ON_CARDS])
+        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_CARDS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_size(frame, row, "n", "m")])
     return latex.long_table("rllrrrrrrrr", head, ruled(groups))
