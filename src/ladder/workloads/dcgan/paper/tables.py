@@ -23,7 +23,6 @@ METHODS = {
 MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
-MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
 # Ways to draw on several GPUs.
 WAYS = {
     "threads": "threads",
@@ -58,35 +57,28 @@ def layers_time(study, name):
 
 def home(study):
     """The time of a call with all pictures copied, by memory and whether copies are hidden."""
-    columns = [(copies, math) for math in ("float32", "float16") for copies in COPIES]
-    cases = {memory: [study.find(claims.copied(memory, *column)) for column in columns] for memory in MEMORIES}
-    rows = [[code(memory), *map(call, cases[memory])] for memory in MEMORIES]
-    is_measured = any(len(case) for every in cases.values() for case in every)
+    columns = [(copies, math) for math in ("float32", "float16") for copies in ("hidden", "after")]
+    rows = []
+    for memory in ("pinned", "staged", "pageable"):
+        cases = [study.find(claims.copied(memory, *column)) for column in columns]
+        times = [latex.seconds(IMAGES * middle(case)) if len(case) else NONE for case in cases]
+        rows.append([code(memory), *times])
     head = ["Memory", "float32, hidden", "after", "float16, hidden", "after"]
-    return latex.table("lrrrr", head, rows if is_measured else ())
-
-
-def call(rows):
-    """The median time of a call for all pictures."""
-    return latex.seconds(middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
+    return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
 
 
 def cards(study):
     """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
-    counts, frame = numbers_of_cards(study), study.frame("threads")
-    drawn = {size for count in counts for size in values(where(frame, gpus=count), "images")}
-    rows = [cells(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
+    counts, rows = numbers_of_cards(study), []
+    sizes = [{*values(where(study.frame("threads"), gpus=count), "images")} for count in counts]
+    for size in sorted(set().union(*sizes) & {*earlier.CALLS[2]}):
+        now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
+        then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
+        begun = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
+        rows.append([num(size), *then, *map(median, now), *begun])
     then, now = (list(map(gpus, every)) for every in (earlier.CALLS, counts))
     head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
-
-
-def cells(study, counts, size):
-    """The times of so many pictures."""
-    now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
-    then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-    begun = [latex.seconds(middle(rows), 2) if len(rows) else NONE for rows in map(starts, now)]
-    return [num(size), *then, *map(median, now), *begun]
 
 
 def numbers_of_cards(study):
