@@ -26,15 +26,14 @@ def names(axes, cases, x, looks_of, inches):
     """The names of lines over a column: beside the panel, or where one ends earlier below or above the others."""
     last = cases.sort_values(x).groupby("method").tail(1)
     is_long = last[x] == cases[x].max()
-    looks = {row.Index: looks_of[row.method] for row in last.itertuples()}
-    long = [(row.median, looks[row.Index].label, looks[row.Index].colour) for row in last[is_long].itertuples()]
-    label(axes, long, inches)
+    beside = last[is_long]
+    looks = [looks_of[method] for method in beside["method"]]
+    label(axes, [(end, look.label, look.colour) for end, look in zip(beside["median"], looks, strict=True)], inches)
     for row in last[~is_long].itertuples():
-        at = cases[x] == getattr(row, x)
-        others = cases.loc[at & cases["method"].isin(last.loc[is_long, "method"]), "median"]
+        at, look = getattr(row, x), looks_of[row.method]
+        others = cases.loc[(cases[x] == at) & cases["method"].isin(beside["method"]), "median"]
         place = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
-        look = looks[row.Index]
-        axes.annotate(look.label, (getattr(row, x), row.median), (4, 0), **place, color=look.colour, fontsize=SMALL)
+        axes.annotate(look.label, (at, row.median), (4, 0), **place, color=look.colour, fontsize=SMALL)
 
 
 def apart(places, step):

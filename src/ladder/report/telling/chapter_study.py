@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from ladder.catalogue import workloads
@@ -90,7 +91,7 @@ class ChapterStudy:
         self.table = getattr(data, "TABLE", [list(data.LINES)])
         self.figure, self.panels = getattr(data, "FIGURE", list(data.LINES)), getattr(data, "PANELS", {})
         self.method = methods.columns(workload)
-        self.per_unit, self.is_before = getattr(data, "per_unit", None), getattr(data, "is_before", None)
+        self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted
         self.machines = pick_machines(study, data.MACHINES, data.SOURCES)
@@ -174,7 +175,7 @@ class ChapterStudy:
         first = rows.iloc[0]
         every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
         every = every[every["phase"] != "total"]
-        is_before = self.is_before(every) if self.is_before and len(every) else every["phase"].isna()
+        is_before = np.logical_and.reduce([every[column].isin(known) for column, known in self.outside.items()])
         every = every[is_before == before]
         return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
 

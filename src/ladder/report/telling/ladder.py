@@ -38,27 +38,23 @@ def has_place(chapter, line):
     return bool({"threads", "ranks"} & {*line.tuning}) or "cards" in chapter.machines
 
 
-def waterfall_of(chapter, problem, what, ceiling, ceiling_of=None, colours=None, **options):
+def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
     """The waterfall of the ladder, a panel for each machine of its lines or for each of PANELS; without empty panels.
 
     `what` is the time that is shown, `problem` what it is of, also as a function of a panel's first row; `ceiling` is
-    the label of the wide line, `ceiling_of(machine)` its seconds or None, by default the minimum of the model's floors.
-    With `colours`, {phase: colour}, a rung's phase shares stand beside it.
+    the label of the wide line, at the minimum of the model's floors. With `colours`, {phase: colour}, a rung's phase
+    shares stand beside it.
     """
     panels = {}
     for title, keys in groups_of(chapter).items():
         cases = {key: rows for key, rows in distinct(chapter, keys) if len(rows)}
         if not cases:
             continue
-        machines = {chapter.machine_of(key).subject: chapter.machine_of(key) for key in cases}
-        floors = (
-            [ceiling_of(machine) for machine in machines.values()]
-            if ceiling_of
-            else [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
-        )
+        names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
+        floors = [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
         rungs = [rung(chapter, key, rows, colours) for key, rows in cases.items()]
         about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
-        headline = f"{title}, {' and '.join(machines)}" if chapter.panels else title
+        headline = f"{title}, {' and '.join(names)}" if chapter.panels else title
         panels[headline] = about, rungs, min(filter(None, floors), default=None)
     return waterfall.figure(panels, what, ceiling, colours, **options) if panels else layout.empty(what)
 

@@ -9,7 +9,7 @@ A chapter's `lines.py` has
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | what the ladder's times are of, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
-| `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
+| `OUTSIDE` | optional: which phases are no part of every call, such as a copy before the first one, {column: values} |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
 | `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |

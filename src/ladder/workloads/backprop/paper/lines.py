@@ -21,7 +21,7 @@ BLOCKS = {
     "update": "update",
 }
 OTHER = "other"
-OUTSIDE = ("to device", "to host", "flatten", "constants")  # phases outside of an epoch
+OUTSIDE = {"phase": ("to device", "to host", "flatten", "constants")}
 
 
 SOURCES = {
@@ -101,11 +101,6 @@ def changed(line, source=None, **tuning):
     """The Selection of a base with some tunings changed, of another source if one is given."""
     base = BASES[line]
     return replace(base, source=source or base.source, tuning=base.tuning | tuning)
-
-
-def is_before(phases):
-    """Which phases lie outside of an epoch."""
-    return phases["phase"].isin(OUTSIDE)
 
 
 def part_of(phases):

@@ -55,7 +55,7 @@ def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
     first = rows.iloc[0]
     phases = study.machine("card").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-    phases = phases[~phases["phase"].isin(("total", *OUTSIDE))]
+    phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
 
 

@@ -12,6 +12,7 @@ ALL = SIZE | {"images": IMAGES}
 HOME, SPLITS = "dcgan_home", "dcgan_splits"
 CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
+OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 
@@ -128,11 +129,6 @@ def on_cards(way, source, count, images=IMAGES):
 def starts(rows):
     """The seconds of each process's start and first call; none where they weren't recorded."""
     return study.of_processes(rows, "cold_start")
-
-
-def is_before(phases):
-    """Which phases are no part of a call: copies of its arrays."""
-    return ~phases["phase"].isin(PHASES)
 
 
 def per_unit(rows):

@@ -51,7 +51,7 @@ def one_of_each(study):
 
 def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
-    return num(algorithms.largest(study.frame("solves"), device))
+    return algorithms.largest(study.frame("solves"), device)
 
 
 def solve(study, algorithm, line=None, n=None):

@@ -14,6 +14,7 @@ SIZES = {
     "large": {"n": 65536, "m": 32768},
     "larger": {"n": 131072, "m": 32768},
 }
+OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 
@@ -79,11 +80,6 @@ LINES = {
     "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
     "graph": Line("nccl_cublas", GRAPH, "large", "one CUDA graph", "launches", ("resident", "graph")),
 }
-
-
-def is_before(phases):
-    """Which phases are no part of a product: a resident matrix is sent before the first one."""
-    return (phases["mode"] == "resident") & (phases["phase"] == "scatter")
 
 
 def per_unit(rows):

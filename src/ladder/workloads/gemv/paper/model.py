@@ -1,8 +1,9 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
 from ladder.report import rates
+from ladder.report.study import values
 from ladder.report.telling.chapter_study import counted
-from ladder.workloads.gemv.paper.lines import GIGABYTE
+from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
 
 COPIES = 2  # reading and writing the matrix, where it is sent through the memory of the host
 
@@ -11,6 +12,18 @@ def predict(machine, row):
     """Seconds per gigabyte of a case's product; None where the bandwidth isn't known."""
     rate = bandwidth(machine, row)
     return GIGABYTE / rate if rate else None
+
+
+def floor(machine, row):
+    """Seconds per gigabyte in the memory of all GPUs of a machine; None where the bandwidth isn't known."""
+    rate = max(memory_of_gpus(machine).values(), default=None)
+    return rate and GIGABYTE / rate
+
+
+def memory_of_gpus(machine):
+    """B/s of the memory of one GPU, and of all on which the large product was measured, by their number."""
+    rate, largest = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
+    return {count: count * rate for count in (1, largest)} if rate else {}
 
 
 def bandwidth(machine, row):

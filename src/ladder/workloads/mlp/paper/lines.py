@@ -15,7 +15,8 @@ BEST = 12  # threads, on which the earlier study was best
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
 KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
-COPIES = ("to device", "to host")  # phases that are no part of an epoch
+COPIES = ("to device", "to host")
+OUTSIDE = {"phase": COPIES}  # of an epoch
 # Sizes of the claims: the earlier study's network, the forward product of its larger layer, and one that fills a GPU.
 NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
 BATCHES = NETWORK | {"batch": 100}
@@ -114,11 +115,6 @@ PANELS = {
     "A batch of the training": ("training", "card", "peers"),
 }
 FIGURE = [key for key in LINES if key != "peers/tiled"]
-
-
-def is_before(phases):
-    """Which phases are no part of an epoch: the copies to the GPU, and back."""
-    return phases["phase"].isin(COPIES)
 
 
 def batches(rows):
