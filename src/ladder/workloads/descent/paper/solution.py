@@ -61,8 +61,7 @@ def fill(axes, device, rows, cases):
     """The lines of a device, named where they end."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
     kinds = looks_of(cases)
-    marks.lines(axes, cases, "n", "median", kinds)
-    marks.points(axes, cases, "n", "median", kinds=kinds, size=9)
+    marks.curves(axes, cases, "n", kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
     ends.names(axes, cases, "n", kinds, PANEL)
