@@ -61,8 +61,8 @@ def narrowed(rows, conditions):
     """The rows that meet the other conditions."""
     for name, value in conditions.items():
         if value in COUNTS:
-            counts = values(rows, name) or [None]
-            rows = where(rows, **{name: None if value == SEVERAL and counts[-1] == 1 else counts[-(value != MIN)]})
+            count = (min if value == MIN else max)(values(rows, name), default=None)
+            rows = where(rows, **{name: None if value == SEVERAL and count == 1 else count})
         elif value in (OFF, UNSTATED) and name in rows.columns:
             rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
     return rows
