@@ -34,7 +34,6 @@ def render(tmp_path, text):
         ('<% measured %><<time("warp")>><% otherwise %>None.<% endmeasured %>', "None."),
         ('<% measured %><<time("openmp")>><% otherwise %>None.<% endmeasured %>', "25 ms"),
         ('<% measured time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
-        ('<% measured time("openmp"), time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
         ('<% measured time("openmp") %>A<% otherwise %>B<% endmeasured %>', "A"),
         ("<% measured %><<absent()>><% otherwise %>B<% endmeasured %>", "B"),
         # The innermost block vanishes, and one around it only with what stands in it itself.

@@ -42,13 +42,13 @@ def ruled(groups):
     return [row for group in groups if group for row in (None, *group)][1:]
 
 
-def rate_cells(chapter, machine, rows, work="bytes"):
-    """A case's time, its rate in 1e9 a second, and the share of the predicted rate."""
+def rate_cells(chapter, machine, rows):
+    """A case's time, its rate in GB/s, and the share of the predicted rate."""
     if rows.empty:
         return [NONE] * 3
     predicted = chapter.model.predict(machine, rows.iloc[0])
     time = study.middle(rows.assign(seconds=chapter.per_unit(rows)) if chapter.per_unit else rows)
-    rate = rows[work].iloc[0] / study.middle(rows)
+    rate = rows["bytes"].iloc[0] / study.middle(rows)
     return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
 
 

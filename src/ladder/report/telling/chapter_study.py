@@ -8,7 +8,6 @@ import importlib
 import importlib.util
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from ladder.catalogue import workloads
@@ -175,7 +174,7 @@ class ChapterStudy:
         first = rows.iloc[0]
         every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
         every = every[every["phase"] != "total"]
-        is_before = np.logical_and.reduce([every[column].isin(known) for column, known in self.outside.items()])
+        is_before = every.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
         every = every[is_before == before]
         return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
 

@@ -2,7 +2,7 @@
 
 `<% measured %> ... <% otherwise %> ... <% endmeasured %>` is such a block. A value in it that was not measured removes
 what stands before `<% otherwise %>`, which may be missing, and the other part stands there instead; blocks nest.
-Values behind `measured`, separated by commas, must be measured too, and aren't printed. Outside of all blocks the words
+A value behind `measured` must be measured too, and isn't printed. Outside of all blocks the words
 for a missing measurement stand in the value's place. A line with a tag alone leaves no line behind.
 
 A name that is unknown, a wrong argument or a mistake in the syntax is a LadderError with the template's line.
@@ -47,10 +47,8 @@ class Measured(Extension):
     def parse(self, parser):
         """A call of `render` with a macro of one argument: whether to print what was measured."""
         line = next(parser.stream).lineno
-        needed = []
-        while parser.stream.current.type != "block_end":
-            needed.append(nodes.ExprStmt(parser.parse_expression()).set_lineno(line))
-            parser.stream.skip_if("comma")
+        has_value = parser.stream.current.type != "block_end"
+        needed = [nodes.ExprStmt(parser.parse_expression()).set_lineno(line)] if has_value else []
         body, other = needed + parser.parse_statements(("name:otherwise", "name:endmeasured")), []
         if next(parser.stream).value == "otherwise":
             other = parser.parse_statements(("name:endmeasured",), drop_needle=True)

@@ -15,11 +15,6 @@ beside = partial(Cause, has_interval=True)
 CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
-def split(first):
-    """The earlier study's split with so many layers as products."""
-    return select("split", split=first)
-
-
 def copied(memory, copies, math="float16"):
     """Pictures copied to the host, by memory and whether copies are hidden; some cases omit defaults."""
     stated = {"memory": memory, "copies": copies}
@@ -88,6 +83,7 @@ AFTER = copied("pinned", "after")
 OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
 FLOAT32 = beside("in float32", *(copied("pinned", copies, "float32") for copies in ("after", "hidden")))
 TILED = beside("`cuda_tiled`", ratio=partial(one_operand, others="cuda_tiled"))
+TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # layers as products
 FULL = "a product fills the GPU"
 BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
 FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
@@ -95,8 +91,8 @@ THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for
 HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
     Claim("parity", "Loops at the right parity, GPU", "naive", "card-parity", earlier.PARITY_GAIN),
-    Claim("two", "A split of 3 + 1 over 2 + 2", split(2), split(3), needs="both splits", cause="a third product"),
-    Claim("split", "A split of 3 + 1 over 4 + 0", split(4), split(3), needs="both splits", cause=IMPLICIT),
+    Claim("two", "A split of 3 + 1 over 2 + 2", TWO, THREE, needs="both splits", cause="a third product"),
+    Claim("split", "A split of 3 + 1 over 4 + 0", FOUR, THREE, needs="both splits", cause=IMPLICIT),
     Claim("registers", "One operand in a register over none", needs="both products", cause=TILED, ratio=one_operand),
     Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
     Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),

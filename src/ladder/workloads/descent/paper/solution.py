@@ -28,8 +28,14 @@ CROSSED = {"color": DARK, "linewidth": 0.8}
 def draw(study):
     """A panel per machine and device."""
     machines = {name: study.study.of(name) for name in study.study.machines()}
-    groups = {name: panels_of(study.sources["solves"].rows(machine)) for name, machine in machines.items()}
-    groups = {name: panels for name, panels in groups.items() if panels}
+    line, groups = ("variant", "algorithm", "n"), {}
+    for name, machine in machines.items():
+        solves = study.sources["solves"].rows(machine)
+        for device in DEVICES:
+            if len(rows := where(solves, device=device)):
+                rows = along(rows)
+                panel = device, rows, medians.one_each(medians.summaries(rows, line), line)
+                groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")
     figure, bands = layout.panels(groups, fill, HEIGHT, 0.45)
@@ -42,13 +48,6 @@ def draw(study):
         entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for *_, cases in panels))
     return figure
-
-
-def panels_of(solves):
-    """The solves of each device and their summaries, [(device, rows, cases)], as far as they make lines."""
-    devices = {device: along(rows) for device in DEVICES if len(rows := where(solves, device=device))}
-    line = ("variant", "algorithm", "n")
-    return [(device, rows, medians.one_each(medians.summaries(rows, line), line)) for device, rows in devices.items()]
 
 
 def along(rows):
