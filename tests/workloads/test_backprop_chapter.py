@@ -89,8 +89,6 @@ def test_an_error_may_not_be_reached(study, monkeypatch):
 
 def test_lines_are_the_rungs_and_tables_hold_each_and_every_loop_and_kernel():
     assert {LINES[key].variant for key in FIGURE} == set(RUNGS)
-    peers = {name for name, idea in RUNGS.items() if idea.startswith("peer: ")}
-    assert {line.variant for line in LINES.values() if line.is_peer} == peers
     made_tables = chapter.tables("backprop")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
     assert rows == {"ladder": len(FIGURE), "verdicts": 26, "flags": len(made.LOOPS), "kernels": 11}

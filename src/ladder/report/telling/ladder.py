@@ -28,9 +28,10 @@ def row(chapter, key):
     """A line of the table."""
     line, rows = chapter.line(key), chapter.find(key)
     words = [code(word) for word in (line.variant, *line.words)]
+    idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
     where = [place_in_latex(rows.iloc[0])] if len(rows) and has_place(chapter, line) else []
     name = ", ".join([*words, *filter(None, [prose(line.note)]), *where])
-    return ladder_table.Rung(name, line.idea, line.relieves, chapter.predict(key, rows), rows)
+    return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
 
 
 def has_place(chapter, line):
@@ -81,7 +82,7 @@ def rung(chapter, key, rows, colours=None):
         study.processes(rows),
         chapter.predict(key, rows),
         bool(rows["converged"].all()),
-        line.is_peer,
+        chapter.rungs.get(line.variant, "").startswith("peer: "),
         {phase: times[phase] for phase in colours or () if phase in times},
         line.begins,
     )

@@ -8,6 +8,7 @@ A chapter's `lines.py` has
 | `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | what the ladder's times are of, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
+| `RUNGS` | optional: the ideas of variants, of which peers stand beside the ladder; else those of the workload |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
 | `OUTSIDE` | optional: which phases are no part of every call, such as a copy before the first one, {column: values} |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
@@ -114,7 +115,7 @@ class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
     `words` and `note` tell it from other lines of its variant; `relieves` is the resource that it saves. A line that
-    `begins` another ladder has no speed-up over the line above; a peer stands beside the ladder.
+    `begins` another ladder has no speed-up over the line above. Without an idea it has that of its variant in RUNGS.
     """
 
     variant: str
@@ -125,7 +126,6 @@ class Line:
     words: tuple[str, ...] = ()
     note: str = ""  # prose; the words are code
     begins: bool = False
-    is_peer: bool = False
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""

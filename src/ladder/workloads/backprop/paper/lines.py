@@ -47,11 +47,6 @@ CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"
 COMPILED, AUTOGRAD, BY_HAND = {"graph": "on", "compiled": "on"}, {"gradients": "autograd"}, {"gradients": "by_hand"}
 
 
-def peer(variant, tuning, place, idea, *words):
-    """A line beside the ladder."""
-    return Line(variant, tuning, place, idea, words=words, is_peer=True)
-
-
 LINES = {
     "before": Line("before", O2, "loops", "the loop over patterns innermost"),
     "loop_order": Line("loop_order", O2, "loops", "the loop over patterns outermost, contiguous inner loops", "caches"),
@@ -69,11 +64,15 @@ LINES = {
     "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
-    "numpy_loop": peer("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
-    "pytorch": peer("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
-    "by hand": peer("pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", "by_hand"),
-    "pytorch_cuda": peer("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
-    "pytorch_cuda/tf32": peer("pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", "tf32"),
+    "numpy_loop": Line("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
+    "pytorch": Line("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
+    "by hand": Line(
+        "pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", words=("by_hand",)
+    ),
+    "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
+    "pytorch_cuda/tf32": Line(
+        "pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", words=("tf32",)
+    ),
 }
 TABLE, FIGURE = [list(LINES)], list(LINES)
 # Reading all images from a file in the page cache.

@@ -95,9 +95,9 @@ LINES = {
     "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
     "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
     "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
-    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
+    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True),
     **{
-        key + end: Line(variant, TUNED | {"math": math}, "card", note=note, begins=not end, is_peer=True)
+        key + end: Line(variant, TUNED | {"math": math}, "card", note=note, begins=not end)
         for key, variant in {"peer": "pytorch_cuda", "peer-home": "pytorch_home"}.items()
         for end, (math, note) in PRECISIONS.items()
     },

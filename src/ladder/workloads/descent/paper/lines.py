@@ -58,9 +58,8 @@ MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
 
 def rung(variant, tuning, relieves="", *words, source="ladder"):
-    """A line with the idea of the workload's rung."""
-    idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
-    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer)
+    """A line with the idea of its rung."""
+    return Line(variant, tuning, source, "", relieves, words)
 
 
 LINES = {
