@@ -15,7 +15,6 @@ from ladder.report.latex import code, percent
 from ladder.report.study import Study
 from ladder.report.telling import chapter_study
 from ladder.workloads.backprop.paper import model as model_of_backprop
-from ladder.workloads.dcgan.paper import model as model_of_dcgan
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from ladder.workloads.stream.paper import tables as stream_tables
@@ -184,7 +183,7 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     assert (rates["products"], rates["reading"]) == (2 * flops, reading)
     rates = model_of_backprop.reached(found, on_card)
     assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
-    assert [model_of_dcgan.rate_of(found, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
+    assert [rates_of_studies.products_of(found, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
     assert (rates_of_studies.bandwidths(found), rates_of_studies.card_bandwidth(found)) == (memory, 50 * unit)
 

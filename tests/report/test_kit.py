@@ -135,20 +135,6 @@ def test_a_panel_of_bars_has_its_ceiling_its_unit_and_its_machine():
     assert one.get_xlim()[1] > 8.0
 
 
-def test_a_rate_is_that_of_the_fastest_tuning_with_its_share_of_the_ceiling():
-    rows = [
-        (process, "blas", "nn", case, seconds * (1 + 0.01 * process))
-        for process in range(3)
-        for case, seconds in (("slow", 4.0), ("fast", 2.0))
-    ]
-    rows = pd.DataFrame(rows, columns=["process", "method", "form", "case", "seconds"]).assign(converged=True)
-    ((method, (found,)),) = bars.rates(rows, "form", {"tn": 0.0, "nn": 0.5}, {"nn": 202.0}, 400.0)
-    assert (method, found["name"], found["shade"]) == ("blas", "nn", 0.5)
-    assert found["value"] == pytest.approx(100.0)
-    assert found["low"] < found["value"] < found["high"]
-    assert found["text"] == "100 (25 %)"
-
-
 def test_a_cell_is_as_dark_as_it_is_near_to_the_best_of_its_column(axes):
     table = pd.DataFrame({"nn": [1.0, 4.0], "tn": [8.0, np.nan]}, index=["8", "16"])
     heat.fill(axes, [("cuda_naive", table)])
@@ -240,19 +226,6 @@ def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
     assert (low, high) == pytest.approx((0.25 / 4 / 1.25, 5.0 * 1.25))
 
 
-def test_panels_of_the_same_problems_share_an_axis_and_others_do_not():
-    for titles, limits in (
-        (("one", "one"), [(1.0, 8.0), (1.0, 8.0)]),
-        (("one", "two"), [(1.0, 4.0), (2.0, 8.0)]),
-    ):
-        panels = Figure().subplots(1, 2)
-        for axes, title, own in zip(panels, titles, ((1.0, 4.0), (2.0, 8.0)), strict=True):
-            axes.set_title(title, loc="left")
-            axes.set_ylim(own)
-        layout.share({"here": [panels[0]], "there": [panels[1]]})
-        assert [axes.get_ylim() for axes in panels] == limits
-
-
 def test_a_machine_stands_above_its_own_panels_and_is_marked_where_it_is_published():
     figure = layout.new(3)
     bands = layout.bands(figure, {"here": 2, "there (published)": 1})
@@ -302,38 +275,6 @@ def test_letters_are_white_on_dark_colours_alone():
     dark, light = ("#0000ff", "#ff0000", "#0055ff", "0.44"), ("#00ff00", "#ff5500", "#ffffff", "0.46")
     assert [bool(looks.is_dark(colour)) for colour in dark] == [True] * 4
     assert [bool(looks.is_dark(colour)) for colour in light] == [False] * 4
-
-
-def test_the_low_end_of_a_rate_is_that_of_the_longest_time():
-    times = {"median": 4.0, "low": 2.0, "high": 8.0, "converged": False}
-    found = bars.rate("one", 0.5, times, 40.0, None)
-    assert found == {
-        "name": "one",
-        "value": 10.0,
-        "low": 5.0,
-        "high": 20.0,
-        "converged": False,
-        "shade": 0.5,
-        "text": "10.0",
-    }
-    unbounded = bars.rate("one", 0.5, times | {"low": 0.0, "high": np.inf}, 40.0, 50.0)
-    assert (unbounded["low"], unbounded["text"]) == (0.0, "10.0 (20 %)")
-    assert unbounded["high"] == pytest.approx(40.0 * FAR)
-
-
-def test_groups_of_rates_stand_in_the_order_of_methods_and_shades():
-    rows = pd.DataFrame(
-        [
-            (process, method, form, method + form, seconds)
-            for process in range(2)
-            for method, form, seconds in (("openmp", "nn", 4.0), ("blas", "tn", 1.0), ("blas", "nn", 2.0))
-        ],
-        columns=["process", "method", "form", "case", "seconds"],
-    ).assign(converged=True)
-    found = bars.rates(rows, "form", {"tn": 0.5, "nn": 0.0}, {"nn": 8.0, "tn": 3.0}, None)
-    known = {method: [(one["name"], one["shade"], one["value"]) for one in some] for method, some in found}
-    assert known == {"openmp": [("nn", 0.0, 2.0)], "blas": [("tn", 0.5, 3.0), ("nn", 0.0, 4.0)]}
-    assert [method for method, _ in found] == sorted(known, key=list(looks.methods.looks()).index)
 
 
 @pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
@@ -488,35 +429,3 @@ def test_a_legend_has_as_many_columns_as_the_page_has_room_for():
     assert found.get_window_extent().width <= width
     found, _ = legend("a label wider than the page " * 9, "b")
     assert found._ncols == 1
-
-
-def test_the_intervals_of_methods_lie_side_by_side_around_their_threads():
-    """Two and a half per cent apart, in the order of the legend; a method that isn't there takes no room."""
-    found = pd.DataFrame({"method": ["c", "a", "b", "a"], "threads": [2, 2, 2, 8]})
-    three = by_threads.apart(found, ["a", "other", "b", "c"])["at"]
-    assert list(three) == pytest.approx([2 * 1.025, 2 / 1.025, 2, 8 / 1.025])
-    two = by_threads.apart(found[found["method"] != "c"], ["a", "b"])["at"]
-    assert list(two) == pytest.approx([2 / 1.025**0.5, 2 * 1.025**0.5, 8 / 1.025**0.5])
-
-
-def test_times_over_threads_stand_in_panels_by_machine_and_problem():
-    rows = [
-        {"machine": machine, "workload": "stream", "variant": variant, "kernel": kernel, "elements": 8}
-        | {"case": f"kernel={kernel},threads={threads}", "threads": threads, "seconds": seconds / threads}
-        | {"process": process, "phase": "total", "device": "host", "cache": "cold", "converged": True}
-        for machine, scale in (("here", 1.0), ("there (published)", 10.0))
-        for kernel, seconds in (("read", scale), ("copy", 2 * scale))
-        for variant in ("numpy", "openmp")
-        for threads in (1, 4)
-        for process in range(2)
-    ]
-    rows += [row | {"device": "cuda", "variant": "cuda", "seconds": 1e-9} for row in rows[:4]]
-    figure = by_threads.times({"samples": pd.DataFrame(rows)}, "sums", lambda row: row["kernel"], "time of a sum")
-    assert [part.get_suptitle() for part in figure.subfigs] == ["here", "there†"]
-    told = [(axes.get_title(loc="left"), axes.get_ylabel(), axes.get_xlabel()) for axes in figure.axes if axes.axison]
-    assert told == [("read", "time of a sum", "threads"), ("copy", "", "threads")] * 2
-    drawn = [[list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())] for axes in figure.axes]
-    np.testing.assert_allclose(drawn, [[[value, value / 4]] * 2 for value in (1.0, 2.0, 10.0, 20.0)])
-    names = [looks.look(name).label for name in looks.methods.ordered(["numpy", "openmp"])]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == names
-    assert len({axes.get_ylim() for axes in figure.axes}) == 1, "the same problems have one axis"

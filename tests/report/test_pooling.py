@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from ladder.report import break_even, cells, ladder_table, ratios, study
-from ladder.report.figures import bars, by_threads, lines, medians
+from ladder.report.figures import medians
 from ladder.statistics import claims
 
 SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
@@ -77,37 +77,6 @@ def test_summaries_are_of_a_case_each(by):
 def test_a_case_of_two_experiments_is_summed_up_once():
     frame = pd.concat([ONE, ONE.assign(experiment="f", seconds=50.0)])
     assert medians.summaries(frame, ("variant",))["median"].map(is_of_one).all()
-
-
-@pytest.mark.parametrize(
-    ("changes", "names"),
-    [
-        ({}, ["mine, frobnicate 8", "mine, frobnicate 64"]),
-        ({"column": "block"}, ["mine, block 8", "mine, block 64"]),
-    ],
-)
-def test_lines_over_threads_are_told_apart_by_what_differs(changes, names):
-    found = lines.told_apart(medians.summaries(medians.samples({"samples": rows(**changes)})))
-    kinds = lines.looks_of(found)
-    assert list(kinds) == names
-    assert len({(one.colour, one.marker, one.dashes) for one in kinds.values()}) == 2
-    assert not found.duplicated(["method", "threads"]).any()
-    alone = lines.told_apart(medians.summaries(medians.samples({"samples": rows({8: 1.0})})))
-    assert set(alone["method"]) == {"mine"}
-
-
-def test_times_over_threads_draw_a_point_for_each_case():
-    figure = by_threads.times({"samples": rows()}, "sums", lambda row: "", "time")
-    (axes,) = figure.subfigs[0].axes
-    points = [y for one in axes.collections if len(one.get_offsets()) > 1 for _, y in one.get_offsets()]
-    assert len(points) == 4
-    assert all(map(is_of_one, points))
-
-
-def test_bars_are_of_the_fastest_case():
-    frame = medians.samples({"samples": rows(threads=(1,))})
-    ((_, found),) = bars.rates(frame, "dtype", {"float64": 0}, {"float64": 1.0}, None)
-    assert [bar["value"] for bar in found] == [pytest.approx(1.0, rel=0.02)]
 
 
 def test_how_many_cards_pay_is_told_by_case():

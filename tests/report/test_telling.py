@@ -22,10 +22,10 @@ from ladder.report.telling.lines import (
     Claim,
     Line,
     Needs,
+    Source,
     Widest,
     place,
     select,
-    source,
 )
 from made_up import MACHINE
 from made_up import chapters as made
@@ -120,7 +120,7 @@ def test_a_chapter_study_is_made_once_for_a_study(found, study):
 
 def test_machines_of_other_roles_stand_apart():
     """Of one machine with both comes the first one's; a role that stands apart has no part in choosing it."""
-    sources = {name: source(name, name) for name in ("host", "card", "old", "more")}
+    sources = {name: Source(name, name) for name in ("host", "card", "old", "more")}
     needs = {"host": Needs(("old", "host")), "card": Needs(("card",)), "more": Needs(("more",), apart=True)}
 
     def pick(**having):
@@ -161,7 +161,7 @@ def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, 
 def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
     rows = [{"machine": name, "phase": "total", "ranks": count} for name, each in counts.items() for count in each]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
-    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": source("wide", "any")})
+    found = pick_machines(study, {"wide": Widest("any", "ranks")}, {"any": Source("wide", "any")})
     assert found["wide"].subject == machine
 
 

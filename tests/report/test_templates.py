@@ -1,5 +1,7 @@
 """Texts as templates: blocks that vanish with a measurement, words for what is missing, mistakes with their line."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from ladder.errors import LadderError
@@ -19,7 +21,8 @@ def time(line):
 def render(tmp_path, text):
     path = tmp_path / "text.tex"
     path.write_text(text)
-    return templates.render(path, {"time": time, "absent": lambda: None, "gemv": {"time": time}, "MAX": "max"})
+    known = {"time": time, "absent": lambda: None, "gemv": SimpleNamespace(time=time), "MAX": "max"}
+    return templates.render(path, known)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +34,6 @@ def render(tmp_path, text):
         ('<% measured %><<time("warp")>><% otherwise %>None.<% endmeasured %>', "None."),
         ('<% measured %><<time("openmp")>><% otherwise %>None.<% endmeasured %>', "25 ms"),
         ('<% measured time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
-        ('<% measured time("openmp"), time("warp") %>A<% otherwise %>B<% endmeasured %>', "B"),
         ('<% measured time("openmp") %>A<% otherwise %>B<% endmeasured %>', "A"),
         ("<% measured %><<absent()>><% otherwise %>B<% endmeasured %>", "B"),
         # The innermost block vanishes, and one around it only with what stands in it itself.
@@ -63,7 +65,7 @@ def test_blocks_vanish_with_what_was_not_measured(tmp_path, text, rendered):
     [
         ('\n<<time("opnmp")>>', 2, "There is no line 'opnmp': did you mean 'openmp'?"),
         ('a\n<% measured %>\n\n<<tim("openmp")>>\n<% endmeasured %>', 4, "there is no 'tim' .*: did you mean 'time'"),
-        ("\n\n<<gemv.tome(1)>>", 3, "There is no function 'tome': did you mean 'time'?"),
+        ("\n\n<<gemv.tome(1)>>", 3, "There is no name 'tome': did you mean 'time'?"),
         ("a\n\n<<time()>>", 3, r"time\(\) missing 1 required positional argument"),
         ("<% measured %>\n<% otherwise %>\n", 2, "Unexpected end of template|unexpected end"),
         ("\n<% mesured %>", 2, "Encountered unknown tag 'mesured'"),

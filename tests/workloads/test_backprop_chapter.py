@@ -12,8 +12,9 @@ from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import select
 from ladder.workloads.backprop import RUNGS
-from ladder.workloads.backprop.paper import model, text, varied
+from ladder.workloads.backprop.paper import model, text
 from ladder.workloads.backprop.paper.lines import CHANGES, FIGURE, LINES, OTHER, block_of
+from ladder.workloads.backprop.paper.tables import measured
 from made_up import chapters as made
 
 EVERY = made.whole("backprop")
@@ -71,14 +72,14 @@ def test_causes_name_all_that_a_ratio_rests_on():
 
 def test_what_is_changed_is_compared_with_a_base_on_as_many_threads(study):
     for line, values in CHANGES.items():
-        assert len(varied.measured(study, line)) == sum(map(len, values.values())), line
+        assert len(measured(study, line)) == sum(map(len, values.values())), line
     samples = EVERY.tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 4))
     other = replace(EVERY, tables=EVERY.tables | {"backprop_openmp": {"samples": fewer}})
-    measured = varied.measured(chapter_study.of_chapter("backprop", other), "openmp")
-    assert [name for name, *_ in measured] == ["error", "update", "update", "simd"]
+    fewer = measured(chapter_study.of_chapter("backprop", other), "openmp")
+    assert [name for name, *_ in fewer] == ["error", "update", "update", "simd"]
     assert chapter.verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
-    assert varied.measured(chapter_study.of_chapter("backprop", Study({}, None)), "openmp") == []
+    assert measured(chapter_study.of_chapter("backprop", Study({}, None)), "openmp") == []
 
 
 def test_an_error_may_not_be_reached(study, monkeypatch):
@@ -88,8 +89,6 @@ def test_an_error_may_not_be_reached(study, monkeypatch):
 
 def test_lines_are_the_rungs_and_tables_hold_each_and_every_loop_and_kernel():
     assert {LINES[key].variant for key in FIGURE} == set(RUNGS)
-    peers = {name for name, idea in RUNGS.items() if idea.startswith("peer: ")}
-    assert {line.variant for line in LINES.values() if line.is_peer} == peers
     made_tables = chapter.tables("backprop")
     rows = {name: table.count(" \\\\\n") - 1 for name, table in made_tables.items()}
     assert rows == {"ladder": len(FIGURE), "verdicts": 26, "flags": len(made.LOOPS), "kernels": 11}

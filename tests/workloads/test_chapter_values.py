@@ -72,7 +72,7 @@ VALUES = {
         'speedup("cuda_version2", "openmp")': "10.0 x",
         'count("openmp", "threads")': "4",
         'count("cuda_persistent", "steps")': "100",
-        'earlier_over("cuda_persistent")': "410",
+        'number(earlier.iteration(2) / median("cuda_persistent"), 2)': "410",
         'comparison(select("cuda_fused", "large"), select("cuda_persistent", "large"), "it")': "ties with it",
         'speedup(select("cublas", "large", product="symv"), select("cuda_symmetric", "large"))': "1.9 x",
         # Of 50 steps of 107 GB each at 4.4 TB/s, 1.02 times that; 1.03 by the best sample.
@@ -92,8 +92,8 @@ VALUES = {
         'speedup(solve("direct"), solve("cg"))': "41 x",
         'speedup(solve("direct"), solve("cg", "cuda_symmetric"))': "20 x",
         # At n = 4096 CG takes 0.67 ms; to 1e-4 it takes 46 steps at kappa = 100 and 150 at 1000, every tenth known.
-        "harder_steps()": "3.3",
-        'harder_time(solve("cg", n=4096))': "2.2 milli second",
+        "number(more_steps(), 2)": "3.3",
+        'seconds(more_steps() * median(solve("cg", n=4096)), 2)': "2.2 milli second",
         'time(solve("direct", n=4096))': "6.9 milli second",
         'steps_of("cg", 10)': "15",
         'steps_of("steepest", 1000)': "more than 200",
@@ -109,13 +109,13 @@ VALUES = {
     },
     "dcgan": {
         'time("loops", 3)': "100",
-        'picture_rate("mixed")': "670",
+        'number(1 / median("mixed"), 2)': "670",
         'speedup("loops", "parity")': "5.0 x",
         'speedup("peer-home", "home")': "2.0 x",
         'picture_energy("window")': "5.0 milli joule",
         'count("home", "batch")': "512",
-        'fact("flops")': "274 MFLOP",
-        'fact("zeros")': "4.7 x",  # 1299 MFLOP with zeros inserted
+        "digits(FLOPS / 1e6)": "274",
+        "factor(WITH_ZEROS / FLOPS)": "4.7 x",  # 1299 MFLOP with zeros inserted
         'phase_share("window", "layer 1")': "3",
         # Of 100 pictures a call takes 1.1 ms on one GPU, 1.3 on two and 2.15 on four, of 200 1.2, 0.6 and 0.3; a start
         # 0.4 s on one and 0.7 on two.
@@ -129,17 +129,17 @@ VALUES = {
         'efficiency_on("ranks", "most", 4)': "100 percent",
         'efficiency_on("graph", "most", 4)': "80 percent",
         'efficiency_on("tapered", "most", 4)': "50 percent",
-        'weak_efficiency("threads", "most", 4)': "100 percent",
-        'weak_efficiency("ranks", "most", 4)': "100 percent",
-        'weak_efficiency("graph", "most", 4)': "80 percent",
+        'efficiency_on("threads", "most", 4, weak=True)': "100 percent",
+        'efficiency_on("ranks", "most", 4, weak=True)': "100 percent",
+        'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
         # Of half precision 0.7 us a picture for a screen, where 32 bits take 1.4; as long in TF32.
-        'call_time(select("screen", math="float16"))': "3.67 milli second",
+        'seconds(lines.IMAGES * median(select("screen", math="float16")))': "3.67 milli second",
         'speedup(select("home-brought", "floats"), select("screen", "screen", math="float16"))': "2.0 x",
         'speedup(select("home-brought-tf32", "floats"), select("screen", "screen", math="tf32"))': "1.0 x",
         # With its copies a picture takes 1.4 us, its kernels 1.12 in the same batches and 1.4 in one.
-        'time_share(kernels_in_batches(), "home-brought-tf32")': "80 percent",
-        'time_share(all_at_once("tf32"), "home-brought-tf32")': "100 percent",
-        'time_share(all_at_once("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
+        'time_share(select("brought", graph="on", **lines.TAPERED), "home-brought-tf32")': "80 percent",
+        'time_share(claims.kernels("tf32"), "home-brought-tf32")': "100 percent",
+        'time_share(claims.kernels("tf32"), "home-brought-tf32", at_power_limit=True)': "91 percent",
     },
 }
 

@@ -9,11 +9,11 @@ import chapter
 import made_up
 from drawings import draw, words
 from ladder.report.study import NO_ROWS, Study, middle
-from ladder.report.telling import chapter_study, ladder, traces
+from ladder.report.telling import amortisation, chapter_study, ladder, traces
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.lines import MAX
 from ladder.statistics.claims import Ratio
-from ladder.workloads.dcgan.paper import cards, lines, splits, tables, timeline, waterfall
+from ladder.workloads.dcgan.paper import lines, splits, tables, timeline, waterfall
 from ladder.workloads.dcgan.paper.lines import FIGURE, IMAGES, LINES, TABLE
 from made_up import MACHINE
 from made_up import chapters as made
@@ -68,9 +68,9 @@ def test_gpus_that_never_pay_are_said_to():
     assert pays("two", 2) == pays("two", 2, with_start=True)
     assert pays("two", 2).startswith("pay at no number")
     undecided = [(10, Ratio(1.1, 0.9, 1.3)), (IMAGES, Ratio(0.95, 0.8, 1.1))]
-    assert cards.predicate(undecided).startswith(r"are not significantly faster at any number from \num{10}")
-    with pytest.raises(NotMeasured):
-        cards.predicate([(10, None)])
+    words = "from {} on", "everywhere", "nowhere", "undecided from {first} on"
+    assert amortisation.crossing(undecided, *words) == r"undecided from \num{10} on"
+    assert amortisation.crossing([(10, None)], *words) is None
 
 
 def test_two_gpus_alone_are_not_the_most():

@@ -1,6 +1,5 @@
 """What the paper says of matrix-vector products beside what every chapter does, of made-up times."""
 
-import math
 from dataclasses import replace
 
 import pandas as pd
@@ -15,7 +14,8 @@ from ladder.report.study import Study
 from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling.chapter_study import NotMeasured, parts, whole
 from ladder.report.telling.lines import select
-from ladder.workloads.gemv.paper.lines import EXPERIMENTS, PHASES
+from ladder.statistics import crossings
+from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import chapters as made
 
 SENT, STAYING = select("ship", "ranks"), select("resident", "ranks")
@@ -30,8 +30,8 @@ def study():
 def with_samples(change):
     """The study of the host with other samples on ranks."""
     host = made.study("gemv", drop=lambda case: "cu" in case.variant)
-    samples = host.tables[EXPERIMENTS["ranks"]]["samples"]
-    return replace(host, tables=host.tables | {EXPERIMENTS["ranks"]: {"samples": change(samples)}})
+    samples = host.tables["gemv_mpi"]["samples"]
+    return replace(host, tables=host.tables | {"gemv_mpi": {"samples": change(samples)}})
 
 
 def test_the_bandwidth_is_the_best_of_all_kernels():
@@ -109,10 +109,10 @@ def test_phases_beyond_the_call_are_not_drawn():
     shown = tables("gemv_phases")
     sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
     assert [bool(axes.patches) for axes in sent] == [True, True]
-    for name in ("ranks", "cards", "large"):
-        samples = shown[EXPERIMENTS[name]]["samples"].copy()
+    for name in ("gemv_mpi", "gemv_cards", "gemv_cards_large"):
+        samples = shown[name]["samples"].copy()
         samples.loc[samples["phase"] != "total", "seconds"] *= 3
-        shown[EXPERIMENTS[name]]["samples"] = samples
+        shown[name]["samples"] = samples
     figure = draw("gemv_phases", shown)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     assert "whole call" in words(figure)
@@ -121,15 +121,15 @@ def test_phases_beyond_the_call_are_not_drawn():
 def test_the_sending_pays_once_the_products_have_saved_as_much(study):
     """It takes one and a half times a product on one rank, of which each on four saves three quarters."""
     one = select("resident", "ranks", ranks=1)
-    kept, once, other = study.find(STAYING), study.phases_before(STAYING), study.find(one)
-    point = amortisation.break_even(kept, once, other)
-    assert point.value == pytest.approx(2, rel=0.01)
-    assert 1.9 < point.low <= point.value <= point.high < 2.1
+    kept, once, other = study.find(STAYING), study.phases(STAYING, before=True), study.find(one)
+    calls, low, high = amortisation.calls_to_pay(kept, once, other)
+    assert calls == pytest.approx(2, rel=0.01)
+    assert 1.9 < low <= calls <= high < 2.1
     slower, as_fast = kept.assign(seconds=4.5 * kept["seconds"]), study.find(select("openmp", "ranks"))
-    assert amortisation.break_even(slower, once, other).value == math.inf
-    assert amortisation.break_even(kept, once, as_fast).value is None
-    assert amortisation.break_even(kept, once, queries.NO_ROWS) is None
-    assert amortisation.break_even(kept, once.assign(seconds=1e-9), other).value == 0
+    assert amortisation.calls_to_pay(slower, once, other) == crossings.NOWHERE
+    assert amortisation.calls_to_pay(kept, once, as_fast) == "undecided"
+    assert amortisation.calls_to_pay(kept, once, queries.NO_ROWS) is None
+    assert amortisation.calls_to_pay(kept, once.assign(seconds=1e-9), other) == crossings.EVERYWHERE
 
 
 def test_tunings_of_lines_are_fixed_beforehand(study):

@@ -1,5 +1,8 @@
 """The number of GPUs that pays, by published times of calls on one GPU and on more, by the number of images.
 
+Both are words of the contract, of no workload: IMAGES is the size that the verb `generate` counts
+(`harness/generation.py`), GPUS the tuning of every variant of the device `offload`.
+
 Publishing writes them to the small file CARDS, so that the verb `generate` need not read all that was measured.
 """
 
@@ -10,10 +13,11 @@ import numpy as np
 from ladder.records import documents
 
 CARDS = "cards.json"
+IMAGES, GPUS = "images", "gpus"
 
 
 def rows_of(frame):
-    """What CARDS holds of some timed calls: a dict for each case with a tuning `gpus`, of so many images.
+    """What CARDS holds of some timed calls: a dict for each case with both, the other sizes and tunings, and its times.
 
     Cases whose cold start wasn't kept are left out.
     """
@@ -21,19 +25,19 @@ def rows_of(frame):
     from ladder.report import study
     from ladder.statistics import claims
 
-    if not {"gpus", "images", "cold_start"} <= set(frame.columns):
+    if not {GPUS, IMAGES, "cold_start"} <= set(frame.columns):
         return []
     cases = []
-    for key, rows in frame.dropna(subset=["gpus", "images", "cold_start"]).groupby(study.CASE):
+    for key, rows in frame.dropna(subset=[GPUS, IMAGES, "cold_start"]).groupby(study.CASE):
         case = Case.parse(*key)
         cases.append(
             {
                 "workload": case.workload,
                 "variant": case.variant,
-                "sizes": without(case.sizes, "images"),
-                "tuning": without(case.tuning, "gpus"),
-                "gpus": case.tuning["gpus"],
-                "images": case.sizes["images"],
+                "sizes": without(case.sizes, IMAGES),
+                "tuning": without(case.tuning, GPUS),
+                GPUS: case.tuning[GPUS],
+                IMAGES: case.sizes[IMAGES],
                 "seconds": claims.middle(study.processes(rows)),
                 "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
             }
@@ -68,7 +72,7 @@ def times_of(path, conditions):
     times = {}
     for row in documents.read(path, "times"):
         if conditions.items() <= row.items():
-            times.setdefault(row["gpus"], {})[row["images"]] = row["seconds"], row["cold_start"]
+            times.setdefault(row[GPUS], {})[row[IMAGES]] = row["seconds"], row["cold_start"]
     return times
 
 

@@ -6,7 +6,8 @@
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
 | `model.py` | `predict(machine, row)`: the minimum time of a case, in the ladder's unit; `floor` of a waterfall |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper, and of what stands in the supplement (`texts`) |
-| `text.py` | further functions for these templates, FACTS and HELPERS (`report/telling/functions.py`) |
+| `text.py` | further functions and constants for these templates (`report/telling/functions.py`) |
+| `earlier.py` | what an earlier study reported |
 | `tables.py` | a function for each name in TABLES, which returns LaTeX; without `lines.py`, of the whole study |
 | `references.bib` | works that only this chapter cites |
 
@@ -30,7 +31,7 @@ LINES = "lines.py"
 # The tables that are made of data, and the file that has these; no ladder of lines whose UNIT is None.
 MADE = {"ladder": LINES, "verdicts": "claims.py"}
 # The modules that are found by their names, so that no walk along imports finds them.
-DATA = ("lines", "model", "claims", "text")
+DATA = ("lines", "model", "claims", "earlier", "text")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,18 @@ def products(machine, precision, threads=None, device="host"):
     return peaks.best(machine.ceilings, roofs.PRODUCTS, device, threads, precision=precision)
 
 
+def products_of(machine, row):
+    """FLOP/s of the best product on the threads of a case, or on its GPU in the precision of its arithmetic."""
+    if row["device"] == "host":
+        return products(machine, row["dtype"], int(row["threads_found"]))
+    return products(machine, row["precision"], None, "cuda")
+
+
+def memory_of(machine, row, threads):
+    """B/s of the memory of a case: of its host on so many threads, or of its GPU."""
+    return bandwidths(machine).get(threads) if row["device"] in ("host", "mpi") else card_bandwidth(machine)
+
+
 def products_by_threads(machine, precision):
     """FLOP/s of the host's best product by number of threads; {} without any."""
     return peaks.by_threads(machine.ceilings, roofs.PRODUCTS, precision=precision)

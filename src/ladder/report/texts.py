@@ -7,7 +7,7 @@ texts have the functions of a chapter by its name, as in `gemv.speedup("serial",
 """
 
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
@@ -54,5 +54,5 @@ def of_the_study(study, values):
         return nearest("claim", key, claims).answer.verdict
 
     having = [chapter for chapter in chapters.chapters() if chapter.has_lines]
-    by_name = {chapter.workload: functions.of_chapter(chapter.study(study)) for chapter in having}
+    by_name = {one.workload: SimpleNamespace(**functions.of_chapter(one.study(study))) for one in having}
     return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | by_name

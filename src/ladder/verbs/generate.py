@@ -49,11 +49,11 @@ def count_gpus(options, formats, sizes):
     from ladder.catalogue import workloads
     from ladder.report import break_even
 
-    others = break_even.without(workloads.complete(options.workload, sizes), "images")
+    others = break_even.without(workloads.complete(options.workload, sizes), break_even.IMAGES)
     times = break_even.measured(
         options.workload, others, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
-    return break_even.cards(times, sizes["images"], len(gpus))
+    return break_even.cards(times, sizes[break_even.IMAGES], len(gpus))
 
 
 @contextlib.contextmanager

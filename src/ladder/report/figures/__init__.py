@@ -19,7 +19,7 @@ In a chapter with `lines.py`, `draw` gets a `study` in place of `tables` and `ce
 TITLE supports others. All else in this package is the kit, which names no workload: `theme` is how figures look,
 `methods` and `looks` how methods do, `layout` is the frame of panels, `scales` and `formats` the axes; `medians` makes
 of tables what `marks`, `bars`, `by_threads`, `heat` and `waterfall` draw, `peaks` draws ceilings, `ends` names lines;
-`timeline` draws traces.
+`timeline` draws traces, `roofline` roofs.
 """
 
 import functools

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ladder.report.figures import formats, layout, looks, marks, medians, methods
+from ladder.report.figures import layout, looks, marks
 from ladder.report.figures.theme import DARK, SMALL, sns
 
 INCHES = 0.106  # height of a bar
@@ -112,40 +112,6 @@ def write(axes, bar):
 def length(bar):
     """How far a bar reaches."""
     return max(bar["value"], sum(value for value, _ in bar.get("parts", ())))
-
-
-def rates(rows, column, shades, work, ceiling):
-    """Groups of bars of rates by method, and within by a column's values in the order of `shades`: the fastest tunings.
-
-    `work` says how much is done, by the column's values.
-    """
-    cases = medians.summaries(rows, ("method", column, "case")).sort_values("median")
-    cases = cases.drop_duplicates(["method", column]).set_index(["method", column])
-    return [
-        (
-            method,
-            [
-                rate(value, shades[value], cases.loc[(method, value)], work[value], ceiling)
-                for value in shades
-                if (method, value) in cases.index
-            ],
-        )
-        for method in methods.ordered(rows["method"])
-    ]
-
-
-def rate(name, shade, case, work, ceiling):
-    """A case as a bar of its rate, for so much work, with its share of the ceiling where there is one."""
-    value = work / case["median"]
-    return {
-        "name": name,
-        "value": value,
-        "low": work / case["high"],
-        "high": work / max(case["low"], 1 / medians.FAR),
-        "converged": case["converged"],
-        "shade": shade,
-        "text": f"{formats.three(value)} ({formats.percent(value / ceiling)})" if ceiling else formats.three(value),
-    }
 
 
 def converged(groups):

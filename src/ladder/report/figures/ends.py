@@ -22,6 +22,20 @@ def label(axes, lines, inches):
         axes.annotate(name, (1, share), (4, 0), color=colour, **place)
 
 
+def names(axes, cases, x, looks_of, inches):
+    """The names of lines over a column: beside the panel, or where one ends earlier below or above the others."""
+    last = cases.sort_values(x).groupby("method").tail(1)
+    is_long = last[x] == cases[x].max()
+    beside = last[is_long]
+    looks = [looks_of[method] for method in beside["method"]]
+    label(axes, [(end, look.label, look.colour) for end, look in zip(beside["median"], looks, strict=True)], inches)
+    for row in last[~is_long].itertuples():
+        at, look = getattr(row, x), looks_of[row.method]
+        others = cases.loc[(cases[x] == at) & cases["method"].isin(beside["method"]), "median"]
+        place = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
+        axes.annotate(look.label, (at, row.median), (4, 0), **place, color=look.colour, fontsize=SMALL)
+
+
 def apart(places, step):
     """Rising places moved as little as can be seen to be at least a step apart, within 0 and 1 where there is room."""
     places = list(places)

@@ -1,11 +1,18 @@
 """Numbers as figures write them."""
 
+import math
+
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 
 
 def plain(value, _=None):
     """A number without exponent or trailing zeros."""
     return f"{value:,.10f}".rstrip("0").rstrip(".")
+
+
+def power(value, _=None):
+    """A power of ten below 1 in letters of one size."""
+    return f"1e{round(math.log10(value))}" if value < 1 else "1"
 
 
 def time(seconds, number=None):

@@ -1,6 +1,5 @@
 """The frame of a figure: panels in bands, one band a machine, and the legend below them or beside."""
 
-import itertools
 import textwrap
 
 from ladder.report import PUBLISHED
@@ -92,16 +91,6 @@ def shared_height(counts, tall):
         return max(tall.values()) * rows_of_bands(counts), tall
     tall = {name: inches * -(-counts[name] // 3) for name, inches in tall.items()}
     return sum(tall.values()), tall
-
-
-def share(bands):
-    """One range of y for the panels of a machine, and for all machines where they show the same problems."""
-    titles = [[axes.get_title(loc="left") for axes in panels] for panels in bands.values()]
-    same = all(panels == titles[0] for panels in titles)
-    for panels in [list(itertools.chain(*bands.values()))] if same else bands.values():
-        limits = [axes.get_ylim() for axes in panels]
-        for axes in panels:
-            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def handle(method, line=True):

@@ -9,14 +9,14 @@ from ladder.report.figures import looks, medians, methods
 from ladder.report.figures.theme import sns
 
 
-def curves(axes, cases, x, kinds=None):
+def curves(axes, cases, x, kinds=None, size=16):
     """Medians over a column on lines with their intervals, a line per method.
 
     `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, says how
     the names in the column method look where they aren't those of methods.
     """
     lines(axes, cases, x, "median", kinds)
-    points(axes, cases, x, "median", kinds=kinds)
+    points(axes, cases, x, "median", kinds=kinds, size=size)
 
 
 def lines(axes, cases, x, y, kinds=None):

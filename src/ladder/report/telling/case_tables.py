@@ -6,7 +6,7 @@ import pandas as pd
 
 from ladder.report import study
 from ladder.report.cells import NONE, median
-from ladder.report.latex import digits, percent, seconds
+from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling.chapter_study import phase_times, whole
 from ladder.report.telling.lines import place
 
@@ -27,18 +27,28 @@ def by_size(rows, *names):
     return [(size, cases(study.where(rows, **dict(zip(names, size, strict=True))))) for size in sizes]
 
 
+def rows_by_size(rows, row, *names):
+    """The cells that `row` makes of every case, with rules between sizes."""
+    return ruled([[row(case) for case in every] for _, every in by_size(rows, *names)])
+
+
+def codes(rows, *columns):
+    """The values of columns as code, as far as a case states them."""
+    return [code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str)]
+
+
 def ruled(groups):
     """The rows of several groups with rules between the groups."""
     return [row for group in groups if group for row in (None, *group)][1:]
 
 
-def rate_cells(chapter, machine, rows, work="bytes"):
-    """A case's time, its rate in 1e9 a second, and the share of the predicted rate."""
+def rate_cells(chapter, machine, rows):
+    """A case's time, its rate in GB/s, and the share of the predicted rate."""
     if rows.empty:
         return [NONE] * 3
     predicted = chapter.model.predict(machine, rows.iloc[0])
     time = study.middle(rows.assign(seconds=chapter.per_unit(rows)) if chapter.per_unit else rows)
-    rate = rows[work].iloc[0] / study.middle(rows)
+    rate = rows["bytes"].iloc[0] / study.middle(rows)
     return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
 
 

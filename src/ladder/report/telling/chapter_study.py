@@ -14,6 +14,7 @@ from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.report import PUBLISHED, ratios
 from ladder.report import study as queries
+from ladder.report.figures import methods
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
@@ -87,8 +88,10 @@ class ChapterStudy:
         self.workload, self.study = workload, study
         self.lines, self.sources, self.unit = data.LINES, data.SOURCES, data.UNIT
         self.table = getattr(data, "TABLE", [list(data.LINES)])
-        self.figure = getattr(data, "FIGURE", list(data.LINES))
-        self.per_unit, self.is_before = getattr(data, "per_unit", None), getattr(data, "is_before", None)
+        self.figure, self.panels = getattr(data, "FIGURE", list(data.LINES)), getattr(data, "PANELS", {})
+        self.rungs = getattr(data, "RUNGS", workloads.load(workload).RUNGS)
+        self.method = methods.columns(workload)
+        self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
         self.model = module(workload, "model")  # None where nothing is predicted
         self.machines = pick_machines(study, data.MACHINES, data.SOURCES)
@@ -161,13 +164,9 @@ class ChapterStudy:
         """The same of rows, which may be none; None where the model lacks a rate."""
         return self.model.predict(self.machine_of(selection), rows.iloc[0]) if self.model and len(rows) else None
 
-    def phases(self, selection):
-        """The rows of the phases of every call of a selection's case; none where these weren't timed."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection)))
-
-    def phases_before(self, selection):
-        """The rows of the phases before the first call."""
-        return self.phases_of(self.machine_of(selection), self.find(selection), before=True)
+    def phases(self, selection, before=False):
+        """The rows of the phases of every call of a selection's case, or before the first; none if not timed."""
+        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
 
     def phases_of(self, machine, rows, before=False):
         """The same of some rows of a case of a machine."""
@@ -176,7 +175,7 @@ class ChapterStudy:
         first = rows.iloc[0]
         every = machine.rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
         every = every[every["phase"] != "total"]
-        is_before = self.is_before(every) if self.is_before and len(every) else every["phase"].isna()
+        is_before = every.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
         every = every[is_before == before]
         return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
 

@@ -30,17 +30,23 @@ def answered(study, claim):
 def measured(study, claim):
     """The ratio that a claim is about, or None, and what testing it needs."""
     try:
-        ratio = claim.ratio(study) if claim.ratio else study.ratio(claim.slower, claim.faster)
-        return ratio, coded(claim.needs)
+        return ratio_of(study, claim), coded(claim.needs)
     except NotMeasured as missing:
         return None, coded(missing.needs or claim.needs)
+
+
+def ratio_of(study, about):
+    """The ratio that a Claim or a Cause is about; raises NotMeasured."""
+    return about.ratio(study) if about.ratio else study.ratio(about.slower, about.faster)
 
 
 def cause(study, given, ratio):
     """The cause of a verdict in LaTeX; None without one, or where it wasn't measured."""
     try:
         if isinstance(given, Cause):
-            given = f"{given.words}: {short(study.ratio(given.slower, given.faster))}"
+            value = required(ratio_of(study, given))
+            is_short, words = not given.has_interval, given.words
+            given = f"{words}: {ratios.short(value.value)}" if is_short else f"{words} {ratios.latex(value)}"
         elif callable(given):
             given = given(study, ratio)
     except NotMeasured:
@@ -48,14 +54,9 @@ def cause(study, given, ratio):
     return given and coded(given)
 
 
-def short(ratio):
-    """A ratio without its interval."""
-    return ratios.short(ratio.value)
-
-
-def share_of_floor(study, ratio):
-    """The share of the predicted time in the time, as the cause of a claim about the floor."""
-    return f"{latex.percent(1 / required(ratio).value, 2)} of it"
+def share_of_floor(words="{} of it"):
+    """The cause of a claim about the floor: the share of the predicted time in the time, in words."""
+    return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
 
 
 def coded(text):

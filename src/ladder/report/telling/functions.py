@@ -1,14 +1,15 @@
 """What a chapter's text may ask for: values in LaTeX, of lines by their keys or of a `select(...)`.
 
-A public function of the chapter's own `text.py` is available too, without its first argument, the study, and so is
-what its HELPERS name, {name: function}, as it is. None, like NotMeasured, is a value without a measurement.
+Functions of this module and of the chapter's own `text.py` get the study as their first argument, which texts leave
+out; the constants of `text.py` stand as they are, and so do the chapter's other modules of data, as in `model.LOADS`.
+None, like NotMeasured, is a value without a measurement.
 """
 
-import functools
 import inspect
 from dataclasses import replace
+from functools import partial
 
-from ladder.report import latex, rates, ratios, study, verdict_table
+from ladder.report import chapters, latex, rates, ratios, study, verdict_table
 from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling import claims as chapter_claims
@@ -17,10 +18,20 @@ from ladder.report.telling.chapter_study import NotMeasured, nearest, required, 
 from ladder.report.telling.claims import coded
 from ladder.report.telling.lines import MAX, SEVERAL, select
 
+bandwidth = partial(latex.rate, kind="bandwidth", count=2)
+# What isn't about a study: selections, and formats of numbers that no measurement gives.
+SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
+SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}
+
 
 def time(chapter, selection, digits=2):
     """The median time."""
-    return seconds(study.middle(chapter.rows(selection)), digits)
+    return seconds(median(chapter, selection), digits)
+
+
+def median(chapter, selection):
+    """The seconds of the median time, to count with."""
+    return study.middle(chapter.rows(selection))
 
 
 def predicted_time(chapter, selection):
@@ -64,11 +75,6 @@ def size(chapter, source, *columns):
     return f"${product}$"
 
 
-def fact(chapter, name):
-    """A value that no measurement gives, of FACTS in the chapter's `text.py`."""
-    return nearest("fact", name, chapter_study.module(chapter.workload, "text").FACTS)
-
-
 def speedup(chapter, slower, faster):
     """The time of a selection over that of another: 3.0 ×, with its interval where that is wide."""
     return ratios.prose(chapter.ratio(slower, faster))
@@ -110,7 +116,7 @@ def phase_share(chapter, selection, name):
 
 def once(chapter, selection):
     """The median time of what was done before the first call."""
-    return seconds(required(study.middle(chapter.phases_before(selection))), 2)
+    return seconds(required(study.middle(chapter.phases(selection, before=True))), 2)
 
 
 def beyond(chapter, selection):
@@ -129,7 +135,7 @@ def break_even(chapter, kept, other, name, calls="calls"):
 def memory_rate(chapter, role, threads=None):
     """The bandwidth of a machine's memory on so many threads, or of its GPU's without a number."""
     machine = chapter.machine(role)
-    return bandwidth(rates.bandwidths(machine).get(threads) if threads else rates.card_bandwidth(machine))
+    return bandwidth(required(rates.bandwidths(machine).get(threads) if threads else rates.card_bandwidth(machine)))
 
 
 def reading_rate(chapter, role, threads):
@@ -140,12 +146,7 @@ def reading_rate(chapter, role, threads):
 
 def link_rate(chapter, role):
     """The rate of copies to a GPU."""
-    return bandwidth(rates.link(chapter.machine(role)))
-
-
-def bandwidth(value):
-    """A rate in B/s; NotMeasured without one."""
-    return latex.rate(required(value), "bandwidth", 2)
+    return bandwidth(required(rates.link(chapter.machine(role))))
 
 
 def memory_threads(chapter, role):
@@ -204,25 +205,12 @@ def tally(chapter, group):
 
 
 def of_chapter(chapter):
-    """The functions of a chapter's text, {name: function}: these, and those of its `text.py`."""
-    known = (time, predicted_time, rate, share, place, count, largest, size, fact, speedup, comparison)
-    known += (
-        scaled_speedup,
-        efficiency,
-        energy,
-        phase,
-        phase_share,
-        once,
-        beyond,
-        break_even,
-        memory_rate,
-        reading_rate,
-        link_rate,
-    )
-    known += (memory_threads, product_rate, machine, other_machine, gpu, claimed_ratio, verdict, tally)
-    text = chapter_study.module(chapter.workload, "text")
-    more = inspect.getmembers(text, lambda member: inspect.isfunction(member) and member.__module__ == text.__name__)
-    functions = {function.__name__: function for function in known} | dict(more)
-    bound = {name: functools.partial(function, chapter) for name, function in functions.items()}
-    bound |= getattr(text, "HELPERS", {})
-    return bound | {"num": latex.num, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}
+    """What the text of a chapter may ask for, {name: value}."""
+    values = SHARED | {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
+    for module in filter(None, (inspect.getmodule(of_chapter), values.pop("text"))):
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__:
+                values[name] = partial(value, chapter)
+            elif name.isupper():
+                values[name] = value
+    return values

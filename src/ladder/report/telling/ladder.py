@@ -1,7 +1,5 @@
 """The table of a chapter's ladder, and its waterfall: rung by rung the time of the ladder's unit."""
 
-from functools import partial
-
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
@@ -30,9 +28,10 @@ def row(chapter, key):
     """A line of the table."""
     line, rows = chapter.line(key), chapter.find(key)
     words = [code(word) for word in (line.variant, *line.words)]
+    idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
     where = [place_in_latex(rows.iloc[0])] if len(rows) and has_place(chapter, line) else []
     name = ", ".join([*words, *filter(None, [prose(line.note)]), *where])
-    return ladder_table.Rung(name, line.idea, line.relieves, chapter.predict(key, rows), rows)
+    return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
 
 
 def has_place(chapter, line):
@@ -40,46 +39,50 @@ def has_place(chapter, line):
     return bool({"threads", "ranks"} & {*line.tuning}) or "cards" in chapter.machines
 
 
-def waterfall_of(chapter, problem, what, ceiling, ceiling_of=None, colours=None, **options):
-    """The waterfall of the ladder, a panel for each machine of its lines; without empty panels.
+def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
+    """The waterfall of the ladder, a panel for each machine of its lines or for each of PANELS; without empty panels.
 
-    `what` is the time that is shown, `problem` what it is of; `ceiling` is the label of the wide line,
-    `ceiling_of(machine)` its seconds or None, by default the model's floor. With `colours`, {phase: colour}, a rung's
-    phase shares stand beside it.
+    `what` is the time that is shown, `problem` what it is of, also as a function of a panel's first row; `ceiling` is
+    the label of the wide line, at the minimum of the model's floors. With `colours`, {phase: colour}, a rung's phase
+    shares stand beside it.
     """
-    machines = {machine.subject: machine for machine in map(chapter.machine_of, chapter.figure)}
-    rungs = {name: rungs_of(chapter, machine, colours) for name, machine in machines.items()}
-    ceiling_of = ceiling_of or partial(floor_of, chapter)
-    panels = {name: (problem, rungs[name], ceiling_of(machines[name])) for name in rungs if rungs[name]}
+    panels = {}
+    for title, keys in groups_of(chapter).items():
+        cases = {key: rows for key, rows in distinct(chapter, keys) if len(rows)}
+        if not cases:
+            continue
+        names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
+        floors = [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
+        rungs = [rung(chapter, key, rows, colours) for key, rows in cases.items()]
+        about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
+        headline = f"{title}, {' and '.join(names)}" if chapter.panels else title
+        panels[headline] = about, rungs, min(filter(None, floors), default=None)
     return waterfall.figure(panels, what, ceiling, colours, **options) if panels else layout.empty(what)
 
 
-def floor_of(chapter, machine):
-    """The minimum of the model's floors of a machine's rungs, or None."""
-    cases = [chapter.find(key) for key in chapter.figure if chapter.machine_of(key).subject == machine.subject]
-    floors = (chapter.model.floor(machine, rows.iloc[0]) for rows in cases if len(rows))
-    return min(filter(None, floors), default=None)
-
-
-def rungs_of(chapter, machine, colours):
-    """The rungs that a machine has measured, each case once."""
-    measured = [(key, rows) for key, rows in distinct(chapter, chapter.figure) if len(rows)]
-    measured = [(key, rows) for key, rows in measured if chapter.machine_of(key).subject == machine.subject]
-    return [rung(chapter, key, rows, colours) for key, rows in measured]
+def groups_of(chapter):
+    """The keys of the lines of each panel, {title: keys}."""
+    of_sources = {source: title for title, sources in chapter.panels.items() for source in sources}
+    groups = {}
+    for key in chapter.figure:
+        title = of_sources.get(chapter.line(key).source) if chapter.panels else chapter.machine_of(key).subject
+        groups.setdefault(title, []).append(key)
+    return {title: keys for title, keys in groups.items() if title}
 
 
 def rung(chapter, key, rows, colours=None):
-    """A line of the waterfall."""
+    """A line of the waterfall, named by its method."""
     line = chapter.line(key)
+    method = " ".join(line.tuning[name] for name in chapter.method if name in line.tuning)
     where = [place(rows.iloc[0])] if has_place(chapter, line) else []
     times = parts(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
-        ", ".join([line.variant, *line.words, *filter(None, [line.note]), *where]),
-        line.variant,
+        ", ".join([*([] if method else [line.variant]), *line.words, *filter(None, [line.note]), *where]),
+        method or line.variant,
         study.processes(rows),
         chapter.predict(key, rows),
         bool(rows["converged"].all()),
-        line.is_peer,
+        chapter.rungs.get(line.variant, "").startswith("peer: "),
         {phase: times[phase] for phase in colours or () if phase in times},
         line.begins,
     )

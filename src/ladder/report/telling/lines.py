@@ -8,10 +8,12 @@ A chapter's `lines.py` has
 | `SOURCES` | {name: Source}: where rows come from, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | what the ladder's times are of, as the head of a column: Gigabyte, Epoch; None where lines are no ladder |
+| `RUNGS` | optional: the ideas of variants, of which peers stand beside the ladder; else those of the workload |
 | `per_unit(rows)` | optional: the seconds of the unit, where a call isn't one |
-| `is_before(phases)` | optional: which rows of phases are no part of every call, such as a copy before the first one |
+| `OUTSIDE` | optional: which phases are no part of every call, such as a copy before the first one, {column: values} |
 | `part_of(phases)` | optional: the part of a call to which each phase belongs, in place of its name |
 | `TABLE`, `FIGURE` | optional: the keys of the lines in the ladder's table, in groups, and in its waterfall; else all |
+| `PANELS` | optional: the panels of the waterfall, {headline: sources of its lines}; else one for each machine |
 
 and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 """
@@ -29,30 +31,42 @@ from ladder.statistics.verdicts import MARGIN
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
 COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX
-COUNTS = (MAX, SEVERAL, COMMON)
+MIN = "min"
+COUNTS = (MAX, SEVERAL, COMMON, MIN)
 FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
 OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
 
 
-@dataclass(frozen=True)
 class Source:
-    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them."""
+    """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them.
 
-    machine: str
-    experiments: tuple[str, ...]
-    conditions: dict
-    prepare: Callable | None = None
+    MAX and MIN stand for the largest and the smallest value.
+    """
+
+    def __init__(self, machine, *experiments, prepare=None, **conditions):
+        self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions
 
     def rows(self, machine):
         """The timed calls of the study about a machine."""
-        frames = [machine.samples(name, **self.conditions) for name in self.experiments]
-        rows = frames[0] if len(frames) == 1 else collect.concatenated(frames)
+        frames = [machine.samples(name, **stated(self.conditions)) for name in self.experiments]
+        rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenated(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
 
-def source(machine, *experiments, prepare=None, **conditions):
-    """A Source, its conditions as keywords."""
-    return Source(machine, experiments, conditions, prepare)
+def stated(conditions):
+    """The conditions that state a value."""
+    return {name: value for name, value in conditions.items() if value not in (*COUNTS, OFF, UNSTATED)}
+
+
+def narrowed(rows, conditions):
+    """The rows that meet the other conditions."""
+    for name, value in conditions.items():
+        if value in COUNTS:
+            count = (min if value == MIN else max)(values(rows, name), default=None)
+            rows = where(rows, **{name: None if value == SEVERAL and count == 1 else count})
+        elif value in (OFF, UNSTATED) and name in rows.columns:
+            rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,7 @@ class Line:
     """A variant at a tuning that is fixed beforehand, so that none is picked by its time.
 
     `words` and `note` tell it from other lines of its variant; `relieves` is the resource that it saves. A line that
-    `begins` another ladder has no speed-up over the line above; a peer stands beside the ladder.
+    `begins` another ladder has no speed-up over the line above. Without an idea it has that of its variant in RUNGS.
     """
 
     variant: str
@@ -112,24 +126,11 @@ class Line:
     words: tuple[str, ...] = ()
     note: str = ""  # prose; the words are code
     begins: bool = False
-    is_peer: bool = False
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""
-        fixed = {name: value for name, value in self.tuning.items() if value not in (*COUNTS, OFF, UNSTATED)}
-        rows = where(frame, variant=self.variant, **fixed)
-        for name, value in self.tuning.items():
-            if value in COUNTS:
-                rows = where(rows, **{name: count_of(rows, name, value)})
-            elif value in (OFF, UNSTATED) and name in rows.columns:
-                rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
+        rows = narrowed(where(frame, variant=self.variant, **stated(self.tuning)), self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
-
-
-def count_of(rows, column, which):
-    """The largest number in a column; None without any, and of SEVERAL where that is one."""
-    largest = max(values(rows, column), default=None)
-    return None if which == SEVERAL and largest == 1 else largest
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,13 @@ def select(line, source=None, **tuning):
 
 @dataclass(frozen=True)
 class Cause:
-    """An ablation as the cause of a verdict: words, and the ratio of two sides."""
+    """A ratio as the cause of a verdict, behind words: of two sides, or `ratio(study)`; short, or with its interval."""
 
     words: str
-    slower: str | Selection
-    faster: str | Selection
+    slower: str | Selection | None = None
+    faster: str | Selection | None = None
+    ratio: Callable | None = None
+    has_interval: bool = False
 
 
 @dataclass(frozen=True)

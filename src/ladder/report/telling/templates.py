@@ -2,7 +2,7 @@
 
 `<% measured %> ... <% otherwise %> ... <% endmeasured %>` is such a block. A value in it that was not measured removes
 what stands before `<% otherwise %>`, which may be missing, and the other part stands there instead; blocks nest.
-Values behind `measured`, separated by commas, must be measured too, and aren't printed. Outside of all blocks the words
+A value behind `measured` must be measured too, and isn't printed. Outside of all blocks the words
 for a missing measurement stand in the value's place. A line with a tag alone leaves no line behind.
 
 A name that is unknown, a wrong argument or a mistake in the syntax is a LadderError with the template's line.
@@ -13,6 +13,7 @@ import functools
 import re
 import traceback
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import jinja2
 from jinja2 import nodes
@@ -46,10 +47,8 @@ class Measured(Extension):
     def parse(self, parser):
         """A call of `render` with a macro of one argument: whether to print what was measured."""
         line = next(parser.stream).lineno
-        needed = []
-        while parser.stream.current.type != "block_end":
-            needed.append(nodes.ExprStmt(parser.parse_expression()).set_lineno(line))
-            parser.stream.skip_if("comma")
+        has_value = parser.stream.current.type != "block_end"
+        needed = [nodes.ExprStmt(parser.parse_expression()).set_lineno(line)] if has_value else []
         body, other = needed + parser.parse_statements(("name:otherwise", "name:endmeasured")), []
         if next(parser.stream).value == "otherwise":
             other = parser.parse_statements(("name:endmeasured",), drop_needle=True)
@@ -79,23 +78,23 @@ def environment(functions):
     return created
 
 
-class Functions:
-    """Functions by name that a template asks for as attributes."""
+class Names:
+    """What a template asks for as attributes, by name."""
 
-    def __init__(self, by_name):
-        self._by_name = by_name
+    def __init__(self, environment, members):
+        self._environment, self._members = environment, members
 
     def __getattr__(self, name):
-        return nearest("function", name, self._by_name)
+        return printable(self._environment, nearest("name", name, self._members))
 
 
 def printable(environment, function):
-    """A function that returns words in place of a value that wasn't measured, outside of all blocks; or a dict of such.
+    """A function that returns words in place of a value that wasn't measured, outside of all blocks.
 
-    What isn't a function stays as it is.
+    Of a module or a namespace these are its members; what else isn't a function stays as it is.
     """
-    if isinstance(function, dict):
-        return Functions({name: printable(environment, member) for name, member in function.items()})
+    if isinstance(function, ModuleType | SimpleNamespace):
+        return Names(environment, vars(function))
     if not callable(function):
         return function
 

@@ -59,7 +59,10 @@ def draw(study):
     on_cores = [(replace(selection, source=ON_CORES[selection.source]), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
-    rows = [(panel, by_flags(study, panel.role), scaling.summaries_of(study, panel, "flops")) for panel in panels]
+    by, flags = ("method", "variant", "images"), study.frame("flags")
+    flags = medians.one_each(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
+    by_role = {"host": flags, "widest": NO_ROWS}  # only the chapter's host has measured them
+    rows = [(panel, by_role[panel.role], scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]
     if not rows:
         return layout.empty("loops and threads")
@@ -76,15 +79,6 @@ def draw(study):
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]
     layout.legend(figure, entries, all(frame["converged"].all() for frame in summaries))
     return figure
-
-
-def by_flags(study, role):
-    """A summary for each loop and set of flags, which only the chapter's host has."""
-    rows = study.frame("flags") if role == "host" else NO_ROWS
-    if rows.empty:
-        return rows
-    by = ("method", "variant", "images")
-    return medians.one_each(medians.summaries(rows.assign(method=rows["flags"]), by), by)
 
 
 def fill_flags(axes, rows):

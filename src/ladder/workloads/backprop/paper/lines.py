@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from ladder.report.study import values, where
-from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Widest, select, source
+from ladder.report.telling.lines import COMMON, MAX, Line, Needs, Source, Widest, select
 
 UNIT = "Epoch"
 # The size of the claims: the earlier study's network and all images of MNIST.
@@ -22,27 +21,22 @@ BLOCKS = {
     "update": "update",
 }
 OTHER = "other"
-OUTSIDE = ("to device", "to host", "flatten", "constants")  # phases outside of an epoch
-
-
-def with_most_images(rows):
-    """The rows of the size with most images."""
-    return where(rows, images=max(values(rows, "images")))
+OUTSIDE = {"phase": ("to device", "to host", "flatten", "constants")}
 
 
 SOURCES = {
-    "before": source("host", "backprop_before", **SIZE),
-    "loops": source("host", "backprop_before", "backprop_ladder", device="host", **SIZE),
-    "flags": source("host", "backprop_flags", "backprop_flags_before", prepare=with_most_images),
-    "threads": source("host", "backprop_openmp"),
-    "reading": source("host", "backprop_reading", images=SIZE["images"], dtype=SIZE["dtype"]),
-    "learning": source("host", "backprop_learning", device="host"),
-    "cores": source("widest", "backprop_ladder", device="host", **SIZE),
-    "threads on cores": source("widest", "backprop_openmp"),
-    "tuned": source("widest", "backprop_ladder", variant="tuned", **SIZE),
-    "card": source("card", "backprop_gpu", device="cuda", **SIZE),
-    "kernels": source("card", "backprop_kernels"),
-    "learning on a GPU": source("card", "backprop_learning", device="cuda"),
+    "before": Source("host", "backprop_before", **SIZE),
+    "loops": Source("host", "backprop_before", "backprop_ladder", device="host", **SIZE),
+    "flags": Source("host", "backprop_flags", "backprop_flags_before", images=MAX),
+    "threads": Source("host", "backprop_openmp"),
+    "reading": Source("host", "backprop_reading", images=SIZE["images"], dtype=SIZE["dtype"]),
+    "learning": Source("host", "backprop_learning", device="host"),
+    "cores": Source("widest", "backprop_ladder", device="host", **SIZE),
+    "threads on cores": Source("widest", "backprop_openmp"),
+    "tuned": Source("widest", "backprop_ladder", variant="tuned", **SIZE),
+    "card": Source("card", "backprop_gpu", device="cuda", **SIZE),
+    "kernels": Source("card", "backprop_kernels"),
+    "learning on a GPU": Source("card", "backprop_learning", device="cuda"),
 }
 MACHINES = {"host": Needs(("before", "loops")), "card": Needs(("card",)), "widest": Widest("tuned", "threads")}
 # The bases of the variations of `openmp` and of the earlier study's kernels.
@@ -51,11 +45,6 @@ MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "e
 THREADS, O2, ALL, OFFSETS = {"threads": MAX}, {"flags": "O2"}, {"flags": "all"}, {"index": "offsets"}
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
 COMPILED, AUTOGRAD, BY_HAND = {"graph": "on", "compiled": "on"}, {"gradients": "autograd"}, {"gradients": "by_hand"}
-
-
-def peer(variant, tuning, place, idea, *words):
-    """A line beside the ladder."""
-    return Line(variant, tuning, place, idea, words=words, is_peer=True)
 
 
 LINES = {
@@ -75,11 +64,15 @@ LINES = {
     "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
     "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
-    "numpy_loop": peer("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
-    "pytorch": peer("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
-    "by hand": peer("pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", "by_hand"),
-    "pytorch_cuda": peer("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
-    "pytorch_cuda/tf32": peer("pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", "tf32"),
+    "numpy_loop": Line("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
+    "pytorch": Line("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
+    "by hand": Line(
+        "pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", words=("by_hand",)
+    ),
+    "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
+    "pytorch_cuda/tf32": Line(
+        "pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", words=("tf32",)
+    ),
 }
 TABLE, FIGURE = [list(LINES)], list(LINES)
 # Reading all images from a file in the page cache.
@@ -107,11 +100,6 @@ def changed(line, source=None, **tuning):
     """The Selection of a base with some tunings changed, of another source if one is given."""
     base = BASES[line]
     return replace(base, source=source or base.source, tuning=base.tuning | tuning)
-
-
-def is_before(phases):
-    """Which phases lie outside of an epoch."""
-    return phases["phase"].isin(OUTSIDE)
 
 
 def part_of(phases):

@@ -36,14 +36,12 @@ def seconds(amounts, rates_by_name):
 
 def reached(machine, row):
     """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
-    if row["device"] == "host":
-        threads = threads_of(row)
-        reading, multiply_adds = rates.bandwidths(machine).get(threads), None
-        products = rates.products(machine, row["dtype"], threads)
-    else:
-        reading, multiply_adds = rates.card_bandwidth(machine), rates.multiply_adds(machine, row["dtype"], "cuda")
-        products = rates.products(machine, row["precision"], device="cuda")
-    return {"products": products, "reading": reading, "multiply_adds": multiply_adds, "second_cache": SECOND_CACHE}
+    return {
+        "products": rates.products_of(machine, row),
+        "reading": rates.memory_of(machine, row, threads_of(row)),
+        "multiply_adds": rates.multiply_adds(machine, row["dtype"], row["device"]),
+        "second_cache": SECOND_CACHE,
+    }
 
 
 def threads_of(row):

@@ -4,8 +4,8 @@ from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code
 from ladder.report.study import values, where
-from ladder.workloads.backprop.paper import varied
-from ladder.workloads.backprop.paper.lines import LOOPS, OUTSIDE
+from ladder.report.telling.chapter_study import NotMeasured
+from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
 
 
 def flags(study):
@@ -22,7 +22,7 @@ def flags(study):
 
 def kernels(study):
     """The median time of each of the eleven kernels, in the base form and with one tuning changed."""
-    changes = varied.measured(study, "cuda_kernels")
+    changes = measured(study, "cuda_kernels")
     cases = [("base", base) for *_, base in changes[:1]]
     cases += [(f"{name}: {value}", rows) for name, value, rows, _ in changes]
     times = {name: kernel_times(study, rows) for name, rows in cases}
@@ -39,11 +39,23 @@ def kernels(study):
     return latex.table("l" + "r" * len(times), head, rows)
 
 
+def measured(study, line, source=None):
+    """[(tuning, value, rows, rows of the base)] of the measured changes of a base, on as many threads as the base."""
+    changes = []
+    for name, value in [(name, value) for name, others in CHANGES[line].items() for value in others]:
+        try:
+            sides = study.paired(changed(line, source, **{name: value}), changed(line, source))
+            changes.append((name, value, *map(study.rows, sides)))
+        except NotMeasured:
+            pass
+    return changes
+
+
 def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
     first = rows.iloc[0]
     phases = study.machine("card").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
-    phases = phases[~phases["phase"].isin(("total", *OUTSIDE))]
+    phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
 
 

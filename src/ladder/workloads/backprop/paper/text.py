@@ -4,34 +4,12 @@ from ladder.report import latex, rates
 from ladder.report.study import middle
 from ladder.report.telling.lines import select
 from ladder.workloads.backprop import cost
-from ladder.workloads.backprop.paper import claims, lines, model
 from ladder.workloads.backprop.paper.lines import SIZE
 
 # The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
 ERROR = 0.45
 TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
-HELPERS = {"changed": lines.changed}
-FACTS = {
-    "layers": SIZE["layers"].replace("-", "--"),
-    "images": latex.num(SIZE["images"]),
-    "weights": latex.num(model.weights(SIZE)),
-    "flops": f"\\qty{{{cost({'rate': 1.0, 'momentum': 0.8, **SIZE}).flops / 1e9:.1f}}}{{GFLOP}}",
-    "error": latex.num(ERROR),
-    "earlier, before": latex.seconds(claims.BEFORE, 2),
-    "earlier, after": latex.seconds(claims.AFTER, 2),
-    "earlier, gain": latex.num(round(claims.BEFORE / claims.AFTER)) + r"\,$\times$",
-    "earlier, weight change": latex.seconds(claims.WEIGHT_CHANGE, 2),
-    "earlier, saved by loop order": latex.seconds(claims.LOOP_ORDER_SAVED, 2),
-    "model, lines": latex.num(model.LINES),
-    "model, scalar": latex.num(model.SCALAR),
-    "model, loads": latex.num(model.LOADS),
-    "model, L2 cache": latex.rate(model.SECOND_CACHE, "bandwidth"),
-}
-
-
-def on_half(study, line):
-    """A line on half of all threads."""
-    return select(line, "cores", threads=most_cores(study) // 2)
+FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops
 
 
 def most_cores(study):

@@ -4,8 +4,8 @@ import pandas as pd
 
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
-from ladder.workloads.backprop.paper import varied
 from ladder.workloads.backprop.paper.lines import CHANGES
+from ladder.workloads.backprop.paper.tables import measured
 
 TITLE = "One tuning changed at a time"
 CATEGORY = "Backprop"
@@ -41,17 +41,16 @@ def draw(study):
 
 def changes(study, *lines, source=None):
     """A row for each change of some bases; rows of all bases but the first have their name in place of the tuning's."""
-    rows = [change(*measured) for line in lines for measured in varied.measured(study, line, source)]
-    return pd.DataFrame([row if row["base"] == rows[0]["base"] else row | {"tuning": row["base"]} for row in rows])
-
-
-def change(name, value, rows, base):
-    """A change as a row: its labels, and its ratio to the base."""
-    ratio, first = ratios.of(rows, base), rows.iloc[0]
-    threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
-    labels = {"base": first["variant"] + threads, "method": first["variant"], "tuning": name, "value": str(value)}
-    converged = bool(rows["converged"].all() and base["converged"].all())
-    return labels | {"median": ratio.value, "low": ratio.low, "high": ratio.high, "converged": converged}
+    rows = []
+    for line in lines:
+        for tuning, value, changed, base in measured(study, line, source):
+            ratio, first = ratios.of(changed, base), changed.iloc[0]
+            name, converged = first["variant"], bool(changed["converged"].all() and base["converged"].all())
+            threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
+            label = f"{tuning if line == lines[0] else name}: {value}"
+            interval = {"median": ratio.value, "low": ratio.low, "high": ratio.high, "converged": converged}
+            rows.append({"base": name + threads, "method": name, "label": label} | interval)
+    return pd.DataFrame(rows)
 
 
 def fill(axes, rows):
@@ -59,7 +58,7 @@ def fill(axes, rows):
     rows = rows.assign(at=range(len(rows)))
     axes.axvline(1, **LINE, zorder=1)
     marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
-    axes.set_yticks(rows["at"], rows["tuning"] + ": " + rows["value"])
+    axes.set_yticks(rows["at"], rows["label"])
     axes.tick_params(axis="y", length=0)
     low, high = scales.extent(rows, reach=REACH)
     scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)

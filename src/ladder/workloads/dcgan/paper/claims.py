@@ -1,26 +1,18 @@
 """The claims about the generator, of the earlier study and behind our rungs."""
 
+from functools import partial
+
 from ladder.report import ratios
 from ladder.report.study import by_case, fastest, middle, where
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import FLOOR, Claim, select
+from ladder.report.telling.lines import FLOOR, Cause, Claim, select
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, starts
-from ladder.workloads.dcgan.paper.lines import IMAGES
+from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
 
 EQUAL = 0.05  # the margin of a claim of equality
 NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
+beside = partial(Cause, has_interval=True)
 CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
-
-
-def beside(words, slower, faster):
-    """A cause: words, and the ratio of two sides with its interval."""
-    return lambda study, ratio: f"{words} {ratios.latex(study.ratio(slower, faster))}"
-
-
-def split(first):
-    """The earlier study's split with so many layers as products."""
-    return select("split", split=first)
 
 
 def copied(memory, copies, math="float16"):
@@ -35,11 +27,6 @@ def one_operand(study, others="cuda_columns"):
     """The best product with both operands in shared memory over the best of others, chosen apart."""
     rows = study.frame("products")
     return ratios.of_best(fastest(where(rows, variant="cuda_shared")), by_case(where(rows, variant=others)))
-
-
-def tiled(study, ratio):
-    """The ratio to products with both operands in registers, as a cause."""
-    return f"`cuda_tiled` {ratios.latex(required(one_operand(study, 'cuda_tiled')))}"
 
 
 def started(key, words, sides, cause):
@@ -67,7 +54,7 @@ def kernels(math):
 def kernels_and_link(study, math):
     """The rows of these kernels, and of the copies of all their pictures to the host."""
     drawing = kernels(math)
-    link = where(study.in_units(drawing, study.phases_before(drawing)), phase="to host")
+    link = where(study.phases(drawing, before=True), phase="to host")
     return study.rows(drawing), required(link)
 
 
@@ -95,6 +82,8 @@ PINNED, STAGED, PAGEABLE = (copied(memory, "hidden") for memory in ("pinned", "s
 AFTER = copied("pinned", "after")
 OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
 FLOAT32 = beside("in float32", *(copied("pinned", copies, "float32") for copies in ("after", "hidden")))
+TILED = beside("`cuda_tiled`", ratio=partial(one_operand, others="cuda_tiled"))
+TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # layers as products
 FULL = "a product fills the GPU"
 BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
 FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
@@ -102,9 +91,9 @@ THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for
 HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
     Claim("parity", "Loops at the right parity, GPU", "naive", "card-parity", earlier.PARITY_GAIN),
-    Claim("two", "A split of 3 + 1 over 2 + 2", split(2), split(3), needs="both splits", cause="a third product"),
-    Claim("split", "A split of 3 + 1 over 4 + 0", split(4), split(3), needs="both splits", cause=IMPLICIT),
-    Claim("registers", "One operand in a register over none", needs="both products", cause=tiled, ratio=one_operand),
+    Claim("two", "A split of 3 + 1 over 2 + 2", TWO, THREE, needs="both splits", cause="a third product"),
+    Claim("split", "A split of 3 + 1 over 4 + 0", FOUR, THREE, needs="both splits", cause=IMPLICIT),
+    Claim("registers", "One operand in a register over none", needs="both products", cause=TILED, ratio=one_operand),
     Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
     Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),
     Claim("pinned", "Pinned over pageable, half precision", PAGEABLE, PINNED, needs="both memories", cause=OVER_STAGED),

@@ -1,23 +1,18 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
 from ladder.report import collect, study
-from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"
 # Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
 SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
-ON_HOST = 64  # images
 ALL = SIZE | {"images": IMAGES}
-BYTES = ALL | {"pictures": "uint8"}  # as a screen shows them
-SQUARE = {"form": "nn", "m": 4096, "n": 4096, "k": 4096, "dtype": "float32"}  # far beyond the caches
-HOST, CARD, HOME = "dcgan_host", "dcgan_gpu", "dcgan_home"
-SPLITS, SCREEN = "dcgan_splits", "dcgan_home_uint8"
+HOME, SPLITS = "dcgan_home", "dcgan_splits"
 CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
-LAYERS = ("tconv_gpu_large", "tconv_gpu_pictures")
-PRODUCTS = "gemm_gpu_float32"
+OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
 
@@ -27,21 +22,16 @@ def of_network(rows):
     return every[every["images"] == every["images"].max()] if len(every) else every
 
 
-def on_cards(machine):
-    """The calls on one and more GPUs."""
-    return source(machine, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE)
-
-
 SOURCES = {
-    "host": source("host", HOST, **SIZE, images=ON_HOST),
-    "card": source("card", CARD, HOME, **ALL),
-    "splits": source("card", SPLITS, **SIZE),
-    "screen": source("screen", SCREEN, **BYTES),
-    "floats": source("screen", HOME, **ALL),
-    "layers": source("layers", *LAYERS, dtype="float32", prepare=of_network),
-    "products": source("products", PRODUCTS, **SQUARE),
-    "threads": source("most", CARDS, **SIZE),
-    **{role: on_cards(role) for role in ("two", "four", "most")},
+    "host": Source("host", "dcgan_host", images=64, **SIZE),
+    "card": Source("card", "dcgan_gpu", HOME, **ALL),
+    "splits": Source("card", SPLITS, **SIZE),
+    "screen": Source("screen", "dcgan_home_uint8", **ALL | {"pictures": "uint8"}),
+    "floats": Source("screen", HOME, **ALL),
+    "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=of_network),
+    "products": Source("products", "gemm_gpu_float32", form="nn", m=4096, n=4096, k=4096, dtype="float32"),
+    "threads": Source("most", CARDS, **SIZE),
+    **{role: Source(role, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
 }
 MACHINES = {
     "host": Needs(("host",)),
@@ -82,11 +72,8 @@ def on_card(note, idea, relieves, tuning):
     return Line("cuda", tuning, "card", idea, relieves, note=note, begins=note == "naive")
 
 
-def peer(variant, math, note):
-    """A line of PyTorch on the GPU."""
-    return Line(variant, TUNED | {"math": math}, "card", note=note, begins=math == "default", is_peer=True)
-
-
+# Precisions of PyTorch's peers, by the ends of the keys of their lines: the tuning and its note.
+PRECISIONS = {"": ("default", "float32"), "-tf32": ("tf32", "TF32"), "-float16": ("float16", "half")}
 LINES = {
     "loops": on_host("loops", "a branch for every zero", "", ONE_THREAD | {"first": "loops", "last": "loops"}),
     "parity": on_host("parity", "loops at the right parity, vectors of channels", "a branch", ONE_THREAD | PARITY),
@@ -108,13 +95,12 @@ LINES = {
     "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
     "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
     "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
-    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True, is_peer=True),
-    "peer": peer("pytorch_cuda", "default", "float32"),
-    "peer-tf32": peer("pytorch_cuda", "tf32", "TF32"),
-    "peer-float16": peer("pytorch_cuda", "float16", "half"),
-    "peer-home": peer("pytorch_home", "default", "float32"),
-    "peer-home-tf32": peer("pytorch_home", "tf32", "TF32"),
-    "peer-home-float16": peer("pytorch_home", "float16", "half"),
+    "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True),
+    **{
+        key + end: Line(variant, TUNED | {"math": math}, "card", note=note, begins=not end)
+        for key, variant in {"peer": "pytorch_cuda", "peer-home": "pytorch_home"}.items()
+        for end, (math, note) in PRECISIONS.items()
+    },
 }
 TABLE, FIGURE = [[key for key, line in LINES.items() if line.idea]], list(LINES)
 # Forms of these that claims and tables compare.
@@ -135,9 +121,14 @@ LINES |= {
 }
 
 
-def is_before(phases):
-    """Which phases are no part of a call: copies of its arrays."""
-    return ~phases["phase"].isin(PHASES)
+def on_cards(way, source, count, images=IMAGES):
+    """A way to draw on so many GPUs."""
+    return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
+
+
+def starts(rows):
+    """The seconds of each process's start and first call; none where they weren't recorded."""
+    return study.of_processes(rows, "cold_start")
 
 
 def per_unit(rows):

@@ -20,12 +20,5 @@ def predict(machine, row):
 
 def floor(machine, row):
     """Seconds of the products of a picture; None without a rate."""
-    rate = rate_of(machine, row)
+    rate = rates.products_of(machine, row)
     return float(row["flops"]) / float(row["images"]) / rate if rate else None
-
-
-def rate_of(machine, row):
-    """The best FLOP/s of the precision of a case on its device."""
-    if row["device"] == "host":
-        return rates.products(machine, row["dtype"], int(row["threads_found"]))
-    return rates.products(machine, row["precision"], None, "cuda")

@@ -7,25 +7,22 @@ from ladder.report.latex import code, num
 from ladder.report.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.cards import on_cards, starts
-from ladder.workloads.dcgan.paper.lines import IMAGES
+from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
 
 GATHERED = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.FULL)]  # rows of the images before each layer
-# Methods of a layer: {name: (variant, tuning)}.
 METHODS = {
-    "cuda_parity": ("cuda_parity", {}),
-    "cuda_im2col, cuda_columns": ("cuda_im2col", {"product": "cuda_columns"}),
-    GATHERED: ("cuda_im2col", {"product": "cublas"}),
-    "cuda_col2im, cublas": ("cuda_col2im", {"product": "cublas"}),
-    "cuda_implicit": ("cuda_implicit", {}),
-    "cuda_window": ("cuda_window", {}),
-    "pytorch_cuda": ("pytorch_cuda", {"math": "default"}),
+    "cuda_parity": {},
+    "cuda_im2col, cuda_columns": {"product": "cuda_columns"},
+    GATHERED: {"product": "cublas"},
+    "cuda_col2im, cublas": {"product": "cublas"},
+    "cuda_implicit": {},
+    "cuda_window": {},
+    "pytorch_cuda": {"math": "default"},
 }
 MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
-METHODS |= {f"{name}, {words}": (name, {"math": math}) for words, math in MATHS.items() for name in TENSOR_CORES}
-MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
+METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
 # Ways to draw on several GPUs.
 WAYS = {
     "threads": "threads",
@@ -39,15 +36,17 @@ WAYS = {
 
 def layers(study):
     """TFLOP/s of every layer by every method, without products by zero."""
-    rows = [[name_of(name), *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)] for name in METHODS]
-    rows = [row for row in rows if set(row[1:]) != {NONE}]
+    rows = []
+    for name in METHODS:
+        words = ", ".join(part if part in MATHS else code(part) for part in name.split(", "))  # a precision is no code
+        rows.append([words, *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)])
+    rows = [row for row in rows if {*row[1:]} != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in HEIGHTS)], rows)
 
 
 def of_method(study, name, h):
     """The rows of a method at one layer."""
-    variant, tuning = METHODS[name]
-    return where(study.frame("layers"), variant=variant, h=h, **tuning)
+    return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
 
 
 def layers_time(study, name):
@@ -56,42 +55,30 @@ def layers_time(study, name):
     return sum(map(middle, rows)) if all(map(len, rows)) else None
 
 
-def name_of(method):
-    """A method's name, in which the words for a precision are no code."""
-    return ", ".join(part if part in MATHS else code(part) for part in method.split(", "))
-
-
 def home(study):
     """The time of a call with all pictures copied, by memory and whether copies are hidden."""
-    columns = [(copies, math) for math in ("float32", "float16") for copies in COPIES]
-    cases = {memory: [study.find(claims.copied(memory, *column)) for column in columns] for memory in MEMORIES}
-    rows = [[code(memory), *map(call, cases[memory])] for memory in MEMORIES]
-    is_measured = any(len(case) for every in cases.values() for case in every)
+    columns = [(copies, math) for math in ("float32", "float16") for copies in ("hidden", "after")]
+    rows = []
+    for memory in ("pinned", "staged", "pageable"):
+        cases = [study.find(claims.copied(memory, *column)) for column in columns]
+        times = [latex.seconds(IMAGES * middle(case)) if len(case) else NONE for case in cases]
+        rows.append([code(memory), *times])
     head = ["Memory", "float32, hidden", "after", "float16, hidden", "after"]
-    return latex.table("lrrrr", head, rows if is_measured else ())
-
-
-def call(rows):
-    """The median time of a call for all pictures."""
-    return latex.seconds(middle(rows) * int(rows["images"].iloc[0])) if len(rows) else NONE
+    return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
 
 
 def cards(study):
     """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
-    counts, frame = numbers_of_cards(study), study.frame("threads")
-    drawn = {size for count in counts for size in values(where(frame, gpus=count), "images")}
-    rows = [cells(study, counts, size) for size in sorted(drawn & {*earlier.CALLS[2]})]
+    counts, rows = numbers_of_cards(study), []
+    sizes = [{*values(where(study.frame("threads"), gpus=count), "images")} for count in counts]
+    for size in sorted(set().union(*sizes) & {*earlier.CALLS[2]}):
+        now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
+        then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
+        begun = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
+        rows.append([num(size), *then, *map(median, now), *begun])
     then, now = (list(map(gpus, every)) for every in (earlier.CALLS, counts))
     head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
-
-
-def cells(study, counts, size):
-    """The times of so many pictures."""
-    now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
-    then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
-    begun = [latex.seconds(middle(rows), 2) if len(rows) else NONE for rows in map(starts, now)]
-    return [num(size), *then, *map(median, now), *begun]
 
 
 def numbers_of_cards(study):

@@ -1,45 +1,17 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
-from ladder.report.latex import num
-from ladder.report.study import energy, middle, one_case, sustained, values
+from ladder.report.study import energy, one_case, sustained, values, where
+from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import select
 from ladder.workloads.dcgan import cost, layout
-from ladder.workloads.dcgan.paper import cards, claims, earlier, lines, tables
+from ladder.workloads.dcgan.paper import lines, tables
 
-PIXELS = layout.SIDE**2 * layout.COLOURS
-FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES
-WITH_ZEROS = layout.LATENT * layout.FIRST**2 * layout.FULL  # multiply-adds of a picture if zeros are inserted
-WITH_ZEROS += sum((2 * h * layout.TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
-HELPERS = {"all_at_once": claims.kernels}
-FACTS = {
-    "images": num(lines.IMAGES),
-    "channels": num(layout.FULL),
-    "pixels": f"${layout.SIDE} \\times {layout.SIDE}$",
-    "filter": f"${layout.TAPS} \\times {layout.TAPS}$",
-    "flops": f"\\qty{{{FLOPS / 1e6:.0f}}}{{MFLOP}}",
-    "zeros": ratios.short(2 * WITH_ZEROS / FLOPS),
-    "bytes": f"\\qty{{{4 * lines.IMAGES * PIXELS / 1e6:.0f}}}{{MB}}",
-    "earlier, parity": ratios.times(earlier.PARITY_GAIN),
-    "earlier, batch": num(earlier.BATCH),
-    "earlier, small": latex.seconds(earlier.CALLS[2][10], 2),
-    "earlier, all": latex.seconds(earlier.CALLS[2][lines.IMAGES], 3),
-    "earlier, copy": latex.seconds(earlier.COPY_OF_1000, 2),
-    "earlier, one up to": num(earlier.ONE_UP_TO),
-    "earlier, two up to": num(earlier.TWO_UP_TO),
-}
-
-
-def picture_rate(study, selection):
-    """Pictures per second."""
-    return latex.number(1 / middle(study.rows(selection)), 2)
-
-
-def call_time(study, selection):
-    """The median time of a call for all pictures."""
-    rows = study.rows(selection)
-    return latex.seconds(middle(rows) * int(rows["images"].iloc[0]), 3)
+SIDE, TAPS = layout.SIDE, layout.TAPS
+FLOPS = cost(lines.ALL | {"seed": 1}).flops / lines.IMAGES  # of a picture
+WITH_ZEROS = 2 * layout.LATENT * layout.FIRST**2 * layout.FULL  # FLOPs of a picture if zeros are inserted
+WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.FULL))
+BYTES = 4 * lines.IMAGES * SIDE**2 * layout.COLOURS
 
 
 def picture_energy(study, selection):
@@ -54,11 +26,6 @@ def time_share(study, part, whole, at_power_limit=False):
     return ratios.efficiency(ratios.of(*(map(sustained, rows) if at_power_limit else rows)), 1)
 
 
-def kernels_in_batches(study):
-    """The kernels of the copies in TF32, in the same batches, without the copies."""
-    return select("brought", **lines.TAPERED, graph="on")
-
-
 def products_by_zero(study, method):
     """The time of all layers but the last by gathered products with zeros, over that by another method."""
     gathered, other = (required(tables.layers_time(study, name)) for name in (tables.GATHERED, method))
@@ -71,17 +38,22 @@ def most_cards(study):
     return required(count if count > 2 else None)
 
 
-def efficiency_on(study, way, source, count):
-    """The parallel efficiency of a way to draw all pictures on so many GPUs."""
-    return ratios.efficiency(study.ratio(*(cards.on_cards(way, source, number) for number in (1, count))), count)
-
-
-def weak_efficiency(study, way, source, count):
-    """The time of one GPU over that of several for as many times the pictures."""
-    one, more = (cards.on_cards(way, source, number, number * lines.IMAGES) for number in (1, count))
-    return ratios.efficiency(study.ratio(one, more), 1)
+def efficiency_on(study, way, source, count, weak=False):
+    """The parallel efficiency of a way to draw on so many GPUs: all pictures or, in weak scaling, as many on each."""
+    sides = (lines.on_cards(way, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
+    return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
 def pays(study, source, count, with_start=False):
     """The number of pictures from which so many GPUs are faster than half as many, as a predicate."""
-    return cards.predicate(cards.points(study, source, count, cards.starts if with_start else one_case))
+    counts, rows_of = (count, count // 2), lines.starts if with_start else one_case
+    drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
+    sizes = sorted(set.intersection(*map(set, drawn)))
+    sides = [[study.find(lines.on_cards("threads", source, number, size)) for number in counts] for size in sizes]
+    return amortisation.crossing(
+        [(size, ratios.of(*map(rows_of, pair))) for size, pair in zip(sizes, sides, strict=True)],
+        "pay from {} pictures on",
+        "pay at every number from {first} to {last} pictures",
+        "pay at no number from {first} to {last} pictures",
+        "are not significantly faster at any number from {first} to {last} pictures",
+    )

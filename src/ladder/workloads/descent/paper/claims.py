@@ -4,7 +4,7 @@ from functools import partial
 
 from ladder.report import ratios
 from ladder.report.latex import digits
-from ladder.report.telling.lines import Claim, select
+from ladder.report.telling.lines import Cause, Claim, select
 from ladder.workloads.descent.paper import earlier
 from ladder.workloads.descent.paper.lines import kernel
 
@@ -31,7 +31,7 @@ def then(name, slower, faster, work=1):
 
 def cause(words, about, **launch):
     """Such a ratio with its interval, as a cause."""
-    return lambda study, _: f"{words} {ratios.latex(now(study, *about, **launch))}"
+    return Cause(words, ratio=lambda study: now(study, *about, **launch), has_interval=True)
 
 
 def of_kernel(key, words, about, cause, **claimed):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ladder.report.figures import layout, looks, marks, scales, theme
+from ladder.report.figures import formats, layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D
 from ladder.report.study import values, where
 from ladder.workloads.descent.paper import theory
@@ -52,11 +52,6 @@ def fill(axes, kappa, rows):
     axes.plot(steps, theory.steepest(kappa, steps), **RATE)
     axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
-    scales.log_axis(axes.yaxis, (MIN, 5), power, max_ticks=6)
+    scales.log_axis(axes.yaxis, (MIN, 5), formats.power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")
-
-
-def power(value, _):
-    """A power of ten in letters of one size."""
-    return f"1e{round(np.log10(value))}" if value < 1 else "1"

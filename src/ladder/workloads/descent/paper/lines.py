@@ -1,6 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report.telling.lines import MAX, Line, Needs, select, source
+from ladder.report.telling.lines import MAX, Line, Needs, Source, select
 from ladder.workloads.descent import RUNGS
 from ladder.workloads.descent.paper.earlier import LOADS
 
@@ -40,7 +40,7 @@ def of_one_load(rows):
 
 def iterations(experiment, **conditions):
     """The solves of an experiment, by iteration."""
-    return source("host", experiment, prepare=by_iteration, dtype=DTYPE, **conditions)
+    return Source("host", experiment, prepare=by_iteration, dtype=DTYPE, **conditions)
 
 
 SOURCES = {
@@ -49,18 +49,17 @@ SOURCES = {
     "small": iterations("descent_version1", n=32),
     "large": iterations("descent_large", n=32768),
     "largest": iterations("descent_largest", n=163840),
-    "largest solves": source("host", "descent_largest", n=163840, dtype=DTYPE),
+    "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
     "worst": iterations(CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
-    "solves": source("host", *SOLUTIONS, prepare=alike),
-    "kernels": source("host", *KERNELS, variant="cuda_version2", prepare=of_one_load),
+    "solves": Source("host", *SOLUTIONS, prepare=alike),
+    "kernels": Source("host", *KERNELS, variant="cuda_version2", prepare=of_one_load),
 }
 MACHINES = {"host": Needs(("ladder on a GPU", "ladder"))}
 
 
 def rung(variant, tuning, relieves="", *words, source="ladder"):
-    """A line with the idea of the workload's rung."""
-    idea, is_peer = RUNGS[variant].removeprefix("peer: "), RUNGS[variant].startswith("peer: ")
-    return Line(variant, tuning, source, idea, relieves, words, is_peer=is_peer)
+    """A line with the idea of its rung."""
+    return Line(variant, tuning, source, "", relieves, words)
 
 
 LINES = {

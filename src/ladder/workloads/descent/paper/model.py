@@ -34,8 +34,7 @@ def predict(machine, row):
     variant, recompute = row["variant"], row.get("recompute")
     if variant not in TRAFFIC:
         return WAITS.get(variant)
-    on_host = row["device"] == "host"
-    reading = rates.bandwidths(machine).get(row["threads"]) if on_host else rates.card_bandwidth(machine)
+    reading = rates.memory_of(machine, row, row.get("threads"))
     products = 2 if pd.notna(recompute) and recompute == 1 else 1
     launching = kernels(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
     return reading and launching + WAITS.get(variant, 0.0) + TRAFFIC[variant] * products * bytes_of(row) / reading

@@ -1,7 +1,5 @@
 """Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
 
-import pandas as pd
-
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
@@ -30,8 +28,14 @@ CROSSED = {"color": DARK, "linewidth": 0.8}
 def draw(study):
     """A panel per machine and device."""
     machines = {name: study.study.of(name) for name in study.study.machines()}
-    groups = {name: panels_of(study.sources["solves"].rows(machine)) for name, machine in machines.items()}
-    groups = {name: panels for name, panels in groups.items() if panels}
+    line, groups = ("variant", "algorithm", "n"), {}
+    for name, machine in machines.items():
+        solves = study.sources["solves"].rows(machine)
+        for device in DEVICES:
+            if len(rows := where(solves, device=device)):
+                rows = along(rows)
+                panel = device, rows, medians.one_each(medians.summaries(rows, line), line)
+                groups.setdefault(name, []).append(panel)
     if not groups:
         return layout.empty("times to solution")
     figure, bands = layout.panels(groups, fill, HEIGHT, 0.45)
@@ -46,13 +50,6 @@ def draw(study):
     return figure
 
 
-def panels_of(solves):
-    """The solves of each device and their summaries, [(device, rows, cases)], as far as they make lines."""
-    devices = {device: along(rows) for device in DEVICES if len(rows := where(solves, device=device))}
-    line = ("variant", "algorithm", "n")
-    return [(device, rows, medians.one_each(medians.summaries(rows, line), line)) for device, rows in devices.items()]
-
-
 def along(rows):
     """The rows without a variant of one size, which makes no line, unless all are of one size."""
     sizes = rows.groupby("variant")["n"].transform("nunique")
@@ -63,11 +60,10 @@ def fill(axes, device, rows, cases):
     """The lines of a device, named where they end."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
     kinds = looks_of(cases)
-    marks.lines(axes, cases, "n", "median", kinds)
-    marks.points(axes, cases, "n", "median", kinds=kinds, size=9)
+    marks.curves(axes, cases, "n", kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
-    name_lines(axes, cases)
+    ends.names(axes, cases, "n", kinds, PANEL)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")
@@ -81,25 +77,12 @@ def conditions(rows):
     return "".join(f", {text}" for text in (*kappas, *tolerances))
 
 
-def name_lines(axes, cases):
-    """The names of the lines: beside the panel, or where one ends earlier below or above the others."""
-    last = cases.sort_values("n").groupby("method").tail(1)
-    last = last.assign(colour=last["algorithm"].map(COLOURS))
-    is_long = last["n"] == cases["n"].max()
-    ends.label(axes, list(last.loc[is_long, ["median", "variant", "colour"]].itertuples(index=False)), PANEL)
-    for row in last[~is_long].itertuples():
-        others = cases.loc[(cases["n"] == row.n) & cases["method"].isin(last.loc[is_long, "method"]), "median"]
-        above = row.median > others.max()
-        place = {"textcoords": "offset points", "va": "bottom" if above else "top", "fontsize": SMALL}
-        axes.annotate(row.variant, (row.n, row.median), (4, 0), color=row.colour, **place)
-
-
 def looks_of(cases):
     """A look for each line: the algorithm's colour, and dashes by variant."""
     return {
-        method: looks.Look(method, COLOURS[algorithm], "o", dashes)
+        line.method: looks.Look(line.variant, COLOURS[algorithm], "o", dashes)
         for algorithm, rows in cases.groupby("algorithm", sort=False)
-        for method, dashes in zip(pd.unique(rows["method"]), DASHES, strict=False)
+        for line, dashes in zip(rows.drop_duplicates("method").itertuples(), DASHES, strict=False)
     }
 
 

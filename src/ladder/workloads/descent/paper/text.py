@@ -1,34 +1,16 @@
 """Functions of this chapter's text beside those of every chapter; None, too, is a value without a measurement."""
 
-from ladder.report import latex, rates, ratios
+from ladder.report import latex, rates
 from ladder.report.latex import num, number, percent, seconds
 from ladder.report.phrases import LEVEL
 from ladder.report.study import middle, values, where
+from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
-from ladder.statistics import crossings, verdicts
 from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
-from ladder.workloads.descent.paper.lines import N, kernel
+from ladder.workloads.descent.paper.lines import kernel
 
 HARDER = 1000  # the condition of a system of which only the number of steps is known
-HELPERS = {"kernel": kernel, "rate_in_theory": lambda kappa: number(theory.factor(kappa), 4)}
-COSTS = ("LAUNCH", "NODE", "ROUND_TRIP", "BARRIER", "EXCHANGE")
-FACTS = {name.lower(): seconds(getattr(model, name), 2) for name in COSTS}
-FACTS |= {  # the work and the traffic of an iteration, the error after k, and the earlier study
-    "flops": "$2n^2$",
-    "elements": "$n^2$",
-    "half": "$n(n+1)/2$",
-    "rate": r"$(\kappa-1)/(\kappa+1)$",
-    "bound": r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$",
-    "launches": num(model.kernels("cuda_version2", N)),
-    "earlier, one product": seconds(earlier.iteration(1), 2),
-    "earlier, two products": seconds(earlier.iteration(2), 2),
-}
-
-
-def earlier_over(study, selection):
-    """The earlier study's time of an iteration over ours."""
-    return number(earlier.iteration(2) / middle(study.rows(selection)), 2)
 
 
 def matrix(study, selection):
@@ -69,7 +51,7 @@ def one_of_each(study):
 
 def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
-    return num(algorithms.largest(study.frame("solves"), device))
+    return algorithms.largest(study.frame("solves"), device)
 
 
 def solve(study, algorithm, line=None, n=None):
@@ -80,16 +62,13 @@ def solve(study, algorithm, line=None, n=None):
 
 def overtakes(study, device, algorithm):
     """From which n on an algorithm is faster than Cholesky, as the predicate of a sentence about it."""
-    points = algorithms.points(study.frame("solves"), device, algorithm, "direct")
-    crossing = crossings.break_even(points)
-    if isinstance(crossing, tuple):
-        return f"is faster than Cholesky from $n = {ratios.size(*crossing)}$ on"
-    sizes = f"at every size from $n = {num(points[0][0])}$ to {num(points[-1][0])}" if points else None
-    return {
-        crossings.EVERYWHERE: f"is faster than Cholesky {sizes}",
-        crossings.NOWHERE: f"is slower than Cholesky {sizes}",
-        verdicts.UNDECIDED: "does not become significantly faster than Cholesky at the sizes measured",
-    }.get(crossing)
+    return amortisation.crossing(
+        algorithms.points(study.frame("solves"), device, algorithm, "direct"),
+        "is faster than Cholesky from $n = {}$ on",
+        "is faster than Cholesky at every size from $n = {first}$ to {last}",
+        "is slower than Cholesky at every size from $n = {first}$ to {last}",
+        "does not become significantly faster than Cholesky at the sizes measured",
+    )
 
 
 def condition(study, column, count=3):
@@ -99,8 +78,9 @@ def condition(study, column, count=3):
 
 def steps_to_tolerance(study, method, kappa):
     """The steps of a curve to that tolerance, or None."""
-    tolerance = algorithms.condition(study.frame("solves"), "tolerance")
-    return theory.steps_to(residuals.curve_of(study, method, kappa), tolerance)
+    curve = residuals.curve_of(study, method, kappa)
+    reached = curve[curve["relative"] <= algorithms.condition(study.frame("solves"), "tolerance")]["step"]
+    return int(min(reached)) if len(reached) else None
 
 
 def steps_of(study, method, kappa):
@@ -116,14 +96,9 @@ def more_steps(study):
     return many / few
 
 
-def harder_steps(study):
-    """This ratio as text."""
-    return number(more_steps(study), 2)
-
-
-def harder_time(study, selection):
-    """The time that a solve by CG would take at HARDER, by its steps."""
-    return seconds(more_steps(study) * middle(study.rows(selection)), 2)
+def rate_in_theory(study, kappa):
+    """The factor by which the error of steepest descent falls in each step from the worst start."""
+    return number(theory.factor(kappa), 4)
 
 
 def rate_measured(study, kappa):

@@ -37,9 +37,3 @@ def rate(curve, until=1e-3):
     reached = curve[curve["relative"] <= until]
     end = reached.iloc[0] if len(reached) else curve.iloc[-1]
     return float(end["relative"] ** (1 / end["step"]))
-
-
-def steps_to(curve, tolerance):
-    """The first step at which a curve is within a tolerance; None if it never is, or without a tolerance."""
-    reached = curve[curve["relative"] <= tolerance]["step"] if len(curve) and tolerance else ()
-    return int(min(reached)) if len(reached) else None

@@ -1,7 +1,7 @@
 """Where the supplement's measurements of products come from; its lines are the precisions of one product on a GPU."""
 
 from ladder.report.study import one_size
-from ladder.report.telling.lines import Line, Needs, source
+from ladder.report.telling.lines import Line, Needs, Source
 
 UNIT = None  # no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
@@ -9,13 +9,13 @@ SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
 TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}
 ON_HOST = ("square", "large")
 SOURCES = {
-    "square": source("host", "gemm_square", threads=1),
-    "large": source("host", "gemm_large", threads=1),
-    "threads": source("host", "gemm_threads", dtype="float64"),
-    "host": source("host", "gemm_square", "gemm_threads", device="host"),
-    **{name: source("card", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
-    **{name: source("card", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
-    "mixed": source("mixed", "gemm_gpu_mixed", prepare=one_size),
+    "square": Source("host", "gemm_square", threads=1),
+    "large": Source("host", "gemm_large", threads=1),
+    "threads": Source("host", "gemm_threads", dtype="float64"),
+    "host": Source("host", "gemm_square", "gemm_threads", device="host"),
+    **{name: Source("card", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
+    **{name: Source("card", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
+    "mixed": Source("mixed", "gemm_gpu_mixed", prepare=one_size),
 }
 MACHINES = {
     "card": Needs(tuple(SQUARE.values())),

@@ -1,14 +1,12 @@
 """Roofline of each machine from its measured ceilings, with the products on it, of matrices and of a vector.
 
-S. Williams, A. Waterman and D. Patterson, "Roofline: an insightful visual performance model for multicore
-architectures", Communications of the ACM 52(4), 2009. The intensity counts each operand once, as if caches had no end.
+The intensity counts each operand once, as if caches had no end.
 """
 
-import numpy as np
 import pandas as pd
 
 from ladder.report import rates
-from ladder.report.figures import formats, layout, marks, medians, methods, scales, theme
+from ladder.report.figures import formats, layout, medians, methods, roofline
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
@@ -30,7 +28,6 @@ USES_CEILINGS = True
 DTYPE = "float64"
 GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of the points, by device, each with its problem
 PROBLEMS = ("square product", "training's products", "matrix-vector")
-LEFT = 0.1  # FLOP per byte
 BESIDE = 2  # machines
 
 
@@ -43,11 +40,11 @@ def draw(study):
             groups = zip(GROUPS[device], PROBLEMS, strict=True)
             points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
             if roofs and len(points):
-                panels[name if device == "host" else f"{name}, GPU"] = [(roofs, points)]
+                panels[name if device == "host" else f"{name}, GPU"] = [(DTYPE, roofs, points)]
     if not panels:
         return layout.empty("ceilings")
-    figure, _ = layout.panels(panels, fill, 2.5, 0.3, BESIDE)
-    every = pd.concat([points for [(_, points)] in panels.values()])
+    figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, BESIDE)
+    every = pd.concat([points for [(*_, points)] in panels.values()])
     handles = [layout.handle(method, line=False) for method in methods.ordered(every["method"])]
     layout.legend(figure, handles, every["converged"].all(), beside=len(panels) == 1)
     return figure
@@ -84,44 +81,3 @@ def fastest(tables, machine):
             points = medians.rates(cases, first["flops"] / 1e9)
             rows.append(points.assign(intensity=first["flops"] / first["bytes"]))
     return pd.concat(rows[1:] or rows)
-
-
-def fill(axes, roofs, cases):
-    """Roofs and the cases under them."""
-    top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
-    has_slope = len({roof[2] for roof in roofs}) > 1
-    right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
-    low = min([LEFT * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
-    scales.log_axis(axes.xaxis, (LEFT, right))
-    scales.log_axis(axes.yaxis, (low / 1.3, 2 * top))
-    axes.grid()
-    for name, flops, bandwidth in roofs:
-        roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
-    if not has_slope:
-        slope(axes, f"{formats.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
-    marks.points(axes, cases, "intensity", "median")
-    axes.set(title=DTYPE, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
-    for number, (group, middle) in enumerate(middles.iterrows()):
-        is_left = number == len(middles) - 2  # of the last two, which may be neighbours
-        side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
-        x = middle["min"] if is_left else middle["max"]
-        along = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
-        axes.annotate(group, (x, 0), **along, **side, va="bottom", color=theme.DARK, fontsize=theme.SMALL)
-
-
-def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
-    """One roof in GFLOP/s and GB/s with its numbers along it, below a lower one; its name where the slope is shared."""
-    axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=theme.DARK, linewidth=1.0)
-    text = f"{formats.three(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
-    y, side = (flops / 1.07, "top") if is_lower else (flops * 1.04, "bottom")
-    axes.text(right, y, text, ha="right", va=side, color=theme.DARK, fontsize=theme.SMALL)
-    if has_slope:
-        slope(axes, f"{name}: {formats.three(bandwidth)} GB/s", bandwidth, is_lower)
-
-
-def slope(axes, text, bandwidth, is_lower=False):
-    """A text along the slope of a bandwidth in GB/s, below it or above."""
-    turned = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
-    y, side = (1.05, "top") if is_lower else (1.21, "bottom")
-    axes.text(1.15 * LEFT, y * LEFT * bandwidth, text, va=side, color=theme.DARK, fontsize=theme.SMALL, **turned)

@@ -1,9 +1,11 @@
 """The claims about matrix-vector products, of the earlier study and behind our rungs."""
 
+from functools import partial
+
 from ladder.report.latex import percent
 from ladder.report.study import values
 from ladder.report.telling.chapter_study import NotMeasured, phase_times
-from ladder.report.telling.claims import share_of_floor, short
+from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, SEVERAL, Cause, Claim, select
 
 FAR = 2  # times as long, for "far longer"
@@ -14,6 +16,7 @@ SENT, STAYING = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "reside
 ONE_SENT, ONE_STAYING = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
 BY_MPI = select("mpi-ship", "cards")
 PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
+LONGER = "Communication far longer than computation"
 BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
 
 
@@ -35,11 +38,6 @@ def communication(study, selection=SENT):
     return study.over_the_rest(selection, [COMPUTE], inverse=True)
 
 
-def on_two_ranks(study, ratio):
-    """The ratio on two ranks, as a cause."""
-    return f"on two ranks: {short(communication(study, select('ship', 'ranks', ranks=2)))}"
-
-
 def scattering(study, ratio):
     """The share of the phase `scatter`, as a cause."""
     times = phase_times(study.phases(SENT))
@@ -52,14 +50,9 @@ def of_most_cards(study):
     return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
 
 
-def on_another(key, words, source):
-    """The claim that `cuda_warp` is faster than `cublas` on another matrix."""
-    return Claim(key, f"`cuda_warp` over `cublas`, {words}", select("cublas", source), select("warp", source))
-
-
 def near(key, words, line):
     """The claim that a line comes near the predicted time."""
-    return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share_of_floor)
+    return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share_of_floor())
 
 
 def several(count, numeral, claimed):
@@ -69,7 +62,7 @@ def several(count, numeral, claimed):
     return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
 
 
-PHASES = {"needs": "the phases", "cause": on_two_ranks}
+ON_TWO_RANKS = Cause("on two ranks", ratio=partial(communication, selection=select("ship", "ranks", ranks=2)))
 SPREAD = Cause("spread over close", select("spread", "threads", binding="close"), select("spread", "threads"))
 OVER_THREADS = Cause("over all threads", select("openmp", "ranks"), STAYING)
 HYBRID_STAYING = Cause("matrix resident", "resident", "hybrid")
@@ -79,7 +72,7 @@ EARLIER = [
     Claim("openmp", "Threads speed up a product", "serial", "openmp"),
     Claim("dynamic", "A `dynamic` schedule over `openmp`", "openmp", "dynamic"),
     Claim("bound", "Bound threads with first touch", cause=SPREAD, ratio=bound),
-    Claim("communication", "Communication far longer than computation", min=FAR, ratio=communication, **PHASES),
+    Claim("communication", LONGER, None, None, FAR, needs="the phases", cause=ON_TWO_RANKS, ratio=communication),
     Claim("travelling", "Ranks lose when the matrix is sent", SENT, ONE_SENT, needs=BOTH, cause=scattering),
     Claim("staying", "Ranks gain when the matrix stays", ONE_STAYING, STAYING, needs=BOTH, cause=OVER_THREADS),
     Claim("hybrid", "`mpi_openmp` over `mpi`, matrix sent", "ship", "hybrid-ship", cause=HYBRID_STAYING),
@@ -94,8 +87,8 @@ RUNGS = [
     near("memory", "`openmp_bound` near the bandwidth", "spread"),
     near("warp", "`cuda_warp` near the bandwidth", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1, EQUAL),
-    on_another("small", "small matrix", "small"),
-    on_another("long", "few long rows", "long"),
+    Claim("small", "`cuda_warp` over `cublas`, small matrix", select("cublas", "small"), select("warp", "small")),
+    Claim("long", "`cuda_warp` over `cublas`, few long rows", select("cublas", "long"), select("warp", "long")),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
     Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),

@@ -1,6 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report.telling.lines import MAX, OFF, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, MIN, OFF, Line, Needs, Source, Widest
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
@@ -14,16 +14,9 @@ SIZES = {
     "large": {"n": 65536, "m": 32768},
     "larger": {"n": 131072, "m": 32768},
 }
-EXPERIMENTS = {
-    "threads": "gemv_threads",
-    "ranks": "gemv_mpi",
-    "card": "gemv_gpu",
-    "cards": "gemv_cards",
-    "large": "gemv_cards_large",
-    "larger": "gemv_cards_larger",
-}
+OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
-ON_CARDS = ("cards", "large", "larger")  # a GPU for each rank
+ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 
 
 def on_several_nodes(rows):
@@ -31,31 +24,26 @@ def on_several_nodes(rows):
     return rows[rows["nodes"] > 1] if "nodes" in rows else rows.iloc[:0]
 
 
-def on_smallest(rows):
-    """The rows of the matrix with the fewest rows."""
-    return rows[rows["n"] == rows["n"].min()]
-
-
 def calls(machine, experiment, size=None, **others):
     """The calls of an experiment on a matrix, or on all matrices."""
-    return source(machine, EXPERIMENTS[experiment], dtype=DTYPE, **SIZES.get(size, {}), **others)
+    return Source(machine, experiment, dtype=DTYPE, **SIZES.get(size, {}), **others)
 
 
 SOURCES = {
-    "threads": calls("host", "threads", "threads"),
-    "ranks": calls("host", "ranks", "ranks"),
-    "nodes": calls("host", "ranks", "ranks", prepare=on_several_nodes),
-    "card": calls("card", "card", "card"),
-    "small": calls("card", "card", "small"),
-    "long": calls("card", "card", "long"),
-    "cards": calls("cards", "cards", "ranks"),
-    "sent": calls("cards", "cards", "ranks", mode="ship"),
-    "large": calls("cards", "large", "large"),
-    "most GPUs": calls("widest", "large", "large"),
-    "larger": calls("widest", "larger", "larger"),
-    "ranks, all sizes": calls("host", "ranks"),
-    "ranks, smallest": calls("host", "ranks", prepare=on_smallest),
-    "GPUs, all sizes": calls("cards", "cards"),
+    "threads": calls("host", "gemv_threads", "threads"),
+    "ranks": calls("host", "gemv_mpi", "ranks"),
+    "nodes": calls("host", "gemv_mpi", "ranks", prepare=on_several_nodes),
+    "card": calls("card", "gemv_gpu", "card"),
+    "small": calls("card", "gemv_gpu", "small"),
+    "long": calls("card", "gemv_gpu", "long"),
+    "cards": calls("cards", "gemv_cards", "ranks"),
+    "sent": calls("cards", "gemv_cards", "ranks", mode="ship"),
+    "large": calls("cards", "gemv_cards_large", "large"),
+    "most GPUs": calls("widest", "gemv_cards_large", "large"),
+    "larger": calls("widest", "gemv_cards_larger", "larger"),
+    "ranks, all sizes": calls("host", "gemv_mpi"),
+    "ranks, smallest": calls("host", "gemv_mpi", n=MIN),
+    "GPUs, all sizes": calls("cards", "gemv_cards"),
 }
 # A GPU requires its first and its last rung, so that no ladder is incomplete.
 MACHINES = {
@@ -92,11 +80,6 @@ LINES = {
     "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
     "graph": Line("nccl_cublas", GRAPH, "large", "one CUDA graph", "launches", ("resident", "graph")),
 }
-
-
-def is_before(phases):
-    """Which phases are no part of a product: a resident matrix is sent before the first one."""
-    return (phases["mode"] == "resident") & (phases["phase"] == "scatter")
 
 
 def per_unit(rows):

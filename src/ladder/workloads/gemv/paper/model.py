@@ -1,8 +1,9 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
 from ladder.report import rates
+from ladder.report.study import values
 from ladder.report.telling.chapter_study import counted
-from ladder.workloads.gemv.paper.lines import GIGABYTE
+from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
 
 COPIES = 2  # reading and writing the matrix, where it is sent through the memory of the host
 
@@ -13,14 +14,24 @@ def predict(machine, row):
     return GIGABYTE / rate if rate else None
 
 
+def floor(machine, row):
+    """Seconds per gigabyte in the memory of all GPUs of a machine; None where the bandwidth isn't known."""
+    rate = max(memory_of_gpus(machine).values(), default=None)
+    return rate and GIGABYTE / rate
+
+
+def memory_of_gpus(machine):
+    """B/s of the memory of one GPU, and of all on which the large product was measured, by their number."""
+    rate, largest = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
+    return {count: count * rate for count in (1, largest)} if rate else {}
+
+
 def bandwidth(machine, row):
     """B/s of a case's memory or link, per byte of the matrix; None where it isn't known."""
     ranks, is_sent = counted(row, "ranks"), row.get("mode") == "ship"
-    if row["device"] in ("host", "mpi"):
-        memory = rates.bandwidths(machine).get(ranks * counted(row, "threads"))
-        return memory / (1 + COPIES * (is_sent and ranks > 1)) if memory else None
-    if is_sent:  # by NCCL all of it goes through the link of the first GPU
+    on_host = row["device"] in ("host", "mpi")
+    if is_sent and not on_host:  # by NCCL all of it goes through the link of the first GPU
         link = rates.link(machine)
         return link and link * (ranks if row["variant"] == "mpi_cublas" else 1)
-    memory = rates.card_bandwidth(machine)
-    return memory and memory * ranks
+    memory = rates.memory_of(machine, row, ranks * counted(row, "threads"))
+    return memory and (memory / (1 + COPIES * (is_sent and ranks > 1)) if on_host else memory * ranks)

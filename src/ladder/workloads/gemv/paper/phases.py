@@ -1,7 +1,9 @@
 """Where the time of a product goes on ranks and on GPUs: sending, computing and gathering."""
 
 from ladder.report.figures import looks
+from ladder.report.study import values, where
 from ladder.report.telling import phase_bars
+from ladder.report.telling.lines import select
 from ladder.workloads.gemv.paper.lines import PHASES
 
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
@@ -24,12 +26,14 @@ def draw(study):
         f"{host}: ranks of the host": panels(study, ("ranks", "ship", "hybrid-ship"), ("ranks", "resident", "hybrid")),
         f"{gpus}: GPUs": panels(study, ("cards", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
     }
-    return phase_bars.figure(study, rows, COLOURS, "matrix-vector products on ranks")
+    return phase_bars.figure(rows, COLOURS, "matrix-vector products on ranks")
 
 
 def panels(study, *lines):
-    """A panel for each mode, from its source and lines."""
-    return [
-        phase_bars.panel(study, source, keys, lambda row, mode=mode: f"{row['n']:,} × {row['m']:,}: {mode}")
-        for mode, (source, *keys) in zip(MODES, lines, strict=True)
-    ]
+    """A panel for each mode, from its source and lines, with a bar for every number of ranks."""
+    for mode, (source, *keys) in zip(MODES, lines, strict=True):
+        if len(frame := study.frame(source)):
+            first, variants = frame.iloc[0], {key: study.line(key).variant for key in keys}
+            counts = {key: values(where(frame, variant=variant), "ranks") for key, variant in variants.items()}
+            groups = {variants[key]: [("", select(key, source, ranks=count)) for count in counts[key]] for key in keys}
+            yield phase_bars.panel(study, f"{first['n']:,} × {first['m']:,}: {mode}", groups, with_before=True)

@@ -2,10 +2,9 @@
 
 from ladder.report import rates
 from ladder.report.figures.looks import COLOURS, Look
-from ladder.report.study import values
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
-from ladder.workloads.gemv.paper.lines import SOURCES
+from ladder.workloads.gemv.paper.model import memory_of_gpus
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CATEGORY = "GEMV"
@@ -39,10 +38,3 @@ def draw(study):
         scaling.Panel("widest", CARDS, "GPUs", memory_of_gpus),
     ]
     return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")
-
-
-def memory_of_gpus(machine):
-    """B/s of the memory of one GPU and of all."""
-    rate = rates.card_bandwidth(machine)
-    largest = max(values(SOURCES["most GPUs"].rows(machine), "ranks"), default=0)
-    return {count: count * rate for count in (1, largest)} if rate else {}

@@ -4,15 +4,24 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ladder.report import latex
+from ladder.report import collect, latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
 from ladder.report.study import where
 from ladder.report.telling import amortisation
-from ladder.report.telling.case_tables import by_size, cases, phase_cells, place_in_latex, rate_cells, ruled
+from ladder.report.telling.case_tables import (
+    by_size,
+    cases,
+    codes,
+    phase_cells,
+    place_in_latex,
+    rate_cells,
+    rows_by_size,
+    ruled,
+)
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv.paper.claims import COMPUTE
-from ladder.workloads.gemv.paper.lines import DTYPE, EXPERIMENTS, ON_CARDS, PHASES
+from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES
 
 
 def break_even(study):
@@ -22,13 +31,8 @@ def break_even(study):
         kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
         one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
         points = (amortisation.of_selections(study, *pair) for pair in ((kept, one), (kept, threads), (graph, threads)))
-        rows.append([matrix(n, m), *(amortisation.text(point) or NONE for point in points)])
+        rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
-
-
-def matrix(n, m):
-    """The size of a matrix."""
-    return f"${n} \\times {m}$"
 
 
 def threads(study):
@@ -36,7 +40,7 @@ def threads(study):
     host = study.machine("host")
     rows = [
         [
-            codes(case, "variant", "binding", "schedule"),
+            ", ".join(codes(case, "variant", "binding", "schedule")),
             f"{case['threads'].iloc[0]:.0f}",
             *rate_cells(study, host, case),
         ]
@@ -45,42 +49,37 @@ def threads(study):
     return latex.table("lrrrr", ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"], rows)
 
 
-def codes(rows, *columns):
-    """The values of columns, as far as a case states them."""
-    return ", ".join(code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str))
-
-
 def ranks(study):
     """Every case on ranks of the host, by matrix: its time, its phases, and the imbalance of the computation."""
-    machine, groups = study.machine("host"), []
-    for (n, _), every in by_size(where(study.frame("ranks, all sizes"), device="mpi"), "n", "m"):
-        first = [[str(n), *modes(case), place_in_latex(case.iloc[0])] for case in every]
-        times = [[*phase_cells(study, machine, case, PHASES), imbalance(study, machine, case)] for case in every]
-        groups.append([cells + more for cells, more in zip(first, times, strict=True)])
+    machine = study.machine("host")
+
+    def row(case):
+        computing = where(study.phases_of(machine, case), phase=COMPUTE)
+        has_imbalance = "imbalance" in computing and len(computing)
+        imbalance = digits(computing["imbalance"].median()) if has_imbalance else NONE
+        return [*named(case), place_in_latex(case.iloc[0]), *phase_cells(study, machine, case, PHASES), imbalance]
+
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
-    return latex.long_table("rllrrrrrrrr", head, ruled(groups))
+    frame = where(study.frame("ranks, all sizes"), device="mpi")
+    return latex.long_table("rllrrrrrrrr", head, rows_by_size(frame, row, "n", "m"))
 
 
-def modes(rows):
-    """A case's mode and variant."""
-    return [code(rows[name].iloc[0]) for name in ("mode", "variant")]
-
-
-def imbalance(study, machine, rows):
-    """The imbalance of a case's computation."""
-    computing = where(study.phases_of(machine, rows), phase=COMPUTE)
-    return digits(computing["imbalance"].median()) if "imbalance" in computing and len(computing) else NONE
+def named(case):
+    """The cells of a case's number of rows, mode and variant."""
+    return [str(case["n"].iloc[0]), *codes(case, "mode", "variant")]
 
 
 def card(study):
     """Every case on one GPU, by matrix and type."""
     machine, groups = study.machine("card"), []
-    every = machine.samples(EXPERIMENTS["card"])
+    every = machine.samples("gemv_gpu")
     for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
         single = where(every, n=n, m=m, dtype="float32")
-        first = [[matrix(n, m), with_block(case)] for case in double]
-        pairs = [[rate_cells(study, machine, form) for form in (case, same_form(case, single))] for case in double]
-        groups.append([cells + left + right for cells, (left, right) in zip(first, pairs, strict=True)])
+        pairs = [(case, same_form(case, single)) for case in double]
+        cells = [[cell for form in pair for cell in rate_cells(study, machine, form)] for pair in pairs]
+        groups.append(
+            [[f"${n} \\times {m}$", with_block(case), *row] for (case, _), row in zip(pairs, cells, strict=True)]
+        )
     cells = ["time", "GB/s", "share"]
     head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
     return latex.table("rlrrrrrr", head, ruled(groups))
@@ -101,23 +100,16 @@ def same_form(rows, others):
 
 def cards(study):
     """Every case on GPUs, below the name of the machine: that of the chapter and that with most GPUs."""
-    head = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"]
+    head, groups = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"], []
     machines = {study.machine(role).subject: study.machine(role) for role in ("cards", "widest")}
-    groups = []
     for machine in (machine for name, machine in machines.items() if name):
+
+        def row(case, machine=machine):
+            first = case.iloc[0]
+            pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
+            return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case, PHASES)]
+
+        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_CARDS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
-        groups.append([name, *(line for group in on_gpus(study, machine) for line in (None, *group))])
+        groups.append([name, None, *rows_by_size(frame, row, "n", "m")])
     return latex.long_table("rllrrrrrrrr", head, ruled(groups))
-
-
-def on_gpus(study, machine):
-    """For every matrix a row for each case on the GPUs of a machine."""
-    sizes = [size for name in ON_CARDS for size in by_size(machine.samples(EXPERIMENTS[name], dtype=DTYPE), "n", "m")]
-    for (n, _), every in sorted(sizes, key=lambda size: size[0][0] * size[0][1]):
-        first = [[str(n), *modes(case), pieces(case.iloc[0]), f"{case['ranks'].iloc[0]:.0f}"] for case in every]
-        yield [[*cells, *phase_cells(study, machine, case, PHASES)] for cells, case in zip(first, every, strict=True)]
-
-
-def pieces(row):
-    """In how many pieces a rank's rows are sent, and whether a product is a graph."""
-    return f"{row['chunks']:.0f}" + (", graph" if row.get("graph") == "on" else "")

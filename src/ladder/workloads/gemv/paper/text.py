@@ -1,19 +1,15 @@
 """Functions of this chapter's text beside those of every chapter."""
 
-from ladder.report import latex, ratios
+from ladder.report import ratios
 from ladder.report.study import values, where
 from ladder.report.telling.chapter_study import required
-from ladder.report.telling.claims import short
 from ladder.report.telling.lines import select
 from ladder.workloads.gemv import cost
-from ladder.workloads.gemv.paper import claims, lines, model
+from ladder.workloads.gemv.paper import claims, lines
 
 STRANGE = 10  # times as long: more than a tree of messages to a few times as many ranks explains
 PRODUCT = cost(lines.SIZES["large"] | {"seed": 1, "dtype": lines.DTYPE})
-FACTS = {name: "${n} \\times {m}$".format(**size) for name, size in lines.SIZES.items()} | {
-    "FLOP per byte": latex.number(PRODUCT.flops / PRODUCT.bytes, 2),
-    "passes of a sent matrix": latex.num(1 + model.COPIES),
-}
+INTENSITY = PRODUCT.flops / PRODUCT.bytes
 
 
 def binding_alone(study):
@@ -31,4 +27,4 @@ def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
     pair = [where(study.phases(side), phase="broadcast") for side in (select("resident", "ranks"), fewer_ranks(study))]
     ratio = ratios.of(*pair)
-    return short(ratio) if ratio and ratio.value > STRANGE else None
+    return ratios.short(ratio.value) if ratio and ratio.value > STRANGE else None

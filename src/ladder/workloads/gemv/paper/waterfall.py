@@ -1,9 +1,7 @@
 """The speed-up of each rung: the time of a gigabyte of the matrix, from one core to several GPUs."""
 
-from ladder.report import rates
-from ladder.report.study import values
 from ladder.report.telling.ladder import waterfall_of
-from ladder.workloads.gemv.paper.lines import DTYPE, GIGABYTE, SOURCES
+from ladder.workloads.gemv.paper.lines import DTYPE
 
 TITLE = "What each rung of the matrix-vector product gains"
 CATEGORY = "GEMV"
@@ -18,10 +16,4 @@ USES_CEILINGS = True
 
 def draw(study):
     """A panel for each machine of the chapter."""
-    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", memory_of_gpus, max_ticks=5)
-
-
-def memory_of_gpus(machine):
-    """Seconds of a gigabyte in the memory of all GPUs of a machine."""
-    rate, count = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
-    return GIGABYTE / (rate * count) if rate else None
+    return waterfall_of(study, DTYPE, "time of a gigabyte", "memory of all GPUs", max_ticks=5)

@@ -1,13 +1,9 @@
 """The claims about products and the training, of the earlier study and behind our rungs."""
 
-from functools import partial
-
 from ladder.report import ratios
 from ladder.report.latex import num, percent
-from ladder.report.study import values
 from ladder.report.telling.chapter_study import NotMeasured, required
-from ladder.report.telling.claims import short
-from ladder.report.telling.lines import Cause, Claim, select
+from ladder.report.telling.lines import COMMON, Cause, Claim, select
 from ladder.workloads.mlp.paper.lines import BEST, FORMS, KINDS, SOURCES
 
 LEVEL, WORSE = 4, 24  # threads at which time levels off and beyond which it rises, on the earlier study's twelve cores
@@ -61,7 +57,7 @@ def shared_memory(form):
 
 def with_copies(study, selection):
     """The rows of a selection, each call plus the copies to the GPU and back of its process."""
-    rows, copies = study.rows(selection), required(study.phases_before(selection))
+    rows, copies = study.rows(selection), required(study.phases(selection, before=True))
     times = copies.groupby(["process", "phase"])["seconds"].median().groupby("process").sum()
     return rows.assign(seconds=rows["seconds"] + rows["process"].map(times))
 
@@ -91,22 +87,14 @@ def part(ratio):
     return ratio.value / (1 + ratio.value)
 
 
-def over_peer(study, peer, source="peers"):
-    """The time of a peer's training over ours, both on all threads; NotMeasured where their numbers differ."""
-    rows, ours = (study.rows(select(f"peers/{name}", source)) for name in (peer, "tiled"))
-    if values(ours, "threads") != values(rows, "threads"):
-        raise NotMeasured
-    return ratios.of(rows, ours)
-
-
 def peer(name):
     """The claim of ours over a peer on the host, with larger batches as the cause."""
-
-    def cause(study, ratio):
-        return f"in batches of {num(LARGER_BATCH)}: {short(over_peer(study, name, 'peers, larger'))}"
-
-    words = f"Training by `tiled` over `{name}`"
-    return Claim(f"peer/{name}", words, needs="both", cause=cause, ratio=partial(over_peer, peer=name))
+    sides = [
+        [select(f"peers/{side}", source, threads=COMMON) for side in (name, "tiled")]
+        for source in ("peers", "peers, larger")
+    ]
+    cause = Cause(f"in batches of {num(LARGER_BATCH)}", *sides[1])
+    return Claim(f"peer/{name}", f"Training by `tiled` over `{name}`", *sides[0], needs="both", cause=cause)
 
 
 def over(key, slower, faster, claimed, cause):

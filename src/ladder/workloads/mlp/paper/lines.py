@@ -4,18 +4,18 @@ The tilings of the GPU's products are those that are best on another machine tha
 `cuda_shared` has the blocks of the earlier study.
 """
 
-from functools import partial
-
-from ladder.report.telling.lines import MAX, Line, Needs, Widest, source
+from ladder.report.telling.lines import MAX, Line, Needs, Source, Widest
 from ladder.workloads import gemm, mlp
 
 DTYPE = "float64"
+RUNGS = gemm.RUNGS | mlp.RUNGS
 UNIT = "Time"  # of a product, or of a batch of the training
 BEST = 12  # threads, on which the earlier study was best
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_tiled", "cuda_mma", "cublas")
 KINDS = ("forward", "gradient", "delta")  # the first words of the phases of products
-COPIES = ("to device", "to host")  # phases that are no part of an epoch
+COPIES = ("to device", "to host")
+OUTSIDE = {"phase": COPIES}  # of an epoch
 # Sizes of the claims: the earlier study's network, the forward product of its larger layer, and one that fills a GPU.
 NETWORK = {"layers": "784-300-10", "dtype": DTYPE}
 BATCHES = NETWORK | {"batch": 100}
@@ -23,18 +23,18 @@ PRODUCT = {"form": "nn", "n": 300, "k": 784, "dtype": DTYPE}
 LARGE = {"m": 4096, "n": 4096, "k": 4096}
 FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
 SOURCES = {
-    "products": source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
-    "loops": source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
-    **{form: source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
-    "single": source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
-    "rows": source("card", "gemm_gpu_training_float64", **PRODUCT),
-    "training": source("host", "mlp_threads", images=2000, device="host", **BATCHES),
-    "widest": source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
-    "few images": source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
-    "card": source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
-    "peers": source("host", "mlp_peers", images=6000, **BATCHES),
-    "peers, larger": source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
-    "learning": source("learner", "mlp_accuracy"),
+    "products": Source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
+    "loops": Source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
+    **{form: Source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
+    "single": Source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
+    "rows": Source("card", "gemm_gpu_training_float64", **PRODUCT),
+    "training": Source("host", "mlp_threads", images=2000, device="host", **BATCHES),
+    "widest": Source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
+    "few images": Source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
+    "card": Source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
+    "peers": Source("host", "mlp_peers", images=6000, **BATCHES),
+    "peers, larger": Source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
+    "learning": Source("learner", "mlp_accuracy"),
 }
 MACHINES = {
     "host": Needs(("training",)),
@@ -67,39 +67,34 @@ PEERS = ("peers/numpy_loop", "peers/pytorch", "pytorch_cuda")
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
-def line(rungs, variant, tuning, place, *words, idea=None):
-    """A line with the idea of its variant's rung unless another one is given."""
-    text = rungs[variant]
-    idea, is_peer = idea or text.removeprefix("peer: "), text.startswith("peer: ")
-    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words, is_peer=is_peer)
+def line(variant, tuning, place, *words, idea=""):
+    """A line with the resource that its variant saves."""
+    return Line(variant, tuning, place, idea, RELIEVES.get(variant, ""), words)
 
 
-product, training = partial(line, gemm.RUNGS), partial(line, mlp.RUNGS)
-
-
-def on_host(name, tuning, place="training", idea=None):
+def on_host(name, tuning, place="training", idea=""):
     """A line of the training by a product of the host."""
-    return training("host", {"product": name} | tuning, place, name, idea=idea)
+    return line("host", {"product": name} | tuning, place, name, idea=idea)
 
 
 LINES = {
-    **{name: product(name, ONE, "products") for name in PRODUCTS},
-    "blas, all threads": product("blas", EVERY, "products"),
-    "c_openmp": product("c_openmp", ONE, "products"),
-    **{name: product(name, tuning, "nn") for name, tuning in TILES.items()},
+    **{name: line(name, ONE, "products") for name in PRODUCTS},
+    "blas, all threads": line("blas", EVERY, "products"),
+    "c_openmp": line("c_openmp", ONE, "products"),
+    **{name: line(name, tuning, "nn") for name, tuning in TILES.items()},
     # The tensor cores take float32's operands rounded to TF32.
-    "tf32/cuda_mma": product("cuda_mma", WIDE, "single", "TF32"),
-    "tf32/cublas": product("cublas", {"math": "tf32"}, "single", "TF32"),
+    "tf32/cuda_mma": line("cuda_mma", WIDE, "single", "TF32"),
+    "tf32/cublas": line("cublas", {"math": "tf32"}, "single", "TF32"),
     **{f"training/{name}": on_host(name, ONE) for name in PRODUCTS},
     "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
     "training/blas/all": on_host("blas", EVERY, idea="the same"),
     **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
-    **{f"training/{name}": training("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
+    **{f"training/{name}": line("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
-    "peers/numpy_loop": training("numpy_loop", EVERY, "peers"),
-    "peers/pytorch": training("pytorch", EVERY, "peers"),
+    "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
+    "peers/pytorch": line("pytorch", EVERY, "peers"),
     # Not its strongest form: the step isn't compiled.
-    "pytorch_cuda": training("pytorch_cuda", GRAPH, "card", "graph"),
+    "pytorch_cuda": line("pytorch_cuda", GRAPH, "card", "graph"),
 }
 # The table of the ladder: products on each device, and trainings in their best forms.
 TABLE = (
@@ -107,11 +102,13 @@ TABLE = (
     tuple(TILES),
     ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
 )
-
-
-def is_before(phases):
-    """Which phases are no part of an epoch: the copies to the GPU, and back."""
-    return phases["phase"].isin(COPIES)
+# The panels of the waterfall, by the sources of their lines.
+PANELS = {
+    "A product on the host": ("products",),
+    "A product on the GPU": ("nn",),
+    "A batch of the training": ("training", "card", "peers"),
+}
+FIGURE = [key for key in LINES if key != "peers/tiled"]
 
 
 def batches(rows):

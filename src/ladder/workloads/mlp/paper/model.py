@@ -32,7 +32,7 @@ def of_products(machine, row, name):
     if name == "interchanged":
         return work(row) / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE
     if name in BY_PRODUCTS:
-        factor, rate = BY_PRODUCTS[name], best_products(machine, row)
+        factor, rate = BY_PRODUCTS[name], rates.products_of(machine, row)
     else:
         factor, rate = BY_MULTIPLY_ADDS.get(name), rates.multiply_adds(machine, row["dtype"], "cuda")
     return factor * work(row) / rate if factor and rate else None
@@ -41,13 +41,6 @@ def of_products(machine, row, name):
 def work(row):
     """FLOPs of a product, or of a batch's products."""
     return row["flops"] if row["workload"] == "gemm" else row["flops"] / batches(row)
-
-
-def best_products(machine, row):
-    """FLOP/s of the best product on a case's threads, or on its GPU."""
-    if row["device"] == "host":
-        return rates.products(machine, row["dtype"], int(row["threads_found"]))
-    return rates.products(machine, row["precision"], None, row["device"])
 
 
 def kernels(row):

@@ -14,40 +14,29 @@ ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"}}
 
 def peers(chapter):
     """The training and its peers, by batch and threads."""
-    host = chapter.machine("host")
+    host, groups = chapter.machine("host"), []
     frame = host.samples("mlp_peers", dtype=DTYPE)
-    groups = [of_batch(host, study.one_size(study.where(frame, batch=batch))) for batch in study.values(frame, "batch")]
+    for batch in study.values(frame, "batch"):
+        rows, group = study.one_size(study.where(frame, batch=batch)), []
+        for name, tuning in PEERS.items():
+            for count, case in study.by_threads(study.where(rows, **tuning)).items():
+                of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
+                group.append([str(batch), code(name), str(count), median(case), of_ceiling])
+        groups.append(group)
     return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], ruled(groups))
-
-
-def of_batch(host, rows):
-    """The lines of one size of batch."""
-    return [
-        [
-            str(case["batch"].iloc[0]),
-            code(name),
-            str(count),
-            median(case),
-            share(case, rates.products(host, DTYPE, count), 2),
-        ]
-        for name, tuning in PEERS.items()
-        for count, case in study.by_threads(study.where(rows, **tuning)).items()
-    ]
 
 
 def gpu(chapter):
     """The epoch on the GPU by product, with and without a graph, and PyTorch's; with the precision by name."""
     frame, groups = chapter.machine("card").samples("mlp_gpu"), []
     for dtype in study.values(frame, "dtype")[::-1]:
-        cases = {name: study.where(frame, dtype=dtype, **tuning) for name, tuning in ON_GPU.items()}
-        groups.append([of_product(name, dtype, rows) for name, rows in cases.items() if len(rows)])
+        groups.append([])
+        for name, tuning in ON_GPU.items():
+            if len(rows := study.where(frame, dtype=dtype, **tuning)):
+                words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
+                times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
+                groups[-1].append([words, code(dtype), *times])
     return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], ruled(groups))
-
-
-def of_product(name, dtype, rows):
-    """The line of a product on the GPU."""
-    words = ", TF32" if rows["precision"].iloc[0] == "tf32" else ""
-    return [code(name) + words, code(dtype), *(median(study.where(rows, graph=graph)) for graph in ("off", "on"))]
 
 
 def compared(chapter):
@@ -60,22 +49,13 @@ def compared(chapter):
 
 
 def of_machine(machine, name):
-    """The line of a machine."""
+    """The line of a machine, each training on the best number of threads, which other processes choose than test it."""
     square = study.one_size(machine.samples("gemm_square", threads=1, dtype=DTYPE, form="nn"))
-    cases = [study.where(square, variant=variant) for variant in PRODUCTS]
+    cells = [code(name), f"${square['m'].iloc[0]}^3$" if len(square) else NONE]
+    cells += [flops(study.where(square, variant=variant), 1e9) for variant in PRODUCTS]
     trainings = study.one_size(machine.samples("mlp_threads", dtype=DTYPE, device="host"))
-    best = [best_of(study.by_threads(study.where(trainings, product=name))) for name in ("openmp", "blas")]
-    return [
-        code(name),
-        f"${square['m'].iloc[0]}^3$" if len(square) else NONE,
-        *(flops(case, 1e9) for case in cases),
-        *best,
-    ]
-
-
-def best_of(counts):
-    """The time on the best number of threads, which other processes choose than test it, and the number."""
-    if not counts:
-        return NONE
-    best, tested = study.chosen_apart(counts)
-    return f"{median(tested)} ({best})"
+    for product in ("openmp", "blas"):
+        counts = study.by_threads(study.where(trainings, product=product))
+        best, tested = study.chosen_apart(counts) if counts else (None, ())
+        cells.append(f"{median(tested)} ({best})" if counts else NONE)
+    return cells

@@ -4,23 +4,11 @@ from ladder.report.latex import listed, num, percent, seconds
 from ladder.report.study import middle, values, where
 from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
 from ladder.workloads import gemm, mlp
-from ladder.workloads.mlp.paper import claims, lines, model
+from ladder.workloads.mlp.paper import claims, lines
 
-PRODUCTS = {name: lines.SOURCES[name].conditions for name in ("products", "nn")}
+PRODUCT = gemm.cost(lines.SOURCES["products"].conditions)
 BATCH = lines.SOURCES["training"].conditions
-FLOPS = {name: gemm.cost(sizes).flops for name, sizes in PRODUCTS.items()}
-FLOPS |= {"training": mlp.cost({"rate": 1.0} | BATCH).flops / lines.batches(BATCH)}
-HELPERS = {"on": claims.on}
-FACTS = {
-    "layers": lines.NETWORK["layers"].replace("-", "--"),
-    **{f"FLOPs, {name}": f"\\qty{{{flops / 1e6:.0f}}}{{MFLOP}}" for name, flops in FLOPS.items()},
-    "bytes of the product": f"\\qty{{{gemm.cost(PRODUCTS['products']).bytes / 1e6:.0f}}}{{\\mega\\byte}}",
-    "chained": num(model.CHAINED),
-    "L2 cache": f"\\qty{{{model.SECOND_CACHE / 1e9:.0f}}}{{\\giga\\bytes}}",
-    "loads": num(model.LOADS),
-    "kernels": num(model.kernels(lines.NETWORK)),
-    "node": seconds(model.NODE, 2),
-}
+FLOPS = mlp.cost({"rate": 1.0} | BATCH).flops / lines.batches(BATCH)
 
 
 def best_threads(study):

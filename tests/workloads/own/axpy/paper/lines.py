@@ -1,8 +1,8 @@
 """Where the chapter's measurements come from, and the lines of its ladder."""
 
-from ladder.report.telling.lines import MAX, Line, Needs, source
+from ladder.report.telling.lines import MAX, Line, Needs, Source
 
-SOURCES = {"sums": source("host", "axpy_threads", elements=1000)}
+SOURCES = {"sums": Source("host", "axpy_threads", elements=1000)}
 MACHINES = {"host": Needs(("sums",))}
 UNIT = "Sum"
 LINES = {
