@@ -40,7 +40,7 @@ TILES = {
 }
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
-# Beyond this size a block's threads have no registers for all vectors; `ELEMENTS` of the source times a block's threads.
+# Beyond this size a block has no registers for all vectors: `ELEMENTS` of the source times its threads.
 MAX_N = {"float32": 3072, "float64": 2048}
 
 
