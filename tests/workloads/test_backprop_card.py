@@ -9,7 +9,7 @@ import pytest
 
 import elementary
 import epochs
-from ladder import cuda
+from ladder import cuda, devices
 from ladder.workloads.backprop import cuda_fused
 from ladder.workloads.mlp import products
 
@@ -112,4 +112,4 @@ def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
         pytest.importorskip("torch", reason="waits for PyTorch")
     for tuning in FORMS[variant]:
         case = epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
-        assert epochs.failures(case, cuda) == [], case.key
+        assert epochs.failures(case, devices.load("cuda")) == [], case.key

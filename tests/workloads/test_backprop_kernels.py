@@ -12,7 +12,7 @@ import pytest
 
 import elementary
 import epochs
-from ladder import cuda
+from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
@@ -180,4 +180,4 @@ def test_what_does_not_fit_is_a_sentence(monkeypatch, variant, tuning, layers, s
 def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     for tuning, block in zip(forms(variant), itertools.cycle((32, 1024, 96, 256, 512))):
         case = epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
-        assert epochs.failures(case, cuda) == [], case.key
+        assert epochs.failures(case, devices.load("cuda")) == [], case.key

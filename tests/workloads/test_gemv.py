@@ -351,7 +351,7 @@ def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
     if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
         pytest.skip("waits for a GPU with 20 GiB of free memory")
     case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype="float32")
-    problem = make_problem(gemv, case, cuda)
+    problem = make_problem(gemv, case, devices.load("cuda"))
     problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan
     steps = Steps.of(workloads.load_variant("gemv", variant).setup(problem))
     problem.matrix[0, 0], problem.matrix[-1, 0], problem.matrix[-1, -1] = 1, 2, 4
