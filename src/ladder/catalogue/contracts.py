@@ -217,13 +217,13 @@ def require_function(path, name, entry, defined):
     if entry.beside and entry.beside[0] in defined:
         arguments = entry.beside[1]
     if isinstance(node, syntax.FUNCTIONS) and not takes(node.args, arguments):
-        found = f"{name}({ast.unparse(node.args)})"
+        definition = f"{name}({ast.unparse(node.args)})"
     elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL):
-        found = name
+        definition = name
     else:  # or it is imported or computed: its arguments aren't known
         return
     hint = " Its tunings are keyword-only arguments." * ("<tuning>" in arguments)
-    raise LadderError(f"`{found}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
+    raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
 def takes(function, arguments):
