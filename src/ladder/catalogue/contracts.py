@@ -118,6 +118,8 @@ FIGURE = Contract(
         "draw": Name(REQUIRED, "**given"),  # the study, or what the constants name
     },
 )
+# A module without a TITLE supports figures, unless that is misspelt.
+NO_FIGURE = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
 # The modules of a chapter, beside its figures and the functions of `tables.py`, which TABLES names.
 CHAPTER = {
     "__init__": Contract("a chapter", {"ORDER": Name(), "TITLE": Name(), "TABLES": Name(), "LOOKS": Name()}),
@@ -168,8 +170,8 @@ def require_chapter(folder):
             require(path, contracts[path.stem])
         elif "TITLE" in definitions(path):
             require(path, FIGURE)
-        else:  # it supports others, unless its title is misspelt
-            refuse_misspelt(path, FIGURE)
+        else:
+            refuse_misspelt(path, NO_FIGURE)
 
 
 def require(path, contract):
