@@ -1,6 +1,6 @@
 """Pictures drawn without a card, by a look-up in the place of a generator, and cases that bring them home.
 
-Its work is put into the streams of `late_cards`, CuPy's stand-in.
+Its work is put into the streams of `fake_cupy`, CuPy's stand-in.
 """
 
 import itertools

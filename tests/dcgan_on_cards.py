@@ -1,6 +1,6 @@
 """Pictures home from several cards of one process, none of which is there: a thread works for each.
 
-    CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/late_cards python tests/dcgan_on_cards.py [--fault FAULT]
+    CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/fake_cupy python tests/dcgan_on_cards.py [--fault FAULT]
 
 Streams work as late as they may. A fault must be noticed. It ends by saying how many runs were right.
 """

@@ -251,7 +251,7 @@ HELPERS = [
     ("parallel.py", "def geometries(sizes):\n    return 1\n\n\nSHAPES = {1: geometries}"),
     ("parallel.py", "class Product:\n    pass"),
     ("paper/text.py", "def facts(study):\n    return 1\n\n\ndef helper(study):\n    return 1"),  # which a text asks
-    ("paper/scaling.py", "def drawing(rows):\n    return rows\n\n\nWIDTH = 3"),
+    ("paper/scaling.py", "def draws(rows):\n    return rows\n\n\nWIDTH = 3"),
     ("reference.py", "def compute(sizes, data):\n    return {}\n\n\ndef other(sizes):\n    return 1"),
 ]
 
@@ -260,8 +260,8 @@ HELPERS = [
 def test_a_helper_may_have_any_other_name(axpy, file, text):
     path = axpy / file
     path.write_text(f"{path.read_text() if path.exists() else ''}\n\n{text}\n")
-    if "drawing" in text:  # what a figure uses
-        edit(axpy / "paper/waterfall.py", "", "\n\nfrom ladder.workloads.axpy.paper.scaling import drawing\n")
+    if "draws" in text:  # which a figure uses
+        edit(axpy / "paper/waterfall.py", "", "\n\nfrom ladder.workloads.axpy.paper.scaling import draws\n")
     assert len(planned()) == 2
 
 

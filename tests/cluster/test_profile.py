@@ -143,7 +143,7 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
 
 def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, project, tmp_path):
     """There is no GPU: a stand-in logs who asked for it, and CUDA then finds none, which ends the job."""
-    stand_ins = f"{ROOT}/tests/stand_ins{os.pathsep}{ROOT}/tests/stand_in_nvml"
+    stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     variables = (
         f"LADDER_CARDS=1 LADDER_CARDS_ASKED={tmp_path}/asked PYTHONPATH={stand_ins}:$PYTHONPATH LADDER_FAULT=device"
     )
@@ -170,7 +170,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_card_of_its_own(slurm, described, pr
 
 def test_ranks_have_a_card_each_on_as_many_nodes_as_it_takes(slurm, described, project):
     """On stand-ins, whose products are those of NumPy."""
-    stand_ins = f"{ROOT}/tests/late_cards{os.pathsep}{ROOT}/tests/stand_in_nvml"
+    stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
     described(gpu=gpu, prelude=f"export LADDER_CARDS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
     cards = {"ranks": [1, 2, 3], "mode": "ship"}

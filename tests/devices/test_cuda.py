@@ -171,7 +171,7 @@ def test_without_a_gpu_a_sentence_says_so():
 
 
 NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
-# Words of the sentence for each fault of tests/stand_ins/cupy.py.
+# Words of the sentence for each fault of tests/fake_cupy/cupy.py.
 FAULTS = {
     "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
     "insufficient; update the driver, 580.1.",
@@ -187,7 +187,7 @@ FAULTS = {
 def run(tmp_path, case, protocol=PROTOCOL, **variables):
     """Measure a case on the stand-in for a GPU; the process, which has ended."""
     command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
-    folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     given = {"PYTHONPATH": os.pathsep.join(filter(None, folders)), "LADDER_COMMIT": "f" * 40}  # also without git
     return subprocess.run(
         [*command, "--protocol", json.dumps(protocol)],

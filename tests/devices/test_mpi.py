@@ -470,7 +470,7 @@ on_cards = [
 def late_cards(cards, monkeypatch):
     """Four simulated GPUs, and a stand-in for CuPy."""
     cards(4)
-    monkeypatch.setenv("PYTHONPATH", str(TESTS / "late_cards"), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 
 def all_products(ranks):

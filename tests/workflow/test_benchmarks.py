@@ -86,7 +86,7 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
 def test_without_a_gpu_a_sentence_says_so(name, arguments, tmp_path):
     command = [sys.executable, HOME / f"{name}.py", *arguments]
-    folders = [str(TESTS / "stand_ins"), os.environ.get("PYTHONPATH", "")]
+    folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PATH": "", "LADDER_FAULT": "nothing"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)

@@ -11,7 +11,7 @@ from conftest import TESTS
 
 def drawn(*arguments):
     """What `dcgan_on_cards.py` says on four cards."""
-    paths = [str(TESTS / "late_cards"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [str(TESTS / "fake_cupy"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     seen = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "CUDA_VISIBLE_DEVICES": "0,1,2,3"}
     line = [sys.executable, TESTS / "dcgan_on_cards.py", *arguments]
     return subprocess.run(line, env=seen, capture_output=True, text=True, timeout=300)

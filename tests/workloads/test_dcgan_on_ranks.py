@@ -41,7 +41,7 @@ def runs(ranks, *arguments):
 def late_cards(cards, monkeypatch):
     """Four cards that aren't there, and what takes CuPy's place on them."""
     cards(4)
-    monkeypatch.setenv("PYTHONPATH", str(TESTS / "late_cards"), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(TESTS / "fake_cupy"), prepend=os.pathsep)
 
 
 @needs_mpi

@@ -118,6 +118,8 @@ FIGURE = Contract(
         "draw": Name(REQUIRED, "**given"),  # the study, or what the constants name
     },
 )
+# A module without a TITLE supports figures, unless that is misspelt.
+NO_FIGURE = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
 # The modules of a chapter, beside its figures and the functions of `tables.py`, which TABLES names.
 CHAPTER = {
     "__init__": Contract("a chapter", {"ORDER": Name(), "TITLE": Name(), "TABLES": Name(), "LOOKS": Name()}),
@@ -168,8 +170,8 @@ def require_chapter(folder):
             require(path, contracts[path.stem])
         elif "TITLE" in definitions(path):
             require(path, FIGURE)
-        else:  # it supports others, unless its title is misspelt
-            refuse_misspelt(path, FIGURE)
+        else:
+            refuse_misspelt(path, NO_FIGURE)
 
 
 def require(path, contract):
@@ -217,13 +219,13 @@ def require_function(path, name, entry, defined):
     if entry.beside and entry.beside[0] in defined:
         arguments = entry.beside[1]
     if isinstance(node, syntax.FUNCTIONS) and not takes(node.args, arguments):
-        found = f"{name}({ast.unparse(node.args)})"
+        definition = f"{name}({ast.unparse(node.args)})"
     elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL):
-        found = name
+        definition = name
     else:  # or it is imported or computed: its arguments aren't known
         return
     hint = " Its tunings are keyword-only arguments." * ("<tuning>" in arguments)
-    raise LadderError(f"`{found}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
+    raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
 def takes(function, arguments):

@@ -21,7 +21,7 @@ AFFINITY = os.sched_getaffinity(0)
 
 
 class Host:
-    """One process on the host, and the contract of a device: what the harness calls, in this order.
+    """One process on the host, and the contract of a device: what the harness asks of one, from start to result.
 
     Other devices override what differs there. `problem` is the argument of a variant's `setup`.
     """

@@ -238,6 +238,7 @@ __device__ __forceinline__ void accumulate_gradients_by(Product product, const R
 // The registers of a multiprocessor suffice for sixteen warps with 128 registers per thread.
 constexpr int FORWARD_BACKWARD_BLOCKS = FLOAT64 || BM > 512 ? 1 : 512 / BM;
 
+// Without tensor cores.
 extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
     forward_backward(FORWARD_BACKWARD_ARGUMENTS) {
   forward_backward_by(ScalarForward<8, X_ROW>(), images, targets, ranpat, layers, last, count, delta, sums, stride,
@@ -252,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(4 * WARP, 3) accumulate_gradients(A
 }
 
 #if !FLOAT64
+// On tensor cores.
 extern "C" __global__ void __launch_bounds__(BM, FORWARD_BACKWARD_BLOCKS)
     forward_backward_tf32(FORWARD_BACKWARD_ARGUMENTS) {
   forward_backward_by(Tensor<2, X_ROW, 1>(threadIdx.x / WARP * 32), images, targets, ranpat, layers, last, count, delta,

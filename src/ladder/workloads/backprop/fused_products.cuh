@@ -19,6 +19,7 @@ struct alignas(W * sizeof(REAL) < 16 ? W * sizeof(REAL) : 16) Some {
   REAL of[W];
 };
 
+// The W elements at from (W), aligned to the access.
 template <int W>
 __device__ __forceinline__ Some<W> some(const REAL *from) {
   return *reinterpret_cast<const Some<W> *>(from);
@@ -60,6 +61,7 @@ struct ScalarForward {
   int group = threadIdx.x / STEPS, lane = threadIdx.x % STEPS;
   REAL sums[TM][TN] = {};
 
+  // Add the products of x (BM, 8) and w (8, UNITS).
   __device__ __forceinline__ void add(const REAL *x, const REAL *w) {
 #pragma unroll
     for (int k = 0; k < STEPS; k += 4) {
@@ -97,6 +99,7 @@ struct ScalarChange {
 
   __device__ __forceinline__ ScalarChange(int first) : first(first) {}
 
+  // Add the products of x (8, pixels) and delta (8, UNITS).
   __device__ __forceinline__ void add(const REAL *x, const REAL *delta) {
 #pragma unroll
     for (int k = 0; k < STEPS; ++k) {
@@ -128,6 +131,7 @@ struct Tensor {
 
   __device__ __forceinline__ Tensor(int row) : row(row) {}
 
+  // Add the products of x, 16 MT rows by 8, and units (8, UNITS).
   __device__ __forceinline__ void add(const REAL *x, const REAL *units) {
     float b[TN][2];
 #pragma unroll

@@ -1,8 +1,5 @@
 /* Every macro block with the loop over patterns, or else that over rows, outermost: accesses of the innermost loops are
-   contiguous. Indices are written out as in before.c. Shapes as in network.h: `products` computes out (patterns, width)
-   of a layer, `activations` its sigmoid in place, `output_error` the last layer's delta (patterns, width) and the
-   error, `deltas` those of a layer, `weight_change` dw (fan_in + 1, fan_out), and `update` w of that shape, for the
-   visited patterns. */
+   contiguous. Indices are written out as in before.c. network.h has the functions and shapes. */
 #include "network.h"
 
 void products(const Network *net, long layer)

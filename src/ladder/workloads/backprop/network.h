@@ -1,5 +1,13 @@
 /* A network of sigmoid layers and its training patterns, as `in_c.py` passes it; see __init__.py. REAL is float or
-   double. Layer 0 is the input, whose `out` are the images. Rows of `out`, `delta` and `targets` are patterns. */
+   double. Layer 0 is the input, whose `out` are the images. Rows of `out`, `delta` and `targets` are patterns.
+
+   A macro block is a function, for the visited patterns and a layer with fan_in units below and fan_out in it:
+     products(net, layer)       out (patterns, fan_out) = activation (patterns, fan_in) W, with the bias in row 0 of W
+     activations(net, layer)    out (patterns, fan_out) <- sigmoid(out)
+     output_error(net)          delta (patterns, fan_out) of the output layer, and the error (1)
+     deltas(net, layer)         delta (patterns, fan_out) of a layer below the output, from that of the next
+     weight_change(net, layer)  dw (fan_in + 1, fan_out) <- momentum dw + rate activation^T delta, the bias in row 0
+     update(net, layer)         w (fan_in + 1, fan_out) <- w + dw */
 #pragma once
 #include <math.h>
 

@@ -1,7 +1,4 @@
-/* The loops of loop_order.c, with row pointers and temporaries. Shapes as in network.h: `products` computes out
-   (patterns, width) of a layer, `activations` its sigmoid in place, `output_error` the last layer's delta (patterns,
-   width) and the error, `deltas` those of a layer, `weight_change` dw (fan_in + 1, fan_out), and `update` w of that
-   shape, for the visited patterns. */
+/* The loops of loop_order.c, with row pointers and temporaries. network.h has the functions and shapes. */
 #include "rows.h"
 
 void products(const Network *net, long layer)

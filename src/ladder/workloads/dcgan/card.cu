@@ -43,6 +43,7 @@ __device__ __forceinline__ void finish(const float *from, typename As::Type *to,
   }
 }
 
+// A kernel of finish(), by four channels at a time where these divide c and width.
 #define FINISH(name, As)                                                                                 \
   extern "C" __global__ void __launch_bounds__(BLOCK)                                                    \
   name(const float *from, As::Type *to, const float *__restrict__ factor,                                \

@@ -106,6 +106,7 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
   }
 }
 
+// A kernel of project().
 #define PROJECT(name, As)                                                                                    \
   extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE)                                             \
   name(const float *latents, const float *weights, const float *bias, As::Type *out, int images, int columns, \

@@ -71,6 +71,7 @@ struct ByCluster {
     if (threadIdx.x == 0) mbarriers[step & 1].expect(bytes);
   }
 
+  // Send this warp's sums (OWN) to the blocks.
   __device__ __forceinline__ void send(int step, const REAL (&sums)[OWN]) const {
     const unsigned turn = step & 1;
     if (sends) ::send(place + turn * (unsigned)sizeof(products[0]), mbarrier + turn * (unsigned)sizeof(Mbarrier), sums);
@@ -84,6 +85,7 @@ struct ByCluster {
   __device__ __forceinline__ void leave() const { cluster_barrier(); }  // no block exits while others may store to it
 };
 
+// The solve of matrix (n, n) and b (n).
 extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, int n, int iterations,
           int algorithm, REAL tolerance) {

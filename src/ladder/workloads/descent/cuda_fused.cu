@@ -17,16 +17,19 @@
   const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *weights,         \
       REAL *products, int n, int iterations, int algorithm, REAL tolerance, int columns, int step
 
+// Step `step`, from a residual that was recomputed or not.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) advance_by_one(ARGUMENTS, int is_recomputed) {
   SOLVE
   advance(s, step, is_recomputed ? RECOMPUTED : CARRIED, shared, rows);
 }
 
+// x (n) of that step before r is recomputed.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) update_x(ARGUMENTS) {
   SOLVE
   advance_x(s, step);
 }
 
+// r (n) = b - A x.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) recompute_residual(ARGUMENTS) {
   SOLVE
   recompute(s, step, shared, rows);

@@ -174,6 +174,7 @@ struct ByMail {
     return mail + ((step & 1) * n + i) * WORDS;
   }
 
+  // Store this warp's sums (ROWS), which all lanes have, by a lane each.
   __device__ __forceinline__ void send(int step, const REAL (&sums)[ROWS]) const {
     const int lane = threadIdx.x % WARP, row = first_row<ROWS>() + lane;
     REAL sum = sums[0];
@@ -207,6 +208,7 @@ struct ByMail {
 };
 #endif
 
+// A and all vectors are in registers, at most LENGTH elements each.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_in_registers(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                        unsigned long long *mail, int n, int iterations, int algorithm, REAL tolerance,

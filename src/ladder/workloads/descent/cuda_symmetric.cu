@@ -126,6 +126,7 @@ __device__ __forceinline__ void sum_of_parts(const REAL *parts, REAL &a, REAL &b
   a = sum_of_warp(a), b = sum_of_warp(b);
 }
 
+// The solve of matrix (n, n) and b (n), by four barriers in a step.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *r, REAL *p, REAL *partial,
           REAL *parts, long long n, int iterations, int algorithm, REAL tolerance, unsigned *counts) {

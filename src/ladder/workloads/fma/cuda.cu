@@ -13,6 +13,7 @@ __device__ __forceinline__ void step(REAL (&x)[CHAINS], REAL a, REAL b) {
   for (int chain = 0; chain < CHAINS; ++chain) x[chain] = fma(a, x[chain], b);
 }
 
+// out (elements) = start (elements) after `length` steps.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     recurrence(const REAL *start, REAL *out, long long elements, int length, REAL a, REAL b) {
   const long long first = (long long)blockIdx.x * (BLOCK * CHAINS) + threadIdx.x;

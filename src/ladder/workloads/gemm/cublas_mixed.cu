@@ -38,7 +38,7 @@ __device__ void converted(const float *from, unsigned short *to, long long count
 
 #define CONVERSION extern "C" __global__ void __launch_bounds__(BLOCK)
 
-// to (count) = scale from (count), rounded.
+// to (count) = scale from (count), rounded to half precision, float16 or bfloat16.
 CONVERSION float16(const float *from, unsigned short *to, long long count, float scale) {
   converted(from, to, count, [=](float x) { return to_float16(scale * x); });
 }

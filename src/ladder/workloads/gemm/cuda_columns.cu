@@ -33,6 +33,7 @@ __device__ __forceinline__ Vector column_of(const REAL *__restrict__ b, int p, i
   return elements;
 }
 
+// A block's part of out (m, n), with the operands of operands.cuh.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector tiles[2][BK][A_ROW];  // [buffer][p][row of the result]

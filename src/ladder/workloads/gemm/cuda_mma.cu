@@ -46,6 +46,7 @@ static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lo
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
 static_assert(MEMORY <= MAX_SHARED_KIB * 64,
               "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
+
 struct alignas(2 * sizeof(REAL)) Pair {
   REAL x, y;
 };
@@ -127,6 +128,7 @@ __device__ __forceinline__ REAL element(const Vector *tile, int lane, int furthe
   return rounded(reinterpret_cast<const REAL *>(tile)[at]);
 }
 
+// A block's part of out (m, n), with the operands of operands.cuh.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   extern __shared__ Vector memory[];

@@ -17,6 +17,8 @@
 constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
 constexpr int MEMORY = TILES > PARTIAL ? TILES : PARTIAL;
 static_assert(MEMORY <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
+
+// A block's part of out (m, n), with the operands of operands.cuh.
 template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector memory[MEMORY];

@@ -4,6 +4,7 @@
 // Launch: grid ceil(n / BLOCK), block BLOCK, no dynamic shared memory.
 #include "thread_per_row.cuh"
 
+// y (n) = matrix (n, m) x (m).
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *y, long long n, long long m) {
   __shared__ REAL part[BLOCK];

@@ -20,7 +20,8 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// z <- sigmoid(z + bias), or max(z + bias, 0), with z (count / columns, columns) and bias (columns).
+// The two activations: z <- sigmoid(z + bias), or max(z + bias, 0), with z (count / columns, columns) and bias
+// (columns).
 extern "C" __global__ void __launch_bounds__(256) sigmoid(REAL *z, const REAL *bias, int count, int columns) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) z[i] = 1 / (1 + exp(-(z[i] + bias[i % columns])));

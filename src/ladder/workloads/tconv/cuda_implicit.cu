@@ -12,6 +12,7 @@
 
 static_assert(TILES <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
+// A block's BM images by BN columns of out (images, 2 h, 2 h, k), at one element position.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,
          REAL *__restrict__ out, int images, int h, int c, int k, int activation) {

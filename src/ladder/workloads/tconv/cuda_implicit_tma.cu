@@ -201,6 +201,7 @@ struct Epilogue {
   int images, h, k, out_width;
   float lowest;  // the lower bound that the activation clamps to
 
+  // Finish the sums (4, BN / 8, 4) of a warpgroup's row of a tile.
   __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
     const int lane = threadIdx.x % 32, column = tile.column + lane % LANES * V;
 #pragma unroll
@@ -273,6 +274,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
 #define BODY(...) {}
 #endif
 
+// The kernels for a type of operands, with results in float32 or as operands.
 #define KERNEL(math, kind, is_operand)                                                                           \
   extern "C" __global__ void ATTRIBUTES math##_to_##kind(                                                        \
       const __grid_constant__ TensorMap image, const __grid_constant__ TensorMap packed, const float *bias,      \

@@ -1,6 +1,7 @@
 // Iterates over all 25 taps of the filter; a branch skips those without a pixel. Shapes and launch: see direct.cuh.
 #include "direct.cuh"
 
+// out (images, 2 h, 2 h, k), an element per thread.
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {
   const Element here(h);
   if (!here.is_there(h, k)) return;

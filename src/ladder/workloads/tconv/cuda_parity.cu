@@ -2,6 +2,7 @@
 // direct.cuh.
 #include "direct.cuh"
 
+// out (images, 2 h, 2 h, k), an element per thread.
 extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve(CONVOLVE_ARGUMENTS) {
   const Element here(h);
   if (!here.is_there(h, k)) return;

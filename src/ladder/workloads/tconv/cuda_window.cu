@@ -130,6 +130,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   }
 }
 
+// The kernels for a number of channels and a type of results.
 #define KERNEL(channels, result, As)                                                                            \
   extern "C" __global__ void __launch_bounds__(THREADS) to##channels##_##result(CONVOLVE_ARGUMENTS(As::Type)) { \
     convolution<channels, As>(image, packed, bias, out, h, c, activation);                                      \

@@ -118,6 +118,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       }
 }
 
+// The kernels for a type of operands and one of results.
 #define KERNEL(math, result, As)                                                    \
   extern "C" __global__ void __launch_bounds__(THREADS, 1) math##_to_##result(      \
       CONVOLVE_ARGUMENTS(Operand<Math::math>::Type, As::Type)) {                    \

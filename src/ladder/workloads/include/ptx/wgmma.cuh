@@ -16,9 +16,9 @@ __device__ __forceinline__ void leave_registers() { WGMMA("setmaxnreg.dec.sync.a
 template <int registers>
 __device__ __forceinline__ void claim_registers() { WGMMA("setmaxnreg.inc.sync.aligned.u32 %0;", ::"n"(registers)); }
 
-// The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle: vector u of row r, 16 bytes, lies at
-// u ^ r % 8 in its row; for example, vector 5 of row 3 at 6, 3 * 128 + 6 * 16 = 480 bytes from the tile's beginning. The
-// tile is aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
+// The descriptor of a tile of rows of 128 bytes in the hardware's 128-byte swizzle: vector u of row r, 16 bytes, lies
+// at u ^ r % 8 in its row; for example, vector 5 of row 3 at 6, 3 * 128 + 6 * 16 = 480 bytes from the tile's beginning.
+// The tile is aligned to 1024 bytes; `from` may be 32, 64 or 96 bytes further.
 __device__ __forceinline__ unsigned long long tile_descriptor(const void *from) {
   const unsigned address = shared_address(from);
   // Eight rows are 1024 bytes; the second field is unused.

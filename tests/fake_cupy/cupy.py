@@ -1,7 +1,8 @@
 """A stand-in for CuPy and NCCL without a GPU: arrays lie on the host, and streams work as late as they may.
 
 What was put into a stream is done when somebody waits for it, so that a missing wait shows as a wrong result. NCCL
-sends by MPI, and NumPy multiplies in the place of cuBLAS. The cards are those that CUDA_VISIBLE_DEVICES names.
+sends by MPI, and NumPy multiplies in the place of cuBLAS; kernels do nothing, and a `matmul` takes 10 ms. The cards are
+those that CUDA_VISIBLE_DEVICES names. The variable LADDER_FAULT says what fails, with CuPy's classes and CUDA's words.
 """
 
 import ctypes
@@ -9,6 +10,7 @@ import os
 import random
 import sys
 import threading
+import time
 from types import ModuleType, SimpleNamespace
 from typing import NamedTuple
 
@@ -16,7 +18,21 @@ import numpy as np
 
 from ladder.workloads.gemv import cards, nccl_cublas
 
+FAULT = os.environ.get("LADDER_FAULT", "none")
 CACHE_BYTES = 2**20
+FREE, TOTAL = 1000, 5000
+
+
+class CUDARuntimeError(RuntimeError):
+    pass
+
+
+class CUDADriverError(RuntimeError):
+    pass
+
+
+class OutOfMemoryError(MemoryError):
+    pass
 
 
 class Array(np.ndarray):
@@ -30,13 +46,18 @@ class Array(np.ndarray):
         assert not stream.taken, "CuPy refuses to copy from the host while capturing"
         stream.later(lambda: np.copyto(self, values))
 
-    def get(self, out, stream, blocking):
+    def get(self, out=None, stream=None, blocking=True):
+        if stream is None:
+            current().synchronize()
+            return np.array(self)
         assert not blocking
         assert not stream.taken
         stream.later(lambda: np.copyto(out, self))
 
 
 def empty(shape, dtype):
+    if FAULT == "arrays":
+        raise OutOfMemoryError("Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes).")
     return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype).view(Array)
 
 
@@ -66,18 +87,28 @@ class Wait(NamedTuple):
 
 
 class Event:
-    """A place in a line; until it is recorded there is nothing to wait for."""
+    """A place in a line, and when it was reached; until it is recorded there is nothing to wait for."""
 
-    def __init__(self, line=None, disable_timing=True):
-        self.line = line or Line(kept=False)
-        self.place = len(self.line.work)
+    def __init__(self, disable_timing=False):
+        self.line, self.place = Line(kept=False), 0
 
-    def record(self, stream):
+    def record(self, stream=None):
+        stream = stream or current()
+        stream.later(Stamp(self))
         self.line = stream.taken or stream.line
         self.place = len(self.line.work)
 
     def synchronize(self):
         self.line.do(self.place)
+
+
+class Stamp(NamedTuple):
+    """Work that notes when an event is reached."""
+
+    event: Event
+
+    def __call__(self):
+        self.event.seconds = time.perf_counter()
 
 
 class Entered(threading.local):
@@ -127,7 +158,9 @@ class Stream:
         return graph
 
     def record(self):
-        return Event(self.taken or self.line)
+        event = Event()
+        event.record(self)
+        return event
 
     def wait_event(self, event):
         if event.line.kept and not self.taken:
@@ -158,7 +191,7 @@ class Graph:
             line.done = 0
         self.lines[0].do(len(self.lines[0].work))
         left = [work for line in self.lines for work in line.work[line.done :]]
-        ended = all(isinstance(work, Wait) for work in left)
+        ended = all(isinstance(work, Wait | Stamp) for work in left)
         assert ended, "CUDA refuses a graph with work for which its first stream doesn't wait"
 
     def launch(self):
@@ -230,12 +263,37 @@ def group_end():
         streams[begun[0][0]].later(work)
 
 
+def matmul(a, b, out):
+    def work():
+        time.sleep(0.01)
+        np.matmul(a, b, out=out)
+
+    current().later(work)
+
+
+def launch(*arguments, **options):
+    if FAULT == "launch":
+        raise CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+
+
+def RawKernel(source, name):
+    return lambda *arguments: None
+
+
+def RawModule(path, enable_cooperative_groups=False):
+    return SimpleNamespace(get_function=lambda name: launch)
+
+
 def product(matrix, x, y):
     return lambda: current().later(lambda: matrix.dot(x, out=y))
 
 
 def count():
     """How many cards are visible: of a rank its own alone."""
+    if FAULT == "driver":
+        raise CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
+    if FAULT == "device":
+        raise CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
     return len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))
 
 
@@ -256,7 +314,8 @@ nccl.get_unique_id = lambda: "name"
 nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_start, group_end
 
 cuda = ModuleType("cupy.cuda")
-cuda.nccl, cuda.Stream, cuda.Event = nccl, Stream, Event
+cuda.nccl, cuda.Stream, cuda.Event, cuda.get_current_stream = nccl, Stream, Event, current
+cuda.get_elapsed_time = lambda start, end: 1e3 * (end.seconds - start.seconds)
 
 
 class Device:
@@ -287,9 +346,10 @@ def lock(address, size, flags):
 
 locked = set()
 cuda.Device = Device
-cuda.runtime = SimpleNamespace(CUDARuntimeError=RuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
+cuda.runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = properties, place
+cuda.runtime.memGetInfo = lambda: (FREE, TOTAL)
 cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock, locked.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
 cards.product = product
