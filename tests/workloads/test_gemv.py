@@ -9,7 +9,7 @@ import pytest
 
 import elementary
 import sanitized
-from ladder import cuda
+from ladder import cuda, devices
 from ladder.build import binaries
 from ladder.catalogue import workloads
 from ladder.devices import chunked
