@@ -217,7 +217,7 @@ def of_project(notes):
 def stand_ins(case):
     """A context in which whatever a case's variant calls is noted: the Notes."""
     notes, patch, of_torch = Notes(), pytest.MonkeyPatch(), torch()
-    caches = (gpus.load_cupy, gpus.numbers, cublas.handle_on)
+    caches = (gpus.load_cupy, gpus.device_ids, cublas.handle_on)
     for one in caches:
         one.cache_clear()
     try:

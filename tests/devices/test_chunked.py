@@ -27,9 +27,9 @@ def test_all_is_filled_and_no_more_drawn_than_needed(monkeypatch, shape):
 
 
 def test_the_work_for_every_item_comes_in_order_and_what_it_raises_is_raised():
-    assert chunked.by_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
+    assert chunked.map_threads(lambda item: item**2, range(100)) == [item**2 for item in range(100)]
     with pytest.raises(ZeroDivisionError):
-        chunked.by_threads(lambda item: 1 / item, range(3))
+        chunked.map_threads(lambda item: 1 / item, range(3))
 
 
 @pytest.mark.parametrize("cpus", [1, 3, 64])
@@ -46,6 +46,6 @@ def test_threads_of_a_bound_thread_may_use_all_cpus():
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        assert chunked.by_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
+        assert chunked.map_threads(lambda item: os.sched_getaffinity(0), range(3)) == [allowed] * 3
     finally:
         os.sched_setaffinity(0, allowed)

@@ -104,7 +104,7 @@ def test_pytorch_follows_the_reference(trained, graph):
 
 @pytest.mark.gpu
 def test_cards_have_the_names_that_the_driver_gives_them():
-    names = [gpus.name(number) for number in gpus.numbers()]
+    names = [gpus.uuid(number) for number in gpus.device_ids()]
     assert sorted(names) == sorted(one["uuid"] for one in nvidia.gpus())
 
 
@@ -276,8 +276,8 @@ def seen(monkeypatch):
     """A function that makes a number of GPUs visible; their names."""
 
     def see(count):
-        monkeypatch.setattr(gpus, "numbers", lambda: range(count))
-        monkeypatch.setattr(gpus, "name", lambda number: f"GPU-{number}")
+        monkeypatch.setattr(gpus, "device_ids", lambda: range(count))
+        monkeypatch.setattr(gpus, "uuid", lambda number: f"GPU-{number}")
 
     monkeypatch.setattr(gpus, "synchronize", lambda: None)
     see(1)
@@ -301,7 +301,7 @@ def test_energy_is_counted_between_changes_of_the_counters_of_all_cards(seen, co
 
     seen(count)
     monkeypatch.setattr(nvidia, "energy", read)
-    monkeypatch.setattr(gpu, "REPEATS", 0.1)
+    monkeypatch.setattr(gpu, "MIN_SECONDS", 0.1)
     monkeypatch.setattr(CUDA, "stopwatch", lambda run: 0.01)
     found = CUDA.energy(run)
     assert found["joules"] == 3.0 * count
@@ -315,7 +315,7 @@ def test_all_cards_are_waited_for(monkeypatch):
     def device(number):
         return SimpleNamespace(synchronize=lambda: waited.append(number))
 
-    monkeypatch.setattr(gpus, "numbers", lambda: range(3))
+    monkeypatch.setattr(gpus, "device_ids", lambda: range(3))
     monkeypatch.setattr(gpus, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=device)))
     gpus.synchronize()
     assert waited == [0, 1, 2]
@@ -327,7 +327,7 @@ def test_without_a_counter_there_is_no_energy(seen, monkeypatch):
     assert CUDA.energy(lambda: None) == {}
     monkeypatch.setattr(nvidia, "energy", lambda uuid: 5.0)  # it never changes
     monkeypatch.setattr(gpu, "PATIENCE", 0.01)
-    monkeypatch.setattr(gpu, "REPEATS", 0.01)
+    monkeypatch.setattr(gpu, "MIN_SECONDS", 0.01)
     monkeypatch.setattr(CUDA, "stopwatch", lambda run: 1.0)
     assert CUDA.energy(lambda: None) == {}
 
@@ -372,7 +372,7 @@ def test_as_many_blocks_run_at_once_as_all_multiprocessors_hold(monkeypatch):
     assert cuda.blocks_at_once(kernel, 128, 1000) == 264
     assert (asked, kernel.max_dynamic_shared_size_bytes) == ([(4096, 128, 1000)], 1000)
     held = 0
-    with pytest.raises(LadderError, match="A block of 128 threads with 1000 bytes of shared memory fits no"):
+    with pytest.raises(LadderError, match="A block of 128 threads with 1000 bytes of shared memory does not fit"):
         cuda.blocks_at_once(kernel, 128, 1000)
 
 

@@ -81,7 +81,7 @@ def conditions(case, number):
 
 
 def compared(a, b, **options):
-    return comparison.side_by_side(comparison.parse_key(a), comparison.parse_key(b), **options)
+    return comparison.compare_cases(comparison.parse_key(a), comparison.parse_key(b), **options)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_what_is_no_reference_of_the_case_is_refused(name, sentence):
     protocol = configuration.protocol({})
     for begin in (
         lambda: measure.measure(training(), "x.json", protocol, "here", reference=name),
-        lambda: comparison.side_by_side(training(), training(), reference=name),
+        lambda: comparison.compare_cases(training(), training(), reference=name),
     ):
         with pytest.raises(LadderError) as error:
             begin()
@@ -98,7 +98,7 @@ def test_arrays_that_a_card_generates_need_no_memory_of_the_host():
 
 
 def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(comparison, "side_by_side", lambda *cases, **options: np.empty(10**15))
+    monkeypatch.setattr(comparison, "compare_cases", lambda *cases, **options: np.empty(10**15))
     key = training().key
     with pytest.raises(SystemExit):
         main(["compare", key, key])

@@ -10,7 +10,7 @@ import pytest
 
 import made_up
 from ladder.errors import LadderError
-from ladder.records import documents, sums
+from ladder.records import checksums, documents
 from ladder.report import TABLES, collect, stored, study
 
 ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
@@ -82,7 +82,7 @@ def test_numbers_are_read_as_they_are_written():
 
 
 def test_a_table_with_another_digit_than_was_written_is_a_sentence():
-    sums.note(".", ["samples.csv", "checks.csv"])
+    checksums.write(".", ["samples.csv", "checks.csv"])
     stored.load(".")
     path = Path("samples.csv")
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.7", 1))

@@ -55,11 +55,11 @@ def test_compare_measures_as_it_is_asked_to(called, monkeypatch):
     monkeypatch.setattr("ladder.harness.comparison.report", lambda found: "")
     line = ["compare", f"gemm/blas/{SLUG}", f"gemm/openmp/{SLUG}", "--samples", "3", "--detect", "0.2", "--cap", "7"]
     line += ["--max-pairs", "5", "--paired", "--reference", "r.npz"]
-    cases, options = called("ladder.harness.comparison", "side_by_side", *line)
+    cases, options = called("ladder.harness.comparison", "compare_cases", *line)
     assert [case.key for case in cases] == line[1:3]
     due = {"samples": 3, "detect": 0.2, "cap": 7.0, "max_pairs": 5, "paired": True, "reference": "r.npz", "data": {}}
     assert options == due
-    _, options = called("ladder.harness.comparison", "side_by_side", *line[:3])
+    _, options = called("ladder.harness.comparison", "compare_cases", *line[:3])
     due = {"samples": 10, "detect": 0.05, "cap": 600, "max_pairs": 30, "paired": False, "reference": None, "data": {}}
     assert options == due
 

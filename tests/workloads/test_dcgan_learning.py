@@ -137,8 +137,8 @@ def test_a_training_without_a_card_is_a_sentence(digits, tmp_path):
 
 def test_a_training_without_pytorch_is_a_sentence(monkeypatch):
     monkeypatch.setattr(artefacts, "find_spec", lambda name: None)
-    with pytest.raises(LadderError, match="PyTorch, which isn't here"):
-        artefacts.require_card()
+    with pytest.raises(LadderError, match="PyTorch, which isn't installed"):
+        artefacts.require_torch_gpu()
 
 
 def test_trained_weights_are_an_artefact_of_one_size():

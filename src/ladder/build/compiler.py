@@ -15,7 +15,7 @@ from ladder.build import binaries
 from ladder.catalogue import native_sources, sources
 from ladder.errors import LadderError
 from ladder.machine import programs
-from ladder.records import locks, sums
+from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
@@ -31,12 +31,13 @@ def ensure(architecture, workload, variant, slug):
         if path.exists() and note.exists():
             contents = read_json(note)
             # Notes of early versions have no digest.
-            if contents.get("sources") == fingerprint and contents.get("digest", sums.of(path)) == sums.of(path):
+            digest = checksums.of(path)
+            if contents.get("sources") == fingerprint and contents.get("digest", digest) == digest:
                 return path
         code, log, compiler = compile(source, binaries.macros(slug), architecture)
         note.unlink(missing_ok=True)  # a binary without a note is invalid
         path.write_bytes(code)
-        about = {"compiler": compiler, "sources": fingerprint, "digest": sums.of(path), "log": log}
+        about = {"compiler": compiler, "sources": fingerprint, "digest": checksums.of(path), "log": log}
         write_atomically(note, json.dumps(about, indent=1) + "\n")
     return path
 

@@ -17,7 +17,7 @@ from ladder.build.binaries import FOLDER, TYPES
 from ladder.catalogue import native_sources, sources, workloads
 from ladder.errors import LadderError
 from ladder.machine import cpus, programs
-from ladder.records import locks, sums
+from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
@@ -116,7 +116,7 @@ def ensure(workload, variant, slug):
         report.unlink(missing_ok=True)  # a library without a report is invalid
         log = compile(source_of(workload, variant), options(slug), path)
         about = inputs | {
-            "digest": sums.of(path),
+            "digest": checksums.of(path),
             "compiler": version(),
             "cpu": cpus.cpu()["Model name"],
             "vectorised": messages(VECTORISED, log),
@@ -128,7 +128,7 @@ def ensure(workload, variant, slug):
 
 def is_as_reported(path, report, inputs):
     """Whether a library was made from these inputs and is intact: with a changed byte it could give other results."""
-    return (inputs | {"digest": sums.of(path)}).items() <= read_json(report).items()
+    return (inputs | {"digest": checksums.of(path)}).items() <= read_json(report).items()
 
 
 def messages(pattern, log):

@@ -1,6 +1,6 @@
 """What variants ask of the current NVIDIA GPU, through CuPy: kernels of their sources, CUDA graphs, memory, copies.
 
-`gpus` has the GPUs that a process sees, `clock` and `trace` have their times, and the other modules functions of cuBLAS
+`gpus` has the GPUs that a process sees; `clock` and `trace` time their work; the other modules call functions of cuBLAS
 and of the driver that CuPy lacks.
 """
 
@@ -26,7 +26,7 @@ def multiprocessors():
 
 @functools.cache
 def kernel(workload, variant, name, dtype, is_cooperative=False, **tuning):
-    """A kernel of a variant's CUDA source, compiled with these constants.
+    """A kernel of a variant's CUDA source, compiled with `tuning` as its macros.
 
     The blocks of a cooperative kernel all run at once and may wait for each other (`include/grid.cuh`).
     """
@@ -41,7 +41,7 @@ def module(path, is_cooperative=False):
 
 
 def blocks_at_once(kernel, block, shared):
-    """The number of blocks that the GPU runs at once, by the driver; `shared` is the dynamic shared memory in bytes.
+    """The number of blocks that the GPU can run at once; `shared` is the dynamic shared memory of a block in bytes.
 
     Raises LadderError if not even one fits.
     """
@@ -49,12 +49,14 @@ def blocks_at_once(kernel, block, shared):
     kernel.max_dynamic_shared_size_bytes = shared
     blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared) * multiprocessors()
     if not blocks:
-        raise LadderError(f"A block of {block} threads with {shared} bytes of shared memory fits no multiprocessor.")
+        raise LadderError(
+            f"A block of {block} threads with {shared} bytes of shared memory does not fit on a multiprocessor."
+        )
     return blocks
 
 
 def captured(run, stream):
-    """A function that launches, as one CUDA graph, the work that `run` puts into a stream and those it waits for.
+    """Capture what `run` puts into `stream`, and into streams that it waits for, as a CUDA graph; returns its launch.
 
     `run` is called once before, since nothing may be loaded during capture. All pending work ends before that: a
     non-blocking stream doesn't wait for the default one, in which tables and inputs are copied.

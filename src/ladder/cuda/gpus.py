@@ -40,22 +40,22 @@ def require_gpu():
 
 
 @functools.cache
-def numbers():
+def device_ids():
     """The numbers of the GPUs that are visible to this process."""
     return range(load_cupy().cuda.runtime.getDeviceCount())
 
 
 def synchronize():
     """Wait until all visible GPUs have finished all work."""
-    for number in numbers():
+    for number in device_ids():
         load_cupy().cuda.Device(number).synchronize()
 
 
-def name(number=None):
+def uuid(number=None):
     """The UUID of a GPU, by default the current one, as the driver's tools write it, GPU-...
 
-    NVML finds it by the address on the PCI bus; without NVML that address is the name. CuPy's own UUID is truncated at
-    a zero byte.
+    NVML finds it by the GPU's address on the PCI bus; without NVML this returns that address. CuPy's UUID is no
+    substitute: it is truncated at a zero byte.
     """
     cupy = load_cupy()
     number = cupy.cuda.Device().id if number is None else number
@@ -64,6 +64,6 @@ def name(number=None):
 
 
 def energy():
-    """The energy in J that all visible GPUs have used since their drivers were loaded; None if one doesn't count it."""
-    joules = [nvidia.energy(name(number)) for number in numbers()]
+    """The energy in J that all visible GPUs have used since their drivers were loaded; None if one has no counter."""
+    joules = [nvidia.energy(uuid(number)) for number in device_ids()]
     return None if None in joules else sum(joules)

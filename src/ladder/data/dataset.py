@@ -7,7 +7,7 @@ import numpy as np
 
 from ladder.data import idx
 from ladder.errors import LadderError
-from ladder.records import sums
+from ladder.records import checksums
 
 SIDE, CLASSES = 28, 10
 
@@ -36,7 +36,7 @@ def load(folder):
 def pair(image_path, label_path):
     """Images and their labels, which must belong together."""
     for path in (image_path, label_path):
-        if mistake := sums.mistake(path):
+        if mistake := checksums.mistake(path):
             raise LadderError(f"{path} isn't what was written: {mistake}; delete it and fetch the data set again.")
     images, labels = idx.read(image_path), idx.read(label_path)
     if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE):

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from ladder.data import idx
 from ladder.data.dataset import FILES, SIDE, TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
-from ladder.records import sums
+from ladder.records import checksums
 
 
 def write(folder):
@@ -29,4 +29,4 @@ def write(folder):
 
     for name, part in zip((TRAIN_IMAGES, TEST_IMAGES, TRAIN_LABELS, TEST_LABELS), parts, strict=True):
         idx.write(Path(folder, name), part)
-    sums.note(folder, FILES)
+    checksums.write(folder, FILES)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ladder.data import dataset
 from ladder.data.download import Expected, fetch
-from ladder.records import sums
+from ladder.records import checksums
 
 # Of the decompressed files, since the compression differs between mirrors.
 EXPECTED = {
@@ -24,4 +24,4 @@ def write(folder, mirrors, expected=EXPECTED):
     for name, file in expected.items():
         mirror = fetch(Path(folder, name), file, mirrors)
         mirrors = sorted(mirrors, key=lambda each: each != mirror)
-    sums.note(folder, expected)
+    checksums.write(folder, expected)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ladder.devices.host import AFFINITY
 
-# The number of elements that are drawn; drawing takes several times longer than copying. A prime.
+# The number of elements drawn at random; the others repeat them, because copying is several times faster. A prime.
 DRAWN = 2**22 + 15
 PARTS = 4  # per CPU, for load balance
 
@@ -25,13 +25,13 @@ def fill(array, draw):
     def repeat(start):
         flat[start : start + DRAWN] = drawn[: flat.size - start]
 
-    by_threads(repeat, range(DRAWN, flat.size, DRAWN))
+    map_threads(repeat, range(DRAWN, flat.size, DRAWN))
 
 
-def by_threads(work, items):
-    """[work(item), ...] in the order of the items. Raises what `work` raises.
+def map_threads(work, items):
+    """Call `work` with each item, on a thread per CPU; returns the list of results. Raises what `work` raises.
 
-    The affinity is set, since threads that are started by one bound by OpenMP would share its CPU.
+    The affinity is set because new threads inherit it: if OpenMP has bound the caller, all would share its CPU.
     """
     with ThreadPoolExecutor(len(AFFINITY), initializer=os.sched_setaffinity, initargs=(0, AFFINITY)) as pool:
         return list(pool.map(work, items))

@@ -14,13 +14,13 @@ from ladder.machine import description, nvidia
 from ladder.records import locks
 
 # Seconds that a GPU works before its state is read.
-AT_WORK = 0.1
+WARM_UP_SECONDS = 0.1
 # Seconds: the minimum for which `energy` repeats a run, the duration of one batch of runs, and the limit for giving up.
-REPEATS, BATCH, PATIENCE = 1.0, 0.02, 30.0
+MIN_SECONDS, BATCH_SECONDS, PATIENCE = 1.0, 0.02, 30.0
 
 
 class Gpu(Host):
-    """A process with GPUs, its arrays in the host's memory; no device by itself."""
+    """The base class of devices with GPUs; not a device itself. Arrays are in host memory unless overridden."""
 
     CEILINGS = "cuda"
 
@@ -39,7 +39,7 @@ class Gpu(Host):
             yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
 
     def environment(self, threads):
-        """The host's variables, and lazy loading: a kernel at its first launch, in the check, never all of cuBLAS."""
+        """The host's variables, and lazy loading: the check loads the kernels that are used, never all of cuBLAS."""
         return super().environment(threads) | {"CUDA_MODULE_LOADING": "LAZY"}
 
     def start(self, case):
@@ -65,11 +65,11 @@ class Gpu(Host):
             ) from None
 
     def flusher(self):
-        """A function that flushes the L2 cache, in stream order, by writing twice its size."""
+        """A function that flushes the L2 cache, in stream order, by writing twice its size, each time another value."""
         cupy = gpus.load_cupy()
         buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
-        state = iter(range(2**62))
-        return lambda: buffer.fill(next(state) % 251)
+        values = iter(range(2**62))
+        return lambda: buffer.fill(next(values) % 251)
 
     def read_threads(self):
         """The host's threads and CPUs, and the GPU."""
@@ -78,7 +78,7 @@ class Gpu(Host):
         return super().read_threads() | {
             "gpu": {
                 "name": properties["name"].decode(),
-                "uuid": gpus.name(),
+                "uuid": gpus.uuid(),
                 "architecture": cuda.architecture(),
                 "cache_bytes": properties["l2CacheSize"],
             }
@@ -98,13 +98,13 @@ class Gpu(Host):
         whether all continue.
         """
         with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(state_at_work, gpus.name())
+            answer = pool.submit(state_at_work, gpus.uuid())
             while not self.broadcast(answer.done()):
                 self.stopwatch(run)
         return answer.result()
 
     def energy(self, run):
-        """{"joules": energy of a run, "sustained": seconds of one}, over repeats of at least a second.
+        """{"joules": energy of a run, "sustained": its seconds}, averaged over repeated runs for at least a second.
 
         The energy is the sum of the counters of all visible GPUs; if one lacks a counter, the result is empty. The runs
         follow each other with warm caches, so a GPU may reach its power limit. A counter changes every few hundredths
@@ -113,23 +113,23 @@ class Gpu(Host):
         """
         if gpus.energy() is None:
             return {}
-        batch = self.broadcast(max(1, round(BATCH / max(self.stopwatch(run), 1e-6))))
+        batch = self.broadcast(max(1, round(BATCH_SECONDS / max(self.stopwatch(run), 1e-6))))
         begin, _, _ = repeat(run, batch, gpus.energy, 0.0, self.broadcast)
-        end, runs, sustained = repeat(run, batch, gpus.energy, REPEATS, self.broadcast)
+        end, runs, sustained = repeat(run, batch, gpus.energy, MIN_SECONDS, self.broadcast)
         return {"joules": (end - begin) / runs, "sustained": sustained} if None not in (begin, end) else {}
 
 
 def state_at_work(uuid):
     """The state of a GPU that has worked for a while."""
-    time.sleep(AT_WORK)
+    time.sleep(WARM_UP_SECONDS)
     return nvidia.state(uuid)
 
 
-def repeat(run, batch, counter, seconds, same):
-    """Repeat `run` for `seconds`, then until the counter changes; `same` gives all ranks the first one's decisions.
+def repeat(run, batch, counter, seconds, broadcast):
+    """Repeat `run` for `seconds`, then until the counter changes; by `broadcast` all ranks decide as the first one.
 
-    Returns the counter's value, None if it never changed, the number of runs, and the seconds of one run before the
-    first reading: a reading takes milliseconds, in which the GPU idles.
+    Returns the counter's value (None if it never changed), the number of runs, and the mean seconds of a run before
+    the first reading: a reading takes milliseconds, in which the GPU idles.
     """
     start, runs, before, sustained = time.monotonic(), 0, None, None
     while True:
@@ -137,12 +137,12 @@ def repeat(run, batch, counter, seconds, same):
             run()
         gpus.synchronize()
         runs, spent = runs + batch, time.monotonic() - start
-        if same(spent < seconds):
+        if broadcast(spent < seconds):
             continue
         sustained = sustained or spent / runs
         now = counter()
-        if same(before not in (None, now)):
+        if broadcast(before not in (None, now)):
             return now, runs, sustained
-        if same(spent > seconds + PATIENCE):
+        if broadcast(spent > seconds + PATIENCE):
             return None, runs, sustained
         before = now

@@ -1,7 +1,7 @@
 """Compare two cases side by side, with fresh workers in the order ABBA.
 
 Measuring continues until a difference of a given size would be detected, or until the limit on pairs or on time is
-reached. It never stops because of the outcome so far: every look would make a false outcome more likely.
+reached. It never stops because of the outcome so far: repeated testing would inflate the rate of false verdicts.
 """
 
 import itertools
@@ -50,11 +50,11 @@ def parse_key(key):
     """Parse the key of a case, workload/variant/slug. Raises LadderError for anything else."""
     parts = key.split("/")
     if len(parts) != 3:
-        raise LadderError(f"{key!r} is not a case: write workload/variant/case, as the verb `list` prints it.")
+        raise LadderError(f"{key!r} is not a case: write workload/variant/slug, as the verb `list` prints it.")
     return Case.parse(*parts)
 
 
-def side_by_side(
+def compare_cases(
     a, b, samples=10, pairs=10, max_pairs=30, detect=0.05, cap=600.0, paired=False, data=None, reference=None
 ):
     """Compare cases a and b in at least `pairs` pairs of processes with `samples` samples each; returns a Comparison.

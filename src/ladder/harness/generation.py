@@ -5,12 +5,12 @@ A workload that supports this has a module `formats.py` with
 | name | meaning |
 | --- | --- |
 | `VARIANTS` | by device, `offload` or `host`, the variant to run and its tuning |
-| `BY_IMAGE` | the inputs that have a row for each image; the others belong to all |
+| `BY_IMAGE` | the inputs that have a row for each image; all images share the others |
 | `read(network, inputs)` | `sizes` and `inputs`, arrays by name, of two files |
 | `require_output(path, images)` | refuse a file that can't be written |
 | `write(file, suffix, images, chunks)` | write the output's chunks, in their order, to an open binary file |
 
-Its size `images` counts these rows, and those of its one output.
+The workload has one output. Its size `images` is the number of rows of that output and of these inputs.
 """
 
 import importlib
@@ -82,7 +82,7 @@ def chunks(case, formats, inputs, advance):
 
 
 def prepare(case, count, shared):
-    """The problem of `count` images of a case, with the inputs that all share, and its prepared Steps."""
+    """A case's problem for `count` images, its shared inputs filled in, and its Steps, prepared."""
     workload = workloads.load(case.workload)
     case = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
     variant = workloads.load_variant(case.workload, case.variant)

@@ -27,7 +27,7 @@ STATES = ("done", "running", "waiting", "failed", "cut off", "not begun", "skipp
 
 
 def write(planned, records, folder=FOLDER):
-    """Write which cases a new run is to measure, those of the paths `records`; returns what `read` does.
+    """Write the cases of a new run, which is to write the records of the paths `records`; returns what `read` does.
 
     Raises LadderError if the file can't be written.
     """
@@ -42,7 +42,7 @@ def read(folder=FOLDER):
     if not path.exists():
         raise LadderError("No run has begun here yet: start one with `snakemake`, or name a --configfile.")
     # By the clock of the file system, like the times of all other files.
-    return {"began": changed(path), **documents.read(path, "run")}
+    return {"began": modified_ns(path), **documents.read(path, "run")}
 
 
 def cases_of(planned, records=()):
@@ -60,7 +60,7 @@ def log_of(machine, key):
     return f"results/logs/measure/{machine}/{record.in_path(key)}.log"
 
 
-def changed(path):
+def modified_ns(path):
     """When a file was last changed, in nanoseconds; 0 without a file."""
     try:
         return Path(path).stat().st_mtime_ns
@@ -69,10 +69,10 @@ def changed(path):
 
 
 def markers(folder=FOLDER):
-    """The files whose jobs have started and not ended: {path: (start, the number of a waiting job, or None)}.
+    """The files whose jobs have started and not ended: {path: (start, Slurm's ID of a waiting job, or None)}.
 
     Snakemake has no function that only reads them. The name of a marker is the file's path in base 64, split, if it is
-    long, into folders that begin with `@`. The marker of a Slurm job holds its number until the node overwrites it.
+    long, into folders that begin with `@`. The marker of a Slurm job holds its ID until the node overwrites it.
     """
     started, root = {}, folder / "incomplete"
     for parent, _, names in os.walk(root):
@@ -84,12 +84,12 @@ def markers(folder=FOLDER):
             except ValueError:
                 continue  # not one of these markers
             try:
-                number = json.loads(path.read_text(encoding="utf-8"))["external_jobid"]
+                job_id = json.loads(path.read_text(encoding="utf-8"))["external_jobid"]
             except FileNotFoundError:
                 continue  # the job has ended meanwhile
             except (OSError, ValueError, TypeError, KeyError):
-                number = None  # the marker is just being written, or truncated
-            started[file] = changed(path), number
+                job_id = None  # the marker is just being written, or truncated
+            started[file] = modified_ns(path), job_id
     return started
 
 
@@ -99,15 +99,15 @@ def state_of(case, started, began, at_work):
     if case["left_out"]:
         return "skipped"
     if path in started:
-        since, number = started[path]
+        since, job_id = started[path]
         if at_work and since >= began:
-            return "waiting" if number else "running"
+            return "waiting" if job_id else "running"
         if not (at_work and case["due"]):
             return "cut off"
-    oldest = began if case["due"] else 1  # a file older than the run that is to write it isn't the run's
-    if changed(path) >= oldest:
+    oldest = began if case["due"] else 1  # an older file is from an earlier run
+    if modified_ns(path) >= oldest:
         return "done"
-    return "failed" if changed(log_of(case["machine"], case["key"])) >= oldest else "not begun"
+    return "failed" if modified_ns(log_of(case["machine"], case["key"])) >= oldest else "not begun"
 
 
 def states(cases, began, at_work, folder=FOLDER):
@@ -133,7 +133,8 @@ def reason(log):
         )
     _, harness, sentence = text.rpartition("ladder measure: ")
     last = sentence if harness else text.splitlines()[-1]
-    return "".join(sign if sign.isprintable() else "?" for sign in textwrap.shorten(last, 400, placeholder=" ..."))
+    line = textwrap.shorten(last, 400, placeholder=" ...")
+    return "".join(character if character.isprintable() else "?" for character in line)
 
 
 def report(cases, run=None):
@@ -150,7 +151,7 @@ def summary(run):
     if not any(case["due"] for case in run["cases"]):
         return ""
     pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
-    # Cases that a run of a few tables didn't require aren't missing.
+    # If only a few tables were requested, the other cases count only if they are done or skipped.
     pairs = [(case, state) for case, state in pairs if case["due"] or state in ("done", "skipped")]
     cases, final = zip(*pairs, strict=True)
     new = [case for case, state in pairs if case["due"] and state == "done"]

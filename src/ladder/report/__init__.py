@@ -2,5 +2,5 @@
 
 # The tidy tables of an experiment; `collect` says what each of them holds.
 TABLES = ("samples", "checks", "curves", "traces", "missing")
-# Behind the name of a machine in the tables, where its measurements are published; text and figures show a mark.
+# The suffix of a machine's name in the tables if its measurements are published; text and figures show a mark.
 PUBLISHED = " (published)"

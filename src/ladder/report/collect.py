@@ -28,7 +28,7 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
-from ladder.records import record, sums
+from ladder.records import checksums, record
 from ladder.records.case import Case
 from ladder.report import PUBLISHED, TABLES, stored
 
@@ -66,7 +66,7 @@ def collect(plan, folder, published=()):
         frames[name] = concatenated([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # once all could be read
         write_table(folder, name, frame)
-    sums.note(folder, [f"{name}.csv" for name in tables])
+    checksums.write(folder, [f"{name}.csv" for name in tables])
 
 
 def own_columns(machine, experiment, workload, variant, slug):

@@ -1,9 +1,9 @@
-"""Parts of sentences in LaTeX; what is missing is None, or a `Missing` where words other than the usual ones fit."""
+"""Parts of sentences in LaTeX. A part without a measurement is None, or a `Missing` if it needs its own words."""
 
 from ladder.report import study
 from ladder.report.latex import Missing, listed
 
-# A time within a tenth of the shortest counts as levelled off.
+# A rate within this factor of the highest counts as levelled off.
 LEVEL = 1.1
 
 NOTHING = Missing(r"\nomeasurement{}")

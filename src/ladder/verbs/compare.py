@@ -9,8 +9,8 @@ TIMES = True
 
 
 def add_arguments(parser):
-    parser.add_argument("a", help="workload/variant/case")
-    parser.add_argument("b", help="workload/variant/case")
+    parser.add_argument("a", help="workload/variant/slug")
+    parser.add_argument("b", help="workload/variant/slug")
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
         "--detect", type=above(0), default=0.05, help="measure until such a difference is detectable (default: 0.05)"
@@ -31,7 +31,7 @@ def run(options):
     if options.json:
         require_writable(options.json)
     cases = comparison.parse_key(options.a), comparison.parse_key(options.b)
-    result = comparison.side_by_side(
+    result = comparison.compare_cases(
         *cases,
         samples=options.samples,
         max_pairs=options.max_pairs,

@@ -13,10 +13,10 @@ def add_arguments(parser):
 def run(options):
     results = study.load(options.folders, None)
     local = {name: results.of(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
-    write_json(options.out, local | dict(map(of_published, options.published)))
+    write_json(options.out, local | dict(map(published_ceilings, options.published)))
 
 
-def of_published(folder):
+def published_ceilings(folder):
     """A published machine's name in the tables, and its ceilings over all its cases."""
     samples = stored.published(folder, "samples")
     name = samples["machine"].iloc[0]

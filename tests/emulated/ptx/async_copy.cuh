@@ -4,7 +4,7 @@
 
 // What was there is gone at once, and what is copied arrives when it is waited for and no sooner.
 template <int bytes>
-void copy(void *to, const void *from, bool inside) {
+void copy_async(void *to, const void *from, bool inside) {
   require((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) % bytes == 0,
           "A copy's address is not a multiple of its bytes.");
   std::memset(to, 0xff, bytes);  // NaNs

@@ -10,17 +10,17 @@ from ladder.report.figures.theme import sns
 
 
 def curves(axes, cases, x, kinds=None, size=16):
-    """Medians over a column on lines with their intervals, a line per method.
+    """Draw medians over the column `x`: a line per method, markers and intervals.
 
-    `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, says how
-    the names in the column method look where they aren't those of methods.
+    `cases` has a row per case with the columns method, median, low, high and converged. `kinds`, {name: Look}, gives
+    the looks if the column `method` holds other names than those of methods.
     """
     lines(axes, cases, x, "median", kinds)
     points(axes, cases, x, "median", kinds=kinds, size=size)
 
 
 def lines(axes, cases, x, y, kinds=None):
-    """A line through two columns per method."""
+    """Draw the column `y` over `x`, a line per method."""
     known = looks_of(cases, kinds)
     styles = {"hue_order": list(known), "style_order": list(known), **looks.styles(known), "markers": False}
     sns.lineplot(
@@ -30,7 +30,7 @@ def lines(axes, cases, x, y, kinds=None):
 
 
 def points(axes, cases, x, y, along="y", kinds=None, size=16):
-    """Markers with the interval of the median along an axis; hollow ones where a case has not converged."""
+    """Draw markers, hollow if a case has not converged, and the interval of each median along an axis."""
     known = looks_of(cases, kinds)
     colours = [known[method].colour for method in cases["method"]]
     intervals(axes, cases[x if along == "y" else y], cases, along, colours)
@@ -38,9 +38,9 @@ def points(axes, cases, x, y, along="y", kinds=None, size=16):
 
 
 def mark(axes, cases, x, y, kinds, size=16):
-    """Markers of the column `method` as `kinds`, {name: Look}; hollow ones where a case has not converged.
+    """Draw markers with the looks `kinds`, {name: Look}, of the column `method`; hollow if a case has not converged.
 
-    `size` is in square points, of all or by method.
+    `size` is in square points: a number, or {method: number}.
     """
     styles = looks.styles(kinds)
     del styles["dashes"]
@@ -55,14 +55,14 @@ def mark(axes, cases, x, y, kinds, size=16):
 
 
 def intervals(axes, where, cases, along, colours):
-    """From low to high along an axis, at `where` on the other; an infinite interval leaves the panel on both sides."""
+    """Draw intervals along an axis, at the positions `where` on the other; infinite ones extend beyond the panel."""
     low, high = np.maximum(cases["low"], 1 / medians.FAR), np.minimum(cases["high"], medians.FAR)
     draw = axes.vlines if along == "y" else axes.hlines
     draw(where, low, high, colors=colours, linewidth=0.8, zorder=2.5)
 
 
 def looks_of(cases, kinds):
-    """The looks of what the column `method` holds, {name: Look}, in the order of the ladder."""
+    """{name: Look} of the names in the column `method`, in the order of the ladder."""
     if kinds:
         return {name: look for name, look in kinds.items() if name in set(cases["method"])}
     return {method: looks.look(method) for method in methods.ordered(cases["method"])}

@@ -1,6 +1,7 @@
 """Back-propagation: training a network of sigmoid layers on all images at once, with momentum; a run is one epoch.
 
-With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, an epoch computes for every layer
+With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, an epoch computes for every layer the
+steps dW and the weights W:
 
     dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
 
@@ -128,7 +129,7 @@ def state(sizes):
 
 
 def cost(sizes):
-    """FLOPs of an epoch's products (all layers except the first have a third one), and the bytes that it must move."""
+    """FLOPs of an epoch's products (three per layer, two in the first), and the bytes that it must move."""
     widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
     pairs = list(itertools.pairwise(widths))
     products = sum((fan_in + 1) * fan_out * 2 for fan_in, fan_out in pairs)
@@ -142,14 +143,14 @@ def cost(sizes):
 
 
 def check(sizes, inputs, outputs, round, data, exact, precision):
-    """Compare an epoch's error, and the weights and steps after it, with the reference; the checks and the point."""
+    """Compare an epoch's error, weights and steps with the reference; returns the checks and a point of the CURVE."""
     checks, weights = [], []
     for layer in range(1, len(reference.widths(sizes))):
         for name in (f"w{layer}", f"dw{layer}"):
             allowed = reference.bound(exact[f"{name}_drift"][round], precision)
             checks.append(compare(name, inputs[name], exact[name][round], allowed))
         weights.append(inputs[f"w{layer}"].astype(np.float64))
-    # The error is one number, whose noise may have been small by chance: the bound of its sum is a minimum.
+    # The simulated noise of a single number may be small by chance: the error is allowed at least its sum's bound.
     terms = growing_sum_factor(sizes["images"] * reference.widths(sizes)[-1], precision)
     allowed = max(reference.bound(exact["error_drift"][round], precision), terms * exact["error"][round])
     checks.append(compare("error", outputs["error"][0], exact["error"][round], allowed))

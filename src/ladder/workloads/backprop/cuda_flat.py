@@ -38,16 +38,16 @@ def setup(problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 2
 
     def epoch():
         for layer in range(1, last + 1):
-            yield "products", launch("products", layer, net.by_pattern(layer))
-            yield "activations", launch("activations", layer, net.by_pattern(layer))
+            yield "products", launch("products", layer, net.unit_threads(layer))
+            yield "activations", launch("activations", layer, net.unit_threads(layer))
         yield "error", partial(problem.error.fill, 0)
-        yield "error", launch("output_error", last, net.by_pattern(last))
+        yield "error", launch("output_error", last, net.unit_threads(last))
         for layer in range(last, 1, -1):
-            yield "deltas", launch("deltas", layer, net.by_pattern(layer - 1))
+            yield "deltas", launch("deltas", layer, net.unit_threads(layer - 1))
         for layer in range(1, last + 1):
-            yield "weight change", launch("weight_change", layer, net.by_weight(layer))
+            yield "weight change", launch("weight_change", layer, net.weight_threads(layer))
         for layer in range(1, last + 1):
-            yield "update", launch("update", layer, net.by_weight(layer))
-        yield from net.give_back()
+            yield "update", launch("update", layer, net.weight_threads(layer))
+        yield from net.copy_back()
 
     return Steps(run=list(epoch()), prepare=list(net.fill()))

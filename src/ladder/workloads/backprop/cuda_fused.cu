@@ -31,7 +31,7 @@ __device__ __forceinline__ void load_weights(REAL *to, const REAL *w, int rows, 
   for (int k = threadIdx.x / WARP; k < rows; k += WARPS)
 #pragma unroll
     for (int u = threadIdx.x % WARP * BY; u < UNITS; u += WARP * BY)
-      copy<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
+      copy_async<BY * sizeof(REAL)>(to + k * STRIDE + u, w + k * fan_out + u, u < units);
 }
 
 // Start the copies of a stage: BK pixels of the tile's rows (BM) of images (images, 784) from `first` on, and the same
@@ -43,7 +43,7 @@ __device__ __forceinline__ void load(REAL *stage, const REAL *images, const int 
   if (pixel < pixels)
 #pragma unroll
     for (int row = threadIdx.x / COPIES; row < BM; row += BM / COPIES)
-      copy<16>(stage + row * X_ROW + pixel, images + size_t(rows[row]) * PIXELS + first + pixel, true);
+      copy_async<16>(stage + row * X_ROW + pixel, images + size_t(rows[row]) * PIXELS + first + pixel, true);
   stage += BM * X_ROW;
   w += size_t(first) * fan_out;
   if (fan_out % V)
@@ -198,10 +198,10 @@ __device__ __forceinline__ void accumulate_gradients_by(Product product, const R
         const REAL *image = images + size_t(rows[s * BP + p]) * PIXELS;
 #pragma unroll
         for (int at = threadIdx.x % WARP * V; at < BLOCK_PIXELS; at += WARP * V)
-          copy<16>(x + p * PIXEL_ROW + at, image + at, true);
+          copy_async<16>(x + p * PIXEL_ROW + at, image + at, true);
       }
       const REAL *from = delta + size_t(first_pattern(s)) * STRIDE;
-      for (int e = threadIdx.x * V; e < BP * STRIDE; e += THREADS * V) copy<16>(of_units + e, from + e, true);
+      for (int e = threadIdx.x * V; e < BP * STRIDE; e += THREADS * V) copy_async<16>(of_units + e, from + e, true);
     }
     commit_copies();
   };

@@ -59,7 +59,7 @@ def setup(
     kernels = Kernels(problem, f"{scalars}_{tables}", tables == "texture", block)
     steps = epoch(kernels, tiled(kernels) if operands == "shared" else in_global_memory(kernels), error)
     fill = [("constants", kernels.fill_constants)] if scalars == "constant" else []
-    return Steps(run=[*steps, *kernels.net.give_back()], prepare=[*kernels.net.fill(), *fill])
+    return Steps(run=[*steps, *kernels.net.copy_back()], prepare=[*kernels.net.fill(), *fill])
 
 
 def epoch(kernels, products, error):
@@ -69,26 +69,26 @@ def epoch(kernels, products, error):
     for layer in layers:
         number = "0 first products" if layer == 1 else "1 hidden products" if layer < last else "2 output products"
         yield number, products["forward"](layer)
-        yield "4 activations", kernels.over(net.by_pattern(layer), "activations", layer)
+        yield "4 activations", kernels.over(net.unit_threads(layer), "activations", layer)
     yield "5 error", partial(net.problem.error.fill, 0)
     yield "5 error", kernels.over(net.count, f"error_{error}", last)
-    yield "6 output deltas", kernels.over(net.by_pattern(last), "output_deltas", last)
+    yield "6 output deltas", kernels.over(net.unit_threads(last), "output_deltas", last)
     for layer in range(last, 1, -1):
         yield "3 hidden deltas", products["back"](layer)
     for layer in layers:
         yield "7 first change" if layer == 1 else "8 further changes", products["change"](layer)
         yield "9 bias change", kernels.launch("bias_change", layer, (net.widths[layer],))
     for layer in layers:
-        yield "10 update", kernels.over(net.by_weight(layer), "update", layer)
+        yield "10 update", kernels.over(net.weight_threads(layer), "update", layer)
 
 
 def in_global_memory(kernels):
     """The launches of products without shared memory."""
     net = kernels.net
     return {
-        "forward": lambda layer: kernels.over(net.by_pattern(layer), "products_global", layer),
-        "back": lambda layer: kernels.over(net.by_pattern(layer - 1), "hidden_deltas_global", layer),
-        "change": lambda layer: kernels.over(net.by_weight(layer), "weight_change_global", layer),
+        "forward": lambda layer: kernels.over(net.unit_threads(layer), "products_global", layer),
+        "back": lambda layer: kernels.over(net.unit_threads(layer - 1), "hidden_deltas_global", layer),
+        "change": lambda layer: kernels.over(net.weight_threads(layer), "weight_change_global", layer),
     }
 
 
@@ -98,12 +98,12 @@ def tiled(kernels):
 
     def forward(layer):
         if 1 < layer == net.last:
-            return kernels.with_weights(net.by_pattern(layer), "products_whole", layer)
+            return kernels.with_weights(net.unit_threads(layer), "products_whole", layer)
         return kernels.by_tiles(net.count, net.widths[layer], "products_tiled", layer)
 
     return {
         "forward": forward,
-        "back": lambda layer: kernels.with_weights(net.by_pattern(layer - 1), "hidden_deltas_whole", layer),
+        "back": lambda layer: kernels.with_weights(net.unit_threads(layer - 1), "hidden_deltas_whole", layer),
         "change": lambda layer: kernels.by_tiles(*net.widths[layer - 1 : layer + 1], "weight_change_tiled", layer),
     }
 

@@ -12,7 +12,10 @@ MAX_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a lay
 
 
 class Flat:
-    """All layers' units, images first, their weights and their steps, each in one flat array (`flat.cuh`)."""
+    """Activations, deltas, weights and steps, each of all layers in one flat array (`flat.cuh`).
+
+    Layer 0 of the activations holds the images. A step is the last change of a weight, dw.
+    """
 
     def __init__(self, problem):
         sizes, self.dtype = problem.sizes, problem.error.dtype
@@ -35,30 +38,30 @@ class Flat:
         return array
 
     def pairs(self):
-        """The problem's weights and steps, each with its part of the flat array."""
+        """The problem's arrays w and dw, each with its part of the flat array."""
         for layer in range(1, self.last + 1):
             for name, flat in (("w", self.w), ("dw", self.dw)):
                 array, start = getattr(self.problem, f"{name}{layer}"), self.starts_of_weights[layer]
                 yield array, flat[start : start + array.size].reshape(array.shape)
 
     def fill(self):
-        """The steps that copy a problem's images, weights and steps to the flat arrays, as (phase, function)."""
+        """The copies of a problem's images, w and dw to the flat arrays, as (phase, function)."""
         images = self.problem.images
         yield "flatten", partial(copy, self.out[: images.size].reshape(images.shape), images)
         for array, part in self.pairs():
             yield "flatten", partial(copy, part, array)
 
-    def give_back(self):
-        """The steps that copy weights and steps from the flat arrays back to the problem, as (phase, function)."""
+    def copy_back(self):
+        """The copies of w and dw from the flat arrays back to the problem, as (phase, function)."""
         for array, part in self.pairs():
             yield "give back", partial(copy, array, part)
 
-    def by_pattern(self, layer):
-        """The number of threads with one per unit of a layer and visited pattern."""
+    def unit_threads(self, layer):
+        """The number of threads of a kernel with one per visited pattern and unit of a layer."""
         return self.count * self.widths[layer]
 
-    def by_weight(self, layer):
-        """The number of threads with one per weight of a layer, including the bias."""
+    def weight_threads(self, layer):
+        """The number of threads of a kernel with one per weight of a layer, biases included."""
         return (self.widths[layer - 1] + 1) * self.widths[layer]
 
 
@@ -71,7 +74,7 @@ def grid(threads, block):
     """The grid of at least `threads` threads. Raises LadderError if they are too many."""
     if threads > MAX_THREADS:
         raise LadderError(
-            f"A kernel of backprop would need {threads} threads, of which it can count {MAX_THREADS}: "
-            "lower images, or the widths of layers."
+            f"A kernel of backprop would need {threads} threads, more than the {MAX_THREADS} that 32-bit indices "
+            "allow: lower images, or the widths of layers."
         )
     return (-(-threads // block),)

@@ -25,7 +25,7 @@ __device__ __forceinline__ float sigmoid(float z) { return __fdividef(1, 1 + __e
 __device__ __forceinline__ void load_matrix(REAL *to, const REAL *w, int rows, int columns) {
   for (int i = threadIdx.x / WARP; i <= padded(rows - 1); i += WARPS)
     for (int j = threadIdx.x % WARP; j < padded(columns); j += WARP)
-      copy<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
+      copy_async<sizeof(REAL)>(to + i * padded(columns) + j, w + i * columns + j, i < rows && j < columns);
 }
 
 // Call f(unit, pattern, sums) for all patterns and `units`, with the sums (4) for 4 patterns over values (terms, BM)

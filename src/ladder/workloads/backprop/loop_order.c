@@ -1,5 +1,5 @@
-/* Every macro block with the loop over patterns, or else that over rows, outermost: accesses of the innermost loops are
-   contiguous. Indices are written out as in before.c. network.h has the functions and shapes. */
+/* Every macro block (a function of network.h) with the loop over patterns outermost, or, without one, that over rows:
+   the innermost loops access contiguous memory. Indices are written out as in before.c. */
 #include "network.h"
 
 void products(const Network *net, long layer)

@@ -19,7 +19,7 @@ LIMITS = {"block": (1, 65536)}
 def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = "autograd", block: int = 65536):
     """The timed epoch; weights and steps share their memory with the problem's arrays."""
     torch.set_num_threads(threads)
-    weights, steps = ([split(torch.from_numpy(array)) for array in named(problem, name)] for name in ("w", "dw"))
+    weights, steps = ([split(torch.from_numpy(array)) for array in layer_arrays(problem, name)] for name in ("w", "dw"))
     add = {"autograd": autograd, "by_hand": by_hand}[gradients](problem, weights, steps, block)
     parameters, changes = list(itertools.chain(*weights)), list(itertools.chain(*steps))
     blocks, error = torch.from_numpy(problem.ranpat).split(block), torch.from_numpy(problem.error)
@@ -35,8 +35,8 @@ def setup(problem, *, threads: int, gradients: Literal["autograd", "by_hand"] = 
     return epoch
 
 
-def named(problem, name):
-    """The problem's arrays w1, w2, ... of a name."""
+def layer_arrays(problem, name):
+    """The problem's arrays `name`1, `name`2, ..., by layer: weights of the name w, steps of the name dw."""
     return [getattr(problem, f"{name}{layer}") for layer in range(1, problem.sizes["layers"].count("-") + 1)]
 
 
@@ -65,9 +65,9 @@ def autograd(problem, weights, steps, block):
 
 
 def by_hand(problem, weights, steps, block):
-    """The same by the formulas of the layers, without allocations per block."""
+    """The same as `autograd`, by the formulas of the layers and without allocations per block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
-    size, slope = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
+    size, sigmoid_backward = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
     widths = [len(bias) for bias, _ in weights]
     outs, deltas = ([images.new_empty(size, width) for width in [first, *widths]] for first in (images.shape[1], 0))
 
@@ -80,7 +80,7 @@ def by_hand(problem, weights, steps, block):
         delta[-1].sub_(out[-1])
         error = 0.5 * delta[-1].square().sum()
         for layer in range(len(weights), 0, -1):
-            slope(delta[layer], out[layer], grad_input=delta[layer])
+            sigmoid_backward(delta[layer], out[layer], grad_input=delta[layer])
             bias, weight = steps[layer - 1]
             weight.addmm_(out[layer - 1].t(), delta[layer], alpha=problem.sizes["rate"])
             bias.add_(delta[layer].sum(dim=0), alpha=problem.sizes["rate"])

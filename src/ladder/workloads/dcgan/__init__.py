@@ -111,4 +111,4 @@ def check(sizes, inputs, outputs, round, data, exact, precision):
         part = slice(start, start + CHUNK)
         return compare("pictures", outputs["pictures"][part], expected[index[part]], allowed)
 
-    return chunked.by_threads(compared, range(0, len(index), CHUNK)), None
+    return chunked.map_threads(compared, range(0, len(index), CHUNK)), None

@@ -1,6 +1,6 @@
-"""The network of a generator that draws digits, in the earlier study's format, and a sheet of its pictures.
+"""The artefacts: a trained generator of digits, in the earlier study's format, and a sheet of its pictures.
 
-Training it takes a GPU some minutes and isn't bitwise reproducible. It is therefore no measurement, and its network is
+Training takes a GPU some minutes and isn't bitwise reproducible. It is therefore not measured, and the network is
 published, rounded to 11 significant bits, which halves the file.
 """
 
@@ -20,16 +20,16 @@ def make(name, path, data):
         gallery.write(path, dcgan.load_data(data))
         return
     digits = dataset.load(data).train_images
-    require_card()
+    require_torch_gpu()
     from ladder.workloads.dcgan import learning  # here, because PyTorch is optional
 
     learning.train(digits).astype("<f4").tofile(path)
 
 
-def require_card():
+def require_torch_gpu():
     """Raise LadderError without PyTorch, or without a GPU that it can use."""
     if not find_spec("torch"):
-        raise LadderError("The generator is trained by PyTorch, which isn't here: install ladder[peers].")
+        raise LadderError("The generator is trained by PyTorch, which isn't installed: install ladder[peers].")
     import torch
 
     if not torch.cuda.is_available():

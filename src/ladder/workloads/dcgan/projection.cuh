@@ -25,7 +25,7 @@ using Numbers = Neighbours<float, 4>;
 __device__ __forceinline__ void load_latents(Numbers (&to)[ROWS][ACROSS], const float *latents, int first, int images) {
   for (int e = threadIdx.x; e < ROWS * ACROSS; e += THREADS) {
     const int row = e / ACROSS, at = e % ACROSS, image = first + row;
-    copy<16>(&to[row][at], latents + size_t(image) * LATENT + at * 4, image < images && at < LATENT / 4);
+    copy_async<16>(&to[row][at], latents + size_t(image) * LATENT + at * 4, image < images && at < LATENT / 4);
   }
   commit_copies();
 }

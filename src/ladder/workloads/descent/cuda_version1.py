@@ -1,6 +1,6 @@
-"""Version 1 of the earlier study: every kernel by one block as wide as the matrix, n at most 32.
+"""Version 1 of the earlier study: a kernel is a single block, a warp per row of A, so that n is at most 32.
 
-Latency-bound, by about ten launches and two host synchronisations per iteration.
+Latency-bound: about ten launches and two host synchronisations per iteration.
 """
 
 from ladder.workloads.descent import by_host

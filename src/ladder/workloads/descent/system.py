@@ -2,8 +2,8 @@
 
 A[i, j] = d[i] d[j] c[(p[i] - p[j]) mod n]: a symmetric circulant (Golub and Van Loan, Matrix Computations, 2013,
 section 4.8.2), whose rows and columns are permuted by p and scaled by powers of two d. Its elements are exact in the
-case's dtype. The circulant's eigenvalues are the Fourier transform of c; they are evenly spaced in logarithm between
-1 / kappa and 1. Without the scaling they are those of A. A variant only has the elements of A, which look random: a row
+case's dtype. The circulant's eigenvalues are the Fourier transform of c: evenly spaced in logarithm between 1 / kappa
+and 1. Without scaling, A has the same eigenvalues. A variant gets only the elements of A, which look random: a row
 gives no information about the others.
 """
 
@@ -60,24 +60,24 @@ def make(n, kappa, start, scaling, dtype, seed, round):
     """The System of a round; each round has a different one."""
     generator = np.random.default_rng([seed, round])
     modes = n // 2 + 1
-    placed = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the smallest
+    mode_order = generator.permutation(modes)  # the mode of each eigenvalue, from the largest to the smallest
     eigenvalues = np.empty(modes)
-    eigenvalues[placed] = kappa ** -np.linspace(0, 1, modes)
+    eigenvalues[mode_order] = kappa ** -np.linspace(0, 1, modes)
     c = np.fft.irfft(eigenvalues, n).astype(dtype).astype(np.float64)
     c[n // 2 + 1 :] = c[1 : (n + 1) // 2][::-1]  # symmetric to the last bit
     p = generator.permutation(n)
     d = 2.0 ** generator.integers(0, EXPONENTS, n) if scaling == "rows" else np.ones(n)
-    b = extremes(n, p, placed) if start == "worst" else generator.uniform(-1, 1, n)
+    b = worst_right_hand_side(n, p, mode_order) if start == "worst" else generator.uniform(-1, 1, n)
     return System(c, d, p, b.astype(dtype).astype(np.float64))
 
 
-def extremes(n, p, placed):
-    """The sum of eigenvectors, of equal norm, of the largest and of the smallest eigenvalue.
+def worst_right_hand_side(n, p, mode_order):
+    """The sum of two eigenvectors of equal norm: those of the largest and of the smallest eigenvalue.
 
     From zero, steepest descent then has its slowest convergence (Akaike, Annals of the Institute of Statistical
     Mathematics 11, 1959): the residual falls by (kappa - 1) / (kappa + 1) in each step.
     """
-    modes = {placed[0], placed[-1]}
+    modes = {mode_order[0], mode_order[-1]}
     vectors = [np.cos(2 * np.pi * mode / n * p) for mode in modes]
     return sum(vector * np.sqrt(n / (vector @ vector)) for vector in vectors)
 
@@ -103,29 +103,30 @@ extern "C" __global__ void generate(REAL *matrix, const REAL *c, const REAL *d, 
 
 
 def generate(problem, c, d, p):
-    """Write `problem.matrix` (n, n) in place, from c, d, p on the host, without another array of its size."""
+    """Write `problem.matrix` (n, n) in place from c, d and p, host arrays, without allocating another (n, n) array."""
     if isinstance(problem.matrix, np.ndarray):
         generate_on_host(problem.matrix, c, d, p)
     else:
-        generate_on_card(problem.matrix, c, d, p)
+        generate_on_gpu(problem.matrix, c, d, p)
 
 
 def generate_on_host(matrix, c, d, p):
     """Generate the matrix row by row, with a thread per CPU."""
     from ladder.devices import chunked
 
-    twice = np.concatenate([c, c])  # avoids modulo operations
+    doubled = np.concatenate([c, c])  # avoids modulo operations
 
     def write(rows):
         for i in range(rows.start, rows.stop):
             for start in range(0, len(p), PART):
-                here = slice(start, start + PART)
-                np.multiply(twice[p[i] - p[here] + len(p)], d[i] * d[here], out=matrix[i, here], casting="same_kind")
+                columns = slice(start, start + PART)
+                values = doubled[p[i] - p[columns] + len(p)]
+                np.multiply(values, d[i] * d[columns], out=matrix[i, columns], casting="same_kind")
 
-    chunked.by_threads(write, chunked.parts(len(p)))
+    chunked.map_threads(write, chunked.parts(len(p)))
 
 
-def generate_on_card(matrix, c, d, p):
+def generate_on_gpu(matrix, c, d, p):
     """Generate the matrix by a kernel that allocates only c, d and p."""
     from ladder.cuda.gpus import load_cupy
 

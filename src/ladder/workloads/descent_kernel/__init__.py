@@ -132,7 +132,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
 def by_rows(compare_these, n):
     """The worst of the Checks of groups of rows that cover a matrix."""
     step = max(1, PART // n)
-    checks = chunked.by_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
+    checks = chunked.map_threads(compare_these, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(checks, key=lambda check: check.error)
 
 

@@ -46,8 +46,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       const int e = done + threadIdx.x;
       // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
       const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
-      copy<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].of[i % V], a + a_index<form>(top + i, start + p, m, k),
-                         top + i < m && start + p < k);
+      copy_async<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].of[i % V], a + a_index<form>(top + i, start + p, m, k),
+                               top + i < m && start + p < k);
     }
   };
 

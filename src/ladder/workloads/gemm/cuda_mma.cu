@@ -17,17 +17,17 @@
 #include "vector.cuh"
 
 constexpr int LINE = 8 * V;           // elements in a line of 128 bytes, which covers all banks once
-constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // of k in one instruction; for float64 fewer registers than with 8
+constexpr int STEP = sizeof(REAL) == 8 ? 4 : 8;  // depth (k) of an instruction; float64: 8 needs more registers
 constexpr int WARPS = BN / WN, THREADS = 32 * (BM / WM) * WARPS;  // WARPS: along n
 constexpr int A_TILE = BM * BK / V, STAGE = (BM + BN) * BK / V;   // in vectors
-constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;             // vectors of sums that a cluster exchanges
-constexpr int MEMORY = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
-// Registers: a thread's sums, its fragments of A and B for 8 of k, and 40 more. The launch bounds of as many blocks as
-// then fit on a multiprocessor keep the compiler from using many more.
+constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;     // vectors of sums that a cluster exchanges
+constexpr int SHARED_VECTORS = STAGES * STAGE > PARTIAL ? STAGES * STAGE : PARTIAL;
+// A thread needs registers for its sums, its fragments of A and B at a depth of 8, and 40 more. The launch bounds
+// request as many blocks per multiprocessor as then fit, so that the compiler doesn't use many more registers.
 constexpr int SUMS = WM * WN / 32 * sizeof(REAL) / 4, FRAGMENTS = (WM / 4 + WN / 4) * sizeof(REAL) / 4;
-constexpr int NEEDED = SUMS + FRAGMENTS + 40;
-constexpr int REGISTERS = THREADS * (NEEDED > 104 ? NEEDED : 104);
-constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int REGISTERS_PER_THREAD = SUMS + FRAGMENTS + 40;
+constexpr int REGISTERS_PER_BLOCK = THREADS * (REGISTERS_PER_THREAD > 104 ? REGISTERS_PER_THREAD : 104);
+constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
 #if !defined(__CUDA_ARCH__)
 constexpr int MAX_SHARED_KIB = 227;
@@ -44,7 +44,7 @@ static_assert(THREADS % (BM / V) == 0 && THREADS % (BN / V) == 0 && THREADS % (B
 static_assert(THREADS <= 1024, "A block has at most 32 warps: raise WM or WN, or lower BM or BN.");
 static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
-static_assert(MEMORY <= MAX_SHARED_KIB * 64,
+static_assert(SHARED_VECTORS <= MAX_SHARED_KIB * 64,
               "The tiles need more shared memory than the GPU has: lower BM, BN or STAGES.");
 
 struct alignas(2 * sizeof(REAL)) Pair {
@@ -56,8 +56,8 @@ __device__ __forceinline__ bool aligned(const REAL *pointer) {
   return reinterpret_cast<size_t>(pointer) % sizeof(Type) == 0;
 }
 
-// Store the first one or both of a pair of sums plus the addend, to (2) and c (2) or null. A wide store requires
-// aligned `to` and `c`.
+// Store a pair of sums, or only its first one unless `both`, at `to`. If `c` isn't null, add its elements. A wide
+// store requires aligned `to` and `c`.
 __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool both, bool wide) {
   if (wide) {
     if (c) {
@@ -73,8 +73,8 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 
 // The index of vector `u` of row `r` in a tile with rows of `width` vectors. Lanes that read together are in 4 rows and
 // 2 neighbouring vectors of each (float32 along k: 8 rows, 1 vector), and all rows begin in the same bank: swizzling
-// the vectors of a line, differently in each of these rows, puts them into different banks. An example: where vectors 0
-// to 7 of a line lie, on the left for float32 along k, on the right otherwise; vector 5 of row 3 lies at 6 or at 3.
+// the vectors of a line, differently in each of these rows, puts them into different banks. The positions of vectors 0
+// to 7 of a line, on the left for float32 along k, on the right otherwise (vector 5 of row 3 is at 6 or at 3):
 //
 //   row 0   0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
 //   row 1   1 0 3 2 5 4 7 6   2 3 0 1 6 7 4 5
@@ -82,13 +82,13 @@ __device__ __forceinline__ void store(REAL *to, const REAL *c, Pair sums, bool b
 //   row 3   3 2 1 0 7 6 5 4   6 7 4 5 2 3 0 1
 //   row 4   4 5 6 7 0 1 2 3   0 1 2 3 4 5 6 7
 template <int width, bool along_k>
-__device__ __forceinline__ unsigned place(unsigned r, unsigned u) {
+__device__ __forceinline__ unsigned swizzled(unsigned r, unsigned u) {
   return r * width + u / 8 * 8 + (u % 8 ^ (along_k && V == 4 ? r % 8 : r % 4 * 2));
 }
 
-// Copy a tile in the layout of the matrix: tile (rows, width), vectors, contiguous along k or along m (or n). `corner`
-// is its first element in device memory, where rows are `stride` apart. Elements beyond the matrix, `rows_left` and
-// `columns_left` away, are 0.
+// Start the copy of a tile (rows, width) of vectors, contiguous like the matrix along k or along m (or n). `corner` is
+// its first element in global memory, where rows are `stride` apart. From there the matrix has `rows_left` rows and
+// `columns_left` columns; elements beyond are 0. A wide copy requires aligned rows.
 template <int rows, int width, bool along_k>
 __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int stride, int rows_left, int columns_left,
                                      bool wide) {
@@ -99,32 +99,33 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
 #pragma unroll
     for (int done = 0; done < rows; done += step, from += size_t(step) * stride)
       if (rows % step == 0 || first + done < rows)
-        copy<16>(&tile[place<width, along_k>(first + done, u)], from, first + done < rows_left && u * V < columns_left);
+        copy_async<16>(&tile[swizzled<width, along_k>(first + done, u)], from,
+                       first + done < rows_left && u * V < columns_left);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < rows * width * V; e += THREADS) {
       int r = e / (width * V), j = e % (width * V);
-      copy<sizeof(REAL)>(&tile[place<width, along_k>(r, j / V)].of[j % V], corner + size_t(r) * stride + j,
-                         r < rows_left && j < columns_left);
+      copy_async<sizeof(REAL)>(&tile[swizzled<width, along_k>(r, j / V)].of[j % V], corner + size_t(r) * stride + j,
+                               r < rows_left && j < columns_left);
     }
   }
 }
 
 // The index in a tile of a lane's first element: (first + g, t) of op(A) or (t, first + g) of op(B).
 template <int width, bool along_k>
-__device__ __forceinline__ int find(int first, int g, int t) {
+__device__ __forceinline__ int lane_index(int first, int g, int t) {
   const int r = along_k ? first + g : t, e = along_k ? t : first + g;
-  return place<width, along_k>(r, e / V) * V + e % V;
+  return swizzled<width, along_k>(r, e / V) * V + e % V;
 }
 
-// The element of tile (rows, width) `further` along m (or n), a multiple of 8, and `deeper` along k, a multiple of 4,
-// from a lane's first. Such steps don't change the part of the row that place() uses, and set only bits of the vector's
-// index that were 0 before the swizzle, so that an exclusive or adds them. (Constants after unrolling: hardly an
-// instruction.)
+// The element of a tile (rows, width) that is `offset` along m (or n), a multiple of 8, and `k_offset` along k, a
+// multiple of 4, away from a lane's first one, which has the index `lane_first`. Such offsets leave the bits of the row
+// that swizzled() uses unchanged, and set only bits of the vector's index that were 0 before the swizzle, so that an
+// exclusive or adds them. After unrolling the offsets are constants, and the index takes hardly an instruction.
 template <int width, bool along_k>
-__device__ __forceinline__ REAL element(const Vector *tile, int lane, int further, int deeper) {
-  const int rows = along_k ? further : deeper, elements = along_k ? deeper : further;
-  const int at = (lane ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
+__device__ __forceinline__ REAL element(const Vector *tile, int lane_first, int offset, int k_offset) {
+  const int rows = along_k ? offset : k_offset, elements = along_k ? k_offset : offset;
+  const int at = (lane_first ^ elements % LINE) + rows * width * V + elements / LINE * LINE;
   return rounded(reinterpret_cast<const REAL *>(tile)[at]);
 }
 
@@ -134,16 +135,16 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   extern __shared__ Vector memory[];
   constexpr bool a_along_k = form != Form::tn, b_along_k = form == Form::nt;
   constexpr int a_width = (a_along_k ? BK : BM) / V, b_width = (b_along_k ? BK : BN) / V;
-  if (blockIdx.z >= SHARERS) return;
+  if (blockIdx.z >= BLOCKS_PER_TILE) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   const int a_stride = a_along_k ? k : m, b_stride = b_along_k ? k : n;
-  // A tile is read in vectors if the rows of the matrix are aligned to them.
+  // A tile is copied in vectors if all rows of the matrix are aligned to vectors.
   const bool a_wide = a_stride % V == 0 && aligned<Vector>(a), b_wide = b_stride % V == 0 && aligned<Vector>(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
+  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / BLOCKS_PER_TILE + 1;
   const int first = min(int(blockIdx.z) * share, tiles), count = min(share, tiles - first);
 
-  // Start the copies of a tile to the buffer `tile` % STAGES; after the last one an empty group, so that the number of
-  // pending groups stays the same.
+  // Start the copies of a tile to the buffer `tile` % STAGES. After the last tile, commit empty groups, so that
+  // wait_for_groups() may count on the same number of pending groups.
   auto load_tiles = [&](int tile) {
     if (tile < count) {
       Vector *a_tile = memory + tile % STAGES * STAGE;
@@ -159,7 +160,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
 
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int warp_row = warp / WARPS * WM, warp_column = warp % WARPS * WN;
-  const int a_lane = find<a_width, a_along_k>(warp_row, g, t), b_lane = find<b_width, b_along_k>(warp_column, g, t);
+  const int a_first = lane_index<a_width, a_along_k>(warp_row, g, t);
+  const int b_first = lane_index<b_width, b_along_k>(warp_column, g, t);
   REAL sums[WM / 16][WN / 8][4] = {};
 #pragma unroll
   for (int tile = 0; tile < STAGES - 1; ++tile) load_tiles(tile);
@@ -171,33 +173,33 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     const Vector *a_tile = memory + tile % STAGES * STAGE, *b_tile = a_tile + A_TILE;
 #pragma unroll
     for (int p = 0; p < BK; p += STEP) {
-      REAL of_a[WM / 16][STEP / 2], of_b[WN / 8][STEP / 4];
+      REAL a_fragments[WM / 16][STEP / 2], b_fragments[WN / 8][STEP / 4];
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
         for (int h = 0; h < STEP / 2; ++h)
-          of_a[i][h] = element<a_width, a_along_k>(a_tile, a_lane, i * 16 + h % 2 * 8, p + h / 2 * 4);
+          a_fragments[i][h] = element<a_width, a_along_k>(a_tile, a_first, i * 16 + h % 2 * 8, p + h / 2 * 4);
 #pragma unroll
       for (int j = 0; j < WN / 8; ++j)
 #pragma unroll
         for (int h = 0; h < STEP / 4; ++h)
-          of_b[j][h] = element<b_width, b_along_k>(b_tile, b_lane, j * 8, p + h * 4);
+          b_fragments[j][h] = element<b_width, b_along_k>(b_tile, b_first, j * 8, p + h * 4);
 #pragma unroll
       for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
-        for (int j = 0; j < WN / 8; ++j) mma(sums[i][j], of_a[i], of_b[j]);
+        for (int j = 0; j < WN / 8; ++j) mma(sums[i][j], a_fragments[i], b_fragments[j]);
     }
   }
 
   const bool out_wide = n % 2 == 0 && aligned<Pair>(out) && aligned<Pair>(c);
   // Store elements (i, j) and (i, j + 1) of the block's tile.
-  auto finish = [&](int i, int j, Pair pair) {
+  auto store_pair = [&](int i, int j, Pair pair) {
     if (i >= m - row || j >= n - column) return;
     size_t at = size_t(row + i) * n + column + j;
     store(out + at, c ? c + at : c, pair, j + 1 < n - column, out_wide);
   };
   Pair *const partial = reinterpret_cast<Pair *>(memory);
-  if (SHARERS > 1) __syncthreads();  // the sums overwrite tiles that other warps may be reading
+  if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other warps may be reading
 #pragma unroll
   for (int i = 0; i < WM / 16; ++i)
 #pragma unroll
@@ -206,21 +208,21 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       for (int j = 0; j < WN / 8; ++j) {
         const int at_i = warp_row + i * 16 + h * 8 + g, at_j = warp_column + j * 8 + t * 2;
         const Pair pair = {sums[i][j][h * 2], sums[i][j][h * 2 + 1]};
-        if constexpr (SHARERS > 1)
+        if constexpr (BLOCKS_PER_TILE > 1)
           partial[(at_i * BN + at_j) / 2] = pair;
         else
-          finish(at_i, at_j, pair);
+          store_pair(at_i, at_j, pair);
       }
-  if constexpr (SHARERS > 1) {
+  if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < BM * BN / 2; e += SHARERS * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < BM * BN / 2; e += BLOCKS_PER_TILE * THREADS) {
       Pair total = {};
 #pragma unroll
-      for (int rank = 0; rank < SHARERS; ++rank) {
+      for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
         const Pair part = *map_shared_rank(partial + e, rank);
         total.x += part.x, total.y += part.y;
       }
-      finish(e * 2 / BN, e * 2 % BN, total);
+      store_pair(e * 2 / BN, e * 2 % BN, total);
     }
     cluster_barrier();  // no block exits while its sums are read
   }

@@ -14,7 +14,7 @@
 #include "tiled.cuh"
 #include "vector.cuh"
 
-constexpr int PARTIAL = SHARERS > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
+constexpr int PARTIAL = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // vectors of sums that a cluster exchanges
 constexpr int MEMORY = TILES > PARTIAL ? TILES : PARTIAL;
 static_assert(MEMORY <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
@@ -23,11 +23,11 @@ template <Form form>
 __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   __shared__ Vector memory[MEMORY];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
-  if (blockIdx.z >= SHARERS) return;
+  if (blockIdx.z >= BLOCKS_PER_TILE) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
   // A tile is read in vectors if the rows of the matrix are aligned to them.
   const bool a_wide = m % V == 0 && aligned(a), b_wide = n % V == 0 && aligned(b);
-  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / SHARERS + 1;
+  const int tiles = (k - 1) / BK + 1, share = (tiles - 1) / BLOCKS_PER_TILE + 1;
   const int first = min(int(blockIdx.z) * share, tiles), last = min(first + share, tiles);
 
   auto load_tiles = [&](int tile) {
@@ -56,7 +56,7 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     size_t at = size_t(row + i) * n + column + j;
     store(out + at, c ? c + at : c, vector, n - column - j, out_wide);
   };
-  if (SHARERS > 1) __syncthreads();  // the sums overwrite tiles that other threads may be reading
+  if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other threads may be reading
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
@@ -65,17 +65,17 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
       Vector vector;
 #pragma unroll
       for (int v = 0; v < V; ++v) vector.of[v] = sums[i][j * V + v];
-      if constexpr (SHARERS > 1)
+      if constexpr (BLOCKS_PER_TILE > 1)
         memory[(at_i * BN + at_j) / V] = vector;
       else
         finish(at_i, at_j, vector);
     }
-  if constexpr (SHARERS > 1) {
+  if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += SHARERS * THREADS) {
+    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL; e += BLOCKS_PER_TILE * THREADS) {
       Vector total = {};
 #pragma unroll
-      for (int rank = 0; rank < SHARERS; ++rank) {
+      for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
         Vector partial = *map_shared_rank(memory + e, rank);
 #pragma unroll
         for (int v = 0; v < V; ++v) total.of[v] += partial.of[v];

@@ -10,8 +10,8 @@ static_assert(SPLITK >= 1 && SPLITK <= 8, "SPLITK is the size of a cluster, from
 // tile, and the others exit.
 #if SPLITK == 1 || defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define CLUSTER
-constexpr int SHARERS = 1;
+constexpr int BLOCKS_PER_TILE = 1;
 #else
 #define CLUSTER __cluster_dims__(1, 1, SPLITK)
-constexpr int SHARERS = SPLITK;
+constexpr int BLOCKS_PER_TILE = SPLITK;
 #endif

@@ -95,5 +95,5 @@ def sums(matrix, x, exact=np.float64):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])
         np.einsum("ij,ij,j->i", matrix[rows], matrix[rows], squared, out=squares[rows])
 
-    chunked.by_threads(add, chunked.parts(n))
+    chunked.map_threads(add, chunked.parts(n))
     return expected, np.sqrt(squares)

@@ -12,13 +12,16 @@ from ladder.harness.steps import Steps
 
 
 def rows_of(count, ranks):
-    """Each rank's number of rows, of `count`, and first row: two lists; the numbers differ by at most one."""
+    """Partition `count` rows among ranks: a list of each rank's number of rows, and one of each rank's first row.
+
+    The numbers differ by at most one.
+    """
     firsts = [count * rank // ranks for rank in range(ranks + 1)]
     return [end - first for first, end in pairwise(firsts)], firsts[:-1]
 
 
 def types(sizes):
-    """MPI's types of an element and of a row."""
+    """The MPI datatypes of an element and of a row of the matrix."""
     from mpi4py.util.dtlib import from_numpy_dtype
 
     element = from_numpy_dtype(np.dtype(sizes["dtype"]))
@@ -35,8 +38,8 @@ def in_place():
 def steps(problem, multiply, mode):
     """The Steps of a product: `multiply(matrix, x, y)` computes a rank's part.
 
-    With `ship` every timed call sends the matrix; with `resident` it has been sent before, and a call sends only x and
-    y.
+    In the mode `ship` every timed call scatters the matrix; in `resident` it is scattered beforehand, and a call
+    communicates only x and y.
     """
     world, n, m = problem.device.communicator(), problem.sizes["n"], problem.sizes["m"]
     dtype = np.dtype(problem.sizes["dtype"])

@@ -65,7 +65,7 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
 #pragma unroll
       for (int q = 0; q < BK; q += 8)
         if (length % step == 0 || first + done < length)
-          copy<sizeof(REAL)>(to + (p + q) * row + first + done, from + q, first + done < left && p + q < k_left);
+          copy_async<sizeof(REAL)>(to + (p + q) * row + first + done, from + q, first + done < left && p + q < k_left);
   } else if (wide) {
     constexpr int width = length / V, step = THREADS / width;
     static_assert(THREADS % width == 0,
@@ -75,12 +75,12 @@ __device__ __forceinline__ void load(Vector *tile, const REAL *corner, int strid
 #pragma unroll
     for (int done = 0; done < BK; done += step, from += size_t(step) * stride)
       if (BK % step == 0 || first + done < BK)
-        copy<16>(to + (first + done) * row + i, from, i < left && first + done < k_left);
+        copy_async<16>(to + (first + done) * row + i, from, i < left && first + done < k_left);
   } else {
 #pragma unroll 1
     for (unsigned e = threadIdx.x; e < length * BK; e += THREADS) {
       int p = e / length, i = e % length;
-      copy<sizeof(REAL)>(to + p * row + i, corner + size_t(p) * stride + i, i < left && p < k_left);
+      copy_async<sizeof(REAL)>(to + p * row + i, corner + size_t(p) * stride + i, i < left && p < k_left);
     }
   }
 }

@@ -1,7 +1,7 @@
 /* A task per `block` images, created by one thread and executed by all. */
 #include "patterns.h"
 
-/* Read `count` images from `first` on into out (count, PIXELS); whether the file has them. */
+/* Read `count` images from `first` on into out (count, PIXELS). Returns whether the file has them. */
 int read_all(const char *path, long first, long count, REAL *out, long threads, long block)
 {
     const int file = open(path, O_RDONLY);

@@ -7,7 +7,7 @@
 #define PIXELS 784 /* of an image */
 #define PIECE 32   /* images whose bytes and numbers fit in the L2 cache */
 
-/* Read `count` images from `first` on into out (count, PIXELS); whether the file has them. */
+/* Read `count` images from `first` on into out (count, PIXELS). Returns whether the file has them. */
 static int read_patterns(int file, long first, long count, REAL *out)
 {
     unsigned char pixels[PIECE * PIXELS];

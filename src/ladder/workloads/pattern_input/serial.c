@@ -1,7 +1,7 @@
 /* The images one after the other. */
 #include "patterns.h"
 
-/* Read `count` images from `first` on into out (count, PIXELS); whether the file has them. */
+/* Read `count` images from `first` on into out (count, PIXELS). Returns whether the file has them. */
 int read_all(const char *path, long first, long count, REAL *out)
 {
     const int file = open(path, O_RDONLY);

@@ -68,7 +68,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
         parts = (array[here].astype(np.float64, copy=False) for array in inputs.values())
         return compare_part(sizes["kernel"], outputs["out"][ours], precision, *parts)
 
-    checks = chunked.by_threads(compare_from, range(0, sizes["elements"], PART))
+    checks = chunked.map_threads(compare_from, range(0, sizes["elements"], PART))
     return [max(checks, key=lambda check: check.error)], None
 
 

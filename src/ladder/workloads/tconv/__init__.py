@@ -104,7 +104,7 @@ def check(sizes, inputs, outputs, round, data, reference, precision):
             bounds += 2 * random_sum_factor(sizes["k"], np.float64) * np.linalg.norm(out[part], axis=-1, keepdims=True)
             return compare("channels projected", (out[part] @ signs)[..., None], expected, bounds)
 
-        checks += chunked.by_threads(compared, chunked.parts(len(image)))
+        checks += chunked.map_threads(compared, chunked.parts(len(image)))
     return checks, None
 
 

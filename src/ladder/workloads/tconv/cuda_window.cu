@@ -56,14 +56,14 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
       Vector *const vector = &pixels[row * PITCH * 4 + place(x, u)];
       const REAL *const from = of_image + (size_t(y) * h + at) * c + first;
       if (wide) {
-        copy<16>(vector, from, inside && first < c);
+        copy_async<16>(vector, from, inside && first < c);
       } else {
 #pragma unroll
-        for (int v = 0; v < V; ++v) copy<sizeof(REAL)>(&vector->of[v], from + v, inside && first + v < c);
+        for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->of[v], from + v, inside && first + v < c);
       }
     }
     for (int e = threadIdx.x; e < BK * WEIGHTS; e += THREADS)
-      copy<16>(&weights[e], packed + (size_t(channel) * WEIGHTS + e) * V, channel + e / WEIGHTS < c);
+      copy_async<16>(&weights[e], packed + (size_t(channel) * WEIGHTS + e) * V, channel + e / WEIGHTS < c);
   };
 
   const int x = threadIdx.x % ACROSS * PIXELS, y = threadIdx.x / ACROSS;

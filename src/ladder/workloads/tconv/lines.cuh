@@ -27,5 +27,5 @@ __device__ __forceinline__ int place(int r, int u) { return r * LINE + (u ^ r % 
 // Copy a vector of operands, or zeros if `inside` is false.
 template <class Type>
 __device__ __forceinline__ void copy_vector(Vector *to, const Type *from, bool inside) {
-  copy<16>(to, from, inside);
+  copy_async<16>(to, from, inside);
 }

@@ -4,7 +4,7 @@
 
 // Copy 4, 8 or 16 bytes, or write as many zeros if `inside` is false. Both addresses are multiples of `bytes`.
 template <int bytes, class Type>
-__device__ __forceinline__ void copy(void *to, const Type *from, bool inside) {
+__device__ __forceinline__ void copy_async(void *to, const Type *from, bool inside) {
   const unsigned address = shared_address(to);
   if constexpr (bytes == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0));

@@ -4,29 +4,29 @@
 #include "ptx/shared_address.cuh"
 
 // A barrier of all threads of the cluster; writes to shared memory before it are visible to the other blocks after it.
-// The threads of a warp need not come to it together.
+// The threads of a warp need not arrive together.
 __device__ __forceinline__ void cluster_barrier() {
   asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
 
-// The address, in block `rank` of the cluster, of the object that this block has at `mine` in shared memory: a generic
-// pointer of a generic pointer, an address in shared memory of such an address. (To get the second by converting the
-// first takes more instructions.)
+// Where block `rank` of the cluster has the object that this block has at an address in its shared memory. A generic
+// pointer is mapped to a generic pointer, and an address of the shared window to such an address, which takes fewer
+// instructions than converting the generic pointer.
 template <class Type>
-__device__ __forceinline__ Type *map_shared_rank(Type *mine, unsigned rank) {
+__device__ __forceinline__ Type *map_shared_rank(Type *pointer, unsigned rank) {
   Type *result;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(result) : "l"(mine), "r"(rank));
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(result) : "l"(pointer), "r"(rank));
   return result;
 }
 
-__device__ __forceinline__ unsigned map_shared_rank(unsigned mine, unsigned rank) {
+__device__ __forceinline__ unsigned map_shared_rank(unsigned address, unsigned rank) {
   unsigned result;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(mine), "r"(rank));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(rank));
   return result;
 }
 
-// Store a value asynchronously at an address in another block's shared memory, and complete its bytes at an mbarrier of
-// that block; both addresses are in shared memory, that of the value a multiple of its size.
+// Store a value asynchronously in another block's shared memory, and complete its bytes at an mbarrier of that block.
+// Both addresses are as map_shared_rank() returns them; that of the value is a multiple of the value's size.
 __device__ __forceinline__ void store_async(unsigned address, int4 value, unsigned mbarrier) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
                    address),

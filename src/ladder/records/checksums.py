@@ -17,7 +17,7 @@ def of(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def note(folder, names):
+def write(folder, names):
     """Write the sums of these files of a folder."""
     write_atomically(Path(folder, NAME), "".join(f"{of(Path(folder, name))}  {name}\n" for name in names))
 
