@@ -223,13 +223,14 @@ def test_a_misspelt_name_is_told_with_its_place_and_the_right_one(axpy, file, ol
     assert re.search(re.escape(where) + rf"a[^:]+ may have: did you mean `{right}`\?$", refused())
 
 
-@pytest.mark.parametrize(
-    ("file", "name", "right"), [("model.py", "predicts", "predict"), ("text.py", "HELPER", "HELPERS")]
-)
-def test_a_misspelt_name_in_a_file_that_a_chapter_may_have(axpy, file, name, right):
-    text = f"def {name}(machine, row):\n    return 1\n" if name.islower() else f"{name} = {{}}\n"
-    (axpy / "paper" / file).write_text(text)
-    assert refused().endswith(f"did you mean `{right}`?")
+def test_a_misspelt_name_of_a_model_is_told_unless_a_template_asks_for_it(axpy):
+    model = axpy / "paper/model.py"
+    model.write_text("def predicts(machine, row):\n    return 1\n")
+    assert refused().endswith("did you mean `predict`?")
+    model.write_text("FLOORS = 3\n\n\ndef predict(machine, row):\n    return 1\n")
+    assert refused().endswith("did you mean `floor`?")
+    edit(axpy / "paper/text.tex", "", "<<num(model.FLOORS)>>")
+    assert len(planned()) == 2
 
 
 def test_a_misspelt_function_of_a_table_is_told(axpy):

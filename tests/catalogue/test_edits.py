@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from conftest import ROOT
+from ladder.build import binaries
 from ladder.catalogue import imports, sources, workloads
 from ladder.planning import configuration, plan, targets
 
@@ -110,12 +111,6 @@ SOME = {
         "Mpi.start(self, case)\n        Gpu.start(self, case)",
         {"mpi_cuda"},
     ),
-    "how kernels are compiled": (
-        "build/compiler.py",
-        'STANDARD = "c++17"',
-        'STANDARD = "c++20"',
-        {"cuda", "home", "mpi_home"},
-    ),
 }
 
 
@@ -131,6 +126,13 @@ def test_an_edit_of_what_measurements_go_through_makes_all_of_its_devices_old(tr
     # Or a variant, where not all of its device go through it.
     due = {case.key for case in cases if {workloads.device(case), case.variant} & devices}
     assert {case.key for case in outdated(cases, before)} == due
+
+
+@pytest.mark.slow
+def test_how_kernels_are_compiled_concerns_the_cases_that_launch_some(tree, cases, before):
+    """Not those that only call cuBLAS, cuSOLVER, CuPy or PyTorch."""
+    edit(tree / "build/compiler.py", 'STANDARD = "c++17"', 'STANDARD = "c++20"')
+    assert {case.key for case in outdated(cases, before)} == {case.key for case in cases if binaries.kernels(case)}
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ from ladder.records.case import Case
 from ladder.report import sensitivity_table
 
 WORKLOAD = """
+from types import SimpleNamespace
+
 import numpy as np
 
 from ladder.harness.validation import Check, compare
@@ -29,6 +31,10 @@ def arrays(sizes):
 def fill(inputs, sizes, round, data):
     inputs["x"][...] = np.arange(1, inputs["x"].size + 1).reshape(inputs["x"].shape)
     return ["x"]
+
+
+def cost(sizes):
+    return SimpleNamespace(flops=3 * sizes["n"], bytes=0, precision=sizes["dtype"])
 
 
 def check(sizes, inputs, outputs, round, data, reference, precision):

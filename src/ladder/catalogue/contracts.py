@@ -8,6 +8,7 @@ it is misspelt, and nobody would ever ask for it.
 import ast
 import difflib
 import functools
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,7 +140,9 @@ CHAPTER = {
     ),
     "claims": Contract("a chapter's `claims.py`", {"CLAIMS": Name(REQUIRED)}),
     "model": Contract("a model", {"predict": Name(REQUIRED, "machine, row"), "floor": Name(OPTIONAL, "machine, row")}),
-    "text": Contract("a chapter's `text.py`", {"FACTS": Name(), "HELPERS": Name()}),
+    # Templates ask for whatever stands in these.
+    "text": Contract("a chapter's `text.py`", {}),
+    "earlier": Contract("a chapter's `earlier.py`", {}),
 }
 
 
@@ -268,9 +271,14 @@ def definitions(path):
 
 
 def is_used(name, path):
-    """Whether a module uses a name that it defines, or another one of its folder does."""
-    others = filter(Path.is_file, path.parent.rglob("*.py"))
-    return reads(path, name) or any(imports(other, name) for other in others if other != path)
+    """Whether a module uses a name that it defines, or another one of its folder, or a template of the chapter."""
+    others = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
+    templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
+    return (
+        reads(path, name)
+        or any(imports(other, name) for other in others)
+        or any(re.search(rf"\b{name}\b", template) for template in templates)
+    )
 
 
 def reads(path, name):
