@@ -5,7 +5,7 @@ draws it:
 
 | constant | meaning; from EXPERIMENTS on they are optional |
 | --- | --- |
-| TITLE, CATEGORY | what the report calls the figure and its group |
+| TITLE, CATEGORY | what the report calls the figure and its group; a chapter's `__init__.py` may name it for all |
 | CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
 | EXPERIMENTS | the configuration must have all; draw gets `tables`, {experiment: {table: DataFrame}} |
 | USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.roofs.of_samples` found} |
@@ -67,7 +67,8 @@ def constants(name):
     if name not in every:
         raise LadderError(f"There is no figure {name!r}: choose one of {', '.join(every)}.")
     _, path = every[name]
-    values = CONSTANTS | {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
+    values = CONSTANTS | {"CATEGORY": literals.read(path.parent / "__init__.py").get("CATEGORY")}
+    values |= {key: value for key, value in literals.read(path).items() if key in CONSTANTS}
     if missing := [key for key in ("CATEGORY", "CAPTION") if not values[key]]:
         raise LadderError(f"{path} has no {missing[0]} in plain text: say it beside TITLE.")
     return values

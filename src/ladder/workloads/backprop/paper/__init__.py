@@ -2,6 +2,7 @@
 
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"
+CATEGORY = "Backprop"
 TABLES = ("flags", "kernels")
 LOOKS = {
     "before": ("before tuning", "grey", (4, 0, 22), ""),

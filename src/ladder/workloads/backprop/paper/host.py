@@ -13,7 +13,6 @@ from ladder.report.telling.lines import select
 from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
-CATEGORY = "Backprop"
 CAPTION = """\
 Left: time of an epoch of the loops on one thread, over fewer images. Flags move a mark within its row; techniques are
 rows. Right: rates by threads; the lines of `openmp` differ in how they sum up the weight changes. Medians with 95 %

@@ -8,7 +8,6 @@ from ladder.workloads.backprop.paper.lines import CHANGES
 from ladder.workloads.backprop.paper.tables import measured
 
 TITLE = "One tuning changed at a time"
-CATEGORY = "Backprop"
 CAPTION = """\
 Time of an epoch with one tuning changed, over the time of the base. The base of `openmp` has a static schedule, a
 reduction of the error, sums per thread and SIMD directives; that of `cuda_kernels` has operands in shared memory,

@@ -5,7 +5,6 @@ from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.backprop.paper.lines import BLOCKS, OTHER, SIZE
 
 TITLE = "What each rung of back-propagation gains"
-CATEGORY = "Backprop"
 CAPTION = """\
 Time of an epoch, rung by rung, with peers below; the first five rungs are compiled with `O2`. A dot is the median of a
 process, a tick the prediction of the model, the wide line the products at the best rate of any precision and two

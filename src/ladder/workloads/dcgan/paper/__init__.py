@@ -2,6 +2,7 @@
 
 ORDER = 50
 TITLE = "Pictures from a generator"
+CATEGORY = "Generator"
 TABLES = ("layers", "home", "cards", "most_cards")
 LOOKS = {
     "home": ("copied to host", "green", (12, 1, 0), ""),

@@ -4,7 +4,6 @@ from ladder.report.figures import layout
 from ladder.report.figures.theme import imread
 
 TITLE = "What the trained generator draws"
-CATEGORY = "Generator"
 CAPTION = """\
 All of the workload's latents, as drawn by the published network that was trained on MNIST's digits.
 """

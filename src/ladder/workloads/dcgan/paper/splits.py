@@ -6,7 +6,6 @@ from ladder.report.telling.lines import select
 from ladder.workloads.dcgan.paper.lines import SPLITS
 
 TITLE = "Layers as products or by loops"
-CATEGORY = "Generator"
 CAPTION = """\
 The layers of batches of a hundred pictures on the GPU, as the earlier study split them: so many of the four as
 gathered products of matrices, with one operand in registers, and the others by loops at the right parity.

@@ -6,7 +6,6 @@ from ladder.workloads.dcgan.paper.claims import AFTER, PINNED
 from ladder.workloads.dcgan.paper.lines import HOME
 
 TITLE = "Batches and their device-to-host copies"
-CATEGORY = "Generator"
 CAPTION = """\
 When batches are drawn and when they are copied to the host, in half precision, numbered in their order.
 """

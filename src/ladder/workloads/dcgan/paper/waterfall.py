@@ -6,7 +6,6 @@ from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
-CATEGORY = "Generator"
 CAPTION = """\
 The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the prediction of the model,
 the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, the

@@ -2,6 +2,7 @@
 
 ORDER = 40
 TITLE = "Steepest descent"
+CATEGORY = "Descent"
 TABLES = ("kernels",)
 LOOKS = {
     "cuda_version1": ("CUDA version 1", "rose", (7, 1, 0), ""),

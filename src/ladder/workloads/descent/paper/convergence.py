@@ -9,7 +9,6 @@ from ladder.workloads.descent.paper import theory
 from ladder.workloads.descent.paper.residuals import curves_of
 
 TITLE = "Error by iteration against the theory"
-CATEGORY = "Descent"
 CAPTION = """\
 The residual that a solve reports, over that at its start, by iteration and condition. Wide line: the rate of steepest
 descent in theory; dashed: the bound on the error of CG, which the residual may exceed by the root of the condition.

@@ -8,7 +8,6 @@ from ladder.statistics import crossings
 from ladder.workloads.descent.paper import algorithms
 
 TITLE = "Time to solution of linear systems by size"
-CATEGORY = "Descent"
 CAPTION = """\
 Time to solution by size: until the relative residual is below the tolerance, or for a Cholesky factorisation with two
 substitutions. The condition of A and the tolerance stand below. Each line is one variant with one algorithm. Medians

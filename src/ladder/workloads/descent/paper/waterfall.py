@@ -4,7 +4,6 @@ from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.descent.paper.lines import DTYPE, N
 
 TITLE = "What each rung of steepest descent gains"
-CATEGORY = "Descent"
 CAPTION = """\
 The time of an iteration of steepest descent, rung by rung, peers below. On the GPU, rungs differ in latency: of the
 host, of launches or of barriers. A dot is the median of a process, a tick the model's prediction, the wide line the

@@ -2,6 +2,7 @@
 
 ORDER = 30
 TITLE = "Matrix-vector products"
+CATEGORY = "GEMV"
 TABLES = ("break_even", "threads", "ranks", "card", "cards")
 # Those that products of two matrices have too look as there.
 LOOKS = {

@@ -7,7 +7,6 @@ from ladder.report.telling.lines import select
 from ladder.workloads.gemv.paper.lines import PHASES
 
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
-CATEGORY = "GEMV"
 CAPTION = """\
 The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
 resident, and the time behind the plus is that of sending it once. A dot is the whole call with its 95 % interval,

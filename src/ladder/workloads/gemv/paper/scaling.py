@@ -7,7 +7,6 @@ from ladder.report.telling.lines import select
 from ladder.workloads.gemv.paper.model import memory_of_gpus
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
-CATEGORY = "GEMV"
 CAPTION = """\
 Rates of products. Left, over the cores of the host: threads that share the matrix, and ranks to which it is sent for
 every product or once. Right, over the GPUs of the machine with most of them, with a resident matrix. The wide line is

@@ -4,7 +4,6 @@ from ladder.report.telling.ladder import waterfall_of
 from ladder.workloads.gemv.paper.lines import DTYPE
 
 TITLE = "What each rung of the matrix-vector product gains"
-CATEGORY = "GEMV"
 CAPTION = """\
 Time per gigabyte of the matrix, rung by rung, from one thread to several GPUs. A dot is the median of a process, a tick
 the model's time, for which a matrix that is sent crosses the memory three times. The wide line is the memory of all

@@ -2,6 +2,7 @@
 
 ORDER = 20
 TITLE = "Matrix products and training"
+CATEGORY = "MLP"
 TABLES = ("peers", "gpu", "compared")
 # A training is compared by whose products it takes.
 METHOD = ("product",)

@@ -6,7 +6,6 @@ from ladder.report.figures import layout, looks, marks, medians, methods, scales
 from ladder.report.figures.theme import Line2D
 
 TITLE = "Loss and accuracy by epoch"
-CATEGORY = "MLP"
 CAPTION = """\
 Learning with every backend: the mean loss of each epoch on the reference's curve, the accuracy on the test images, and
 the distance of the loss from the float64 reference, the largest of the processes, with the bound that the arithmetic

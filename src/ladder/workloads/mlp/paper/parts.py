@@ -7,7 +7,6 @@ from ladder.workloads.mlp.paper import text
 from ladder.workloads.mlp.paper.lines import GPU_PRODUCTS, PRODUCTS
 
 TITLE = "Where the time of the training goes"
-CATEGORY = "MLP"
 CAPTION = """\
 The time of a batch by operation, for trainings with different products. `forward`, `gradient` and `delta` are products,
 those of the larger layer darker. A dot is the whole call with its 95 % interval, hollow if not converged. Where the

@@ -9,7 +9,6 @@ from ladder.report.telling.lines import MAX, select
 from ladder.workloads.mlp.paper.lines import DTYPE
 
 TITLE = "Products and training by threads"
-CATEGORY = "MLP"
 CAPTION = """\
 Rates by the number of threads. Left: the forward product of the network's larger layer. Middle and right: the training
 with different products, on the chapter's host and on the machine with most threads. Medians with 95 % intervals, hollow

@@ -3,7 +3,6 @@
 from ladder.report.telling.ladder import waterfall_of
 
 TITLE = "What each rung of products and training gains"
-CATEGORY = "MLP"
 CAPTION = """\
 A product of the network on the host, a large product on the GPU, and a batch of the training with different products,
 rung by rung, peers below. On the GPU, a batch is part of one CUDA graph of the epoch. Dots are medians of processes,
