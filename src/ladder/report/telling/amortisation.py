@@ -16,7 +16,7 @@ COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compar
 def crossing(points, at, everywhere, nowhere, undecided):
     """The size from which on the ratios of points [(size, ratio)] are below one, as a predicate; None without a ratio.
 
-    `at` says so of a size, `{}`; where there is none, the other words do, of sizes from `{first}` to `{last}`.
+    `at` says so of a size, `{}`; without one, the other words do, of sizes from `{first}` to `{last}`.
     """
     points = [(size, ratio) for size, ratio in points if ratio]
     answer = break_even(points)

@@ -8,6 +8,7 @@ UNIT = "Picture"
 # Sizes of the claims: the network of the earlier study, and on a GPU its largest number of images.
 SIZE = {"channels": layout.FULL, "weights": "random", "pictures": "float32", "dtype": "float32"}
 IMAGES = 5248
+ON_HOST = 64  # images
 ALL = SIZE | {"images": IMAGES}
 HOME, SPLITS = "dcgan_home", "dcgan_splits"
 CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
@@ -23,7 +24,7 @@ def of_network(rows):
 
 
 SOURCES = {
-    "host": Source("host", "dcgan_host", images=64, **SIZE),
+    "host": Source("host", "dcgan_host", images=ON_HOST, **SIZE),
     "card": Source("card", "dcgan_gpu", HOME, **ALL),
     "splits": Source("card", SPLITS, **SIZE),
     "screen": Source("screen", "dcgan_home_uint8", **ALL | {"pictures": "uint8"}),

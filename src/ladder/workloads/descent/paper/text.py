@@ -10,6 +10,9 @@ from ladder.report.telling.lines import select
 from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
 from ladder.workloads.descent.paper.lines import kernel
 
+# The work of an iteration, the elements that it reads, and the error after k iterations in theory.
+FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
+RATE, BOUND = r"$(\kappa-1)/(\kappa+1)$", r"$2\bigl((\sqrt\kappa-1)/(\sqrt\kappa+1)\bigr)^k$"
 HARDER = 1000  # the condition of a system of which only the number of steps is known
 
 
