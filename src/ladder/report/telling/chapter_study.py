@@ -89,7 +89,7 @@ class ChapterStudy:
         self.lines, self.sources, self.unit = data.LINES, data.SOURCES, data.UNIT
         self.table = getattr(data, "TABLE", [list(data.LINES)])
         self.figure, self.panels = getattr(data, "FIGURE", list(data.LINES)), getattr(data, "PANELS", {})
-        self.rungs = getattr(data, "RUNGS", workloads.load(workload).RUNGS)
+        self.rungs = getattr(data, "RUNGS", getattr(workloads.load(workload), "RUNGS", {}))
         self.method = methods.columns(workload)
         self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
