@@ -501,7 +501,7 @@ def dcgan():
     for first, seconds in {2: 200e-6, 3: 100e-6, 4: 130e-6}.items():
         yield case(select("split", split=first), seconds, 1000)
     for name, seconds in {"cuda_shared": 10e-3, "cuda_columns": 5e-3, "cuda_tiled": 2e-3}.items():
-        yield of("gemm", name, lines.PRODUCTS, seconds, **lines.SQUARE)
+        yield of("gemm", name, "gemm_gpu_float32", seconds, **lines.SOURCES["products"].conditions)
     # The layers, of which `cuda_implicit` reaches 40 TFLOP/s.
     methods = {
         "cuda_implicit": (1, {}),
@@ -509,7 +509,7 @@ def dcgan():
         "cuda_col2im": (2, {"product": "cublas"}),
     }
     for (h, c, k), (name, (longer, given)) in itertools.product(layout.layers(layout.FULL), methods.items()):
-        sizes, experiment = {"images": 640, "h": h, "c": c, "k": k}, lines.LAYERS[h == 32]
+        sizes, experiment = {"images": 640, "h": h, "c": c, "k": k}, ("tconv_gpu_large", "tconv_gpu_pictures")[h == 32]
         yield of("tconv", name, experiment, longer * work_of("tconv", sizes).flops / 4e13, **sizes, **given)
     yield from on_several()
 

@@ -8,7 +8,6 @@ from ladder.report import study
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling.chapter_study import phase_times, whole
-from ladder.report.telling.lines import place
 
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
@@ -59,8 +58,3 @@ def phase_cells(chapter, machine, rows, names):
     share = whole(rows, phases)
     cells = (seconds(times[name]) if name in times else NONE for name in names)
     return [median(rows), *cells, digits(share, 2) if share else NONE]
-
-
-def place_in_latex(row):
-    """Where a case runs, as LaTeX."""
-    return place(row).replace("×", r"$\times$")

@@ -11,9 +11,8 @@ from functools import partial
 
 from ladder.report import chapters, latex, rates, ratios, study, verdict_table
 from ladder.report.latex import code, percent, seconds
-from ladder.report.telling import amortisation, chapter_study
+from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
-from ladder.report.telling.case_tables import place_in_latex
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import coded
 from ladder.report.telling.lines import MAX, SEVERAL, select
@@ -52,7 +51,7 @@ def share(chapter, selection):
 
 def place(chapter, selection):
     """Where a case runs: 8 threads."""
-    return place_in_latex(chapter.rows(selection).iloc[0])
+    return lines.place(chapter.rows(selection).iloc[0], lines.LATEX_TIMES)
 
 
 def count(chapter, selection, column):

@@ -3,9 +3,9 @@
 from ladder.report import ladder_table, study
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
-from ladder.report.telling.case_tables import place_in_latex, ruled
+from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import parts
-from ladder.report.telling.lines import place
+from ladder.report.telling.lines import LATEX_TIMES, place
 
 
 def table(chapter):
@@ -29,7 +29,7 @@ def row(chapter, key):
     line, rows = chapter.line(key), chapter.find(key)
     words = [code(word) for word in (line.variant, *line.words)]
     idea = chapter.rungs.get(line.variant, "").removeprefix("peer: ")
-    where = [place_in_latex(rows.iloc[0])] if len(rows) and has_place(chapter, line) else []
+    where = [place(rows.iloc[0], LATEX_TIMES)] if len(rows) and has_place(chapter, line) else []
     name = ", ".join([*words, *filter(None, [prose(line.note)]), *where])
     return ladder_table.Rung(name, line.idea or idea, line.relieves, chapter.predict(key, rows), rows)
 

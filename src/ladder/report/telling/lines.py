@@ -34,6 +34,7 @@ COMMON = "common"  # the largest number on which both sides of a ratio were meas
 MIN = "min"
 COUNTS = (MAX, SEVERAL, COMMON, MIN)
 FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
+LATEX_TIMES = r"$\times$"
 OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
 
 
@@ -182,13 +183,13 @@ class Claim:
     ratio: Callable | None = None
 
 
-def place(row):
-    """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`."""
+def place(row, times="×"):
+    """Where a case runs: `8 threads`, `4 ranks`, `4 × 8 threads`, `2 GPUs`; the sign of times is LaTeX in texts."""
     ranks, threads = (row.get(name) for name in ("ranks", "threads"))
     if row["device"] in ("cuda", "mpi_cuda"):
         return formats.gpus(1 if row["device"] == "cuda" else int(ranks))
     if row["device"] == "host":
         return formats.threads(1 if pd.isna(threads) else int(threads))  # a case without a number has one
     if pd.notna(threads):
-        return f"{ranks:.0f} × {formats.threads(int(threads))}"
+        return f"{ranks:.0f} {times} {formats.threads(int(threads))}"
     return "1 rank" if ranks == 1 else f"{ranks:.0f} ranks"

@@ -23,6 +23,7 @@ METHODS = {
 MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
+MEMORIES = ("pinned", "staged", "pageable")
 # Ways to draw on several GPUs.
 WAYS = {
     "threads": "threads",
@@ -59,7 +60,7 @@ def home(study):
     """The time of a call with all pictures copied, by memory and whether copies are hidden."""
     columns = [(copies, math) for math in ("float32", "float16") for copies in ("hidden", "after")]
     rows = []
-    for memory in ("pinned", "staged", "pageable"):
+    for memory in MEMORIES:
         cases = [study.find(claims.copied(memory, *column)) for column in columns]
         times = [latex.seconds(IMAGES * middle(case)) if len(case) else NONE for case in cases]
         rows.append([code(memory), *times])

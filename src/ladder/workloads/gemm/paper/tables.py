@@ -49,19 +49,18 @@ def square(study):
 
 def threads(study):
     """The training's products: per form and variant the time on one thread and on all, and the speed-up."""
-    frame = study.frame("threads")
-    cases = {form: variants(one_size(where(frame, form=form))) for form in FORMS}
-    groups = [[scaled(study, form, name, by_threads(rows)) for name, rows in cases[form]] for form in FORMS]
+    frame, groups = study.frame("threads"), []
+    for form in FORMS:
+        groups.append([])
+        for name, rows in variants(one_size(where(frame, form=form))):
+            cases = by_threads(rows)
+            one, most = cases.get(1, NO_ROWS), max(cases)
+            ceiling = rates.products(study.machine("host"), "float64", most)
+            cells = [median(one), median(cases[most]), share(cases[most], ceiling), str(most)]
+            gain = speedup(one, cases[most]) if most > 1 else NONE
+            groups[-1].append([code(form), code(name), *cells, gain])
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
     return latex.table("llrrrrr", head, ruled(groups))
-
-
-def scaled(study, form, name, cases):
-    """The cells of a variant with cases by threads."""
-    one, most = cases.get(1, NO_ROWS), max(cases)
-    ceiling = rates.products(study.machine("host"), "float64", most)
-    cells = [code(form), code(name), median(one), median(cases[most]), share(cases[most], ceiling), str(most)]
-    return [*cells, speedup(one, cases[most]) if most > 1 else NONE]
 
 
 def gpu(study):

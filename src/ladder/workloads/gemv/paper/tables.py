@@ -14,12 +14,11 @@ from ladder.report.telling.case_tables import (
     cases,
     codes,
     phase_cells,
-    place_in_latex,
     rate_cells,
     rows_by_size,
     ruled,
 )
-from ladder.report.telling.lines import select
+from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES
 
@@ -57,7 +56,7 @@ def ranks(study):
         computing = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in computing and len(computing)
         imbalance = digits(computing["imbalance"].median()) if has_imbalance else NONE
-        return [*named(case), place_in_latex(case.iloc[0]), *phase_cells(study, machine, case, PHASES), imbalance]
+        return [*named(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case, PHASES), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
@@ -70,32 +69,21 @@ def named(case):
 
 
 def card(study):
-    """Every case on one GPU, by matrix and type."""
+    """Every case on one GPU, by matrix and type, with its block if it has one."""
     machine, groups = study.machine("card"), []
     every = machine.samples("gemv_gpu")
     for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
-        single = where(every, n=n, m=m, dtype="float32")
-        pairs = [(case, same_form(case, single)) for case in double]
-        cells = [[cell for form in pair for cell in rate_cells(study, machine, form)] for pair in pairs]
-        groups.append(
-            [[f"${n} \\times {m}$", with_block(case), *row] for (case, _), row in zip(pairs, cells, strict=True)]
-        )
+        groups.append([])
+        for case in double:
+            first = case.iloc[0]
+            tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
+            single = where(every, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
+            words = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
+            cells = [cell for rows in (case, single) for cell in rate_cells(study, machine, rows)]
+            groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
     head = latex.grouped(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
     return latex.table("rlrrrrrr", head, ruled(groups))
-
-
-def with_block(rows):
-    """A case's variant, with its block if it has one."""
-    block = rows.iloc[0].get("block")
-    return code(rows["variant"].iloc[0]) + ("" if pd.isna(block) else f", {block:.0f}")
-
-
-def same_form(rows, others):
-    """Those of other rows with the variant and the tiles of a case."""
-    first = rows.iloc[0]
-    tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
-    return where(others, variant=first["variant"], **tiles)
 
 
 def cards(study):
