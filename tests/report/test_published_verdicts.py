@@ -121,11 +121,16 @@ def test_what_jumps_to_the_eye_is_remarked_of_the_training(published):
     """More threads take longer, and `cublas` is slower launched one by one."""
     ask = functions.of_chapter(chapter_study.of_chapter("mlp", published))
     assert ask["machine"]("host").endswith(r"\published{}")
-    assert ask["fewer_threads"]()
+    assert ask["count"](select("widest/blas", threads=SECOND), "threads")
     assert ask["time"](select("training/cublas", graph="off"))
     (chapter,) = (one for one in chapters_of_the_paper.chapters() if one.workload == "mlp")
     text = (chapter.folder / "text.tex").read_text()
-    asked = ('machine("host")', 'machine("widest")', "fewer_threads()", 'time(select("training/cublas", graph="off"))')
+    asked = (
+        'machine("host")',
+        'machine("widest")',
+        'count(select("widest/blas", threads=SECOND), "threads")',
+        'time(select("training/cublas", graph="off"))',
+    )
     assert all(one in text for one in asked)
 
 

@@ -22,7 +22,7 @@ from made_up import chapters as made
 HAVING_LINES = [name for name, one in CHAPTERS.items() if one.has_lines]
 WITH_CLAIMS = [name for name, one in CHAPTERS.items() if "verdicts" in one.tables]
 # What a text says of several machines, memory nodes or odd measurements alone, so that one machine lacks it.
-ODD = {"other_machine", "fewer_threads", "binding_alone", "slower_broadcast", "beyond"}
+ODD = {"other_machine", "binding_alone", "slower_broadcast", "beyond"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
 TALLY = re.compile("confirmed|weaker|refuted|not tested")

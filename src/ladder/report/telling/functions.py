@@ -15,12 +15,19 @@ from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import coded
-from ladder.report.telling.lines import MAX, SEVERAL, select
+from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # What isn't about a study: selections, and formats of numbers that no measurement gives.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
-SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select, "MAX": MAX, "SEVERAL": SEVERAL}
+SHARED |= {
+    "bandwidth": bandwidth,
+    "factor": ratios.short,
+    "select": select,
+    "MAX": MAX,
+    "SEVERAL": SEVERAL,
+    "SECOND": SECOND,
+}
 
 
 def time(chapter, selection, digits=2):

@@ -31,8 +31,8 @@ from ladder.statistics.verdicts import MARGIN
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
 COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX
-MIN = "min"
-COUNTS = (MAX, SEVERAL, COMMON, MIN)
+SECOND, MIN = "second", "min"
+COUNTS = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND: -2, MIN: 0}  # where they stand among all that were measured
 FLOOR = "floor"  # the side of a claim that the model predicts: the minimum time
 LATEX_TIMES = r"$\times$"
 OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't state; one that it doesn't state
@@ -63,7 +63,8 @@ def narrowed(rows, conditions):
     """The rows that meet the other conditions."""
     for name, value in conditions.items():
         if value in COUNTS:
-            count = (min if value == MIN else max)(values(rows, name), default=None)
+            counts = values(rows, name)
+            count = counts[COUNTS[value]] if len(counts) > (value == SECOND) else None
             rows = where(rows, **{name: None if value == SEVERAL and count == 1 else count})
         elif value in (OFF, UNSTATED) and name in rows.columns:
             rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]

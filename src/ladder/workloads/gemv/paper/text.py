@@ -1,9 +1,8 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import ratios
-from ladder.report.study import values, where
-from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import select
+from ladder.report.study import where
+from ladder.report.telling.lines import SECOND, select
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 
@@ -17,14 +16,11 @@ def binding_alone(study):
     return ratios.prose(study.ratio("openmp", "spread")) if claims.has_one_memory(study.machine("host")) else None
 
 
-def fewer_ranks(study):
-    """Ranks with a resident matrix, on the second largest number."""
-    counts = values(where(study.frame("ranks"), variant="mpi", mode="resident"), "ranks")
-    return select("resident", "ranks", ranks=required(counts[:-1])[-1])
-
-
 def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
-    pair = [where(study.phases(side), phase="broadcast") for side in (select("resident", "ranks"), fewer_ranks(study))]
+    pair = [
+        where(study.phases(side), phase="broadcast")
+        for side in (select("resident", "ranks"), select("resident", "ranks", ranks=SECOND))
+    ]
     ratio = ratios.of(*pair)
     return ratios.short(ratio.value) if ratio and ratio.value > STRANGE else None

@@ -17,14 +17,6 @@ def best_threads(study):
     return lines.BEST if lines.BEST in counts else counts[-1]
 
 
-def fewer_threads(study):
-    """The second largest number of threads of the machine with the most, if that has more than the host."""
-    counts, others = (values(study.frame(name), "threads") for name in ("widest", "training"))
-    if len(counts) < 2 or counts[-1] <= max(others, default=0):
-        raise NotMeasured
-    return counts[-2]
-
-
 def share_of_products(study, product, threads, digits=2):
     """The share of products in an epoch on so many threads."""
     return percent(claims.part(claims.products_over_the_rest(study, claims.on(product, threads))), digits)
