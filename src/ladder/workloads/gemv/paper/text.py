@@ -18,9 +18,7 @@ def binding_alone(study):
 
 def slower_broadcast(study):
     """The broadcast's time on the most ranks over that on fewer, where it exceeds any proportion."""
-    pair = [
-        where(study.phases(side), phase="broadcast")
-        for side in (select("resident", "ranks"), select("resident", "ranks", ranks=SECOND))
-    ]
+    sides = select("resident", "ranks"), select("resident", "ranks", ranks=SECOND)
+    pair = [where(study.phases(side), phase="broadcast") for side in sides]
     ratio = ratios.of(*pair)
     return ratios.short(ratio.value) if ratio and ratio.value > STRANGE else None
