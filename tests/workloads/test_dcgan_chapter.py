@@ -188,5 +188,5 @@ def test_the_table_of_the_ladder_has_no_peers_and_notes_in_prose():
 
 def test_shares_of_a_rung_stand_in_the_order_of_their_colours(study):
     colours = dict.fromkeys(reversed(lines.PHASES), "red")
-    rungs = ladder.rungs_of(study, study.machine("host"), colours)
-    assert list(rungs[0].parts) == [phase for phase in colours if phase != "epilogues"]
+    rung = ladder.rung(study, "loops", study.find("loops"), colours)
+    assert list(rung.parts) == [phase for phase in colours if phase != "epilogues"]
