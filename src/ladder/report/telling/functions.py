@@ -20,14 +20,8 @@ from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # What isn't about a study: selections, and formats of numbers that no measurement gives.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
-SHARED |= {
-    "bandwidth": bandwidth,
-    "factor": ratios.short,
-    "select": select,
-    "MAX": MAX,
-    "SEVERAL": SEVERAL,
-    "SECOND": SECOND,
-}
+SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select}
+SHARED |= {"MAX": MAX, "SEVERAL": SEVERAL, "SECOND": SECOND}
 
 
 def time(chapter, selection, digits=2):

@@ -41,7 +41,7 @@ OFF, UNSTATED = None, "unstated"  # a tuning that a case switches off or doesn't
 class Source:
     """Rows of some experiments on the machine of a role, by the values of columns; `prepare` is applied to them.
 
-    MAX and MIN stand for the largest and the smallest value.
+    MAX and MIN stand for the largest and the smallest value, SEVERAL for the largest if that is more than one.
     """
 
     def __init__(self, machine, *experiments, prepare=None, **conditions):

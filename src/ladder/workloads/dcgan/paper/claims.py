@@ -31,8 +31,11 @@ def one_operand(study, others="cuda_columns"):
 
 def started(key, words, sides, cause):
     """The claim that the second of two sides is faster, with the start of a process."""
-    about = {"cause": cause, "ratio": lambda study: ratios.of(*(starts(study.find(side)) for side in sides))}
-    return Claim(key, f"{words}, with start-up", needs="both, with start-up", **about)
+
+    def ratio(study):
+        return ratios.of(*(starts(study.find(side)) for side in sides))
+
+    return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=ratio)
 
 
 def more_cards(word, role, count, images):

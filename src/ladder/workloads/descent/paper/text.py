@@ -7,7 +7,8 @@ from ladder.report.study import middle, values, where
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
-from ladder.workloads.descent.paper import algorithms, earlier, model, residuals, theory
+from ladder.workloads.descent.paper import earlier, model, residuals, theory
+from ladder.workloads.descent.paper.algorithms import LINES_OF, NAMES, points, rows_of
 from ladder.workloads.descent.paper.lines import kernel
 
 # The work of an iteration, the elements that it reads, and the error after k iterations in theory.
@@ -54,19 +55,21 @@ def one_of_each(study):
 
 def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
-    return algorithms.largest(study.frame("solves"), device)
+    solves = study.frame("solves")
+    sizes = [n for n in values(solves, "n") if all(len(rows_of(solves, device, name, n)) for name in NAMES)]
+    return required(max(sizes, default=None))
 
 
 def solve(study, algorithm, line=None, n=None):
     """A solve on the GPU by the line of an algorithm, or by another one, at that size or at another one."""
-    n = n or algorithms.largest(study.frame("solves"), "cuda")
-    return select(line or algorithms.LINES_OF["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
+    n = n or largest_solved(study)
+    return select(line or LINES_OF["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
 
 
 def overtakes(study, device, algorithm):
     """From which n on an algorithm is faster than Cholesky, as the predicate of a sentence about it."""
     return amortisation.crossing(
-        algorithms.points(study.frame("solves"), device, algorithm, "direct"),
+        points(study.frame("solves"), device, algorithm, "direct"),
         "is faster than Cholesky from $n = {}$ on",
         "is faster than Cholesky at every size from $n = {first}$ to {last}",
         "is slower than Cholesky at every size from $n = {first}$ to {last}",
@@ -74,15 +77,17 @@ def overtakes(study, device, algorithm):
     )
 
 
-def condition(study, column, count=3):
-    """The kappa or the tolerance of all solves to a tolerance."""
-    return number(algorithms.condition(study.frame("solves"), column), count)
+def condition(study, column):
+    """The kappa or the tolerance of all solves to a tolerance; NotMeasured where they differ."""
+    solves = study.frame("solves")
+    known = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
+    return required(known[0] if len(known) == 1 else None)
 
 
 def steps_to_tolerance(study, method, kappa):
     """The steps of a curve to that tolerance, or None."""
     curve = residuals.curve_of(study, method, kappa)
-    reached = curve[curve["relative"] <= algorithms.condition(study.frame("solves"), "tolerance")]["step"]
+    reached = curve[curve["relative"] <= condition(study, "tolerance")]["step"]
     return int(min(reached)) if len(reached) else None
 
 
@@ -94,7 +99,7 @@ def steps_of(study, method, kappa):
 
 def more_steps(study):
     """The steps of CG at HARDER over those at the solves' condition."""
-    easy = algorithms.condition(study.frame("solves"), "kappa")
+    easy = condition(study, "kappa")
     few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, HARDER))
     return many / few
 

@@ -101,17 +101,13 @@ def gpu_training(study):
     groups = []
     for frame in map(study.frame, TRAINING.values()):
         for precision in sorted(values(frame, "precision"), key=("float64", "float32", "tf32").index):
-            products = [where(frame, precision=precision, form=form) for form in FORMS]
-            cases = [where(rows, flops=flops) for rows in products for flops in values(rows, "flops")[::-1]]
-            groups.append([of_product(rows) for rows in cases])
+            groups.append([])
+            for products in (where(frame, precision=precision, form=form) for form in FORMS):
+                for rows in (where(products, flops=work) for work in values(products, "flops")[::-1]):
+                    first, base = rows.iloc[0], where(rows, variant="cublas")
+                    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TRAINED.items()]
+                    cells = [code(precision), code(first["form"]), *(latex.num(first[name]) for name in "mnk")]
+                    gains = [digits(gain.value) if gain else NONE for gain in gains]
+                    groups[-1].append([*cells, median(base), *gains])
     heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TRAINED)]
     return latex.table("llrrrrrrrr", heads, ruled(groups))
-
-
-def of_product(rows):
-    """The cells of a product by cuBLAS, and of the rungs."""
-    first, base = rows.iloc[0], where(rows, variant="cublas")
-    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TRAINED.items()]
-    shape = " & ".join(latex.num(first[name]) for name in "mnk")
-    cells = [code(first["precision"]), code(first["form"]), shape, median(base)]
-    return cells + [digits(gain.value) if gain else NONE for gain in gains]

@@ -1,6 +1,6 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report.telling.lines import MAX, MIN, OFF, Line, Needs, Source, Widest
+from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, Widest
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
@@ -19,11 +19,6 @@ PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 
 
-def on_several_nodes(rows):
-    """The rows of ranks on more than one node."""
-    return rows[rows["nodes"] > 1] if "nodes" in rows else rows.iloc[:0]
-
-
 def calls(machine, experiment, size=None, **others):
     """The calls of an experiment on a matrix, or on all matrices."""
     return Source(machine, experiment, dtype=DTYPE, **SIZES.get(size, {}), **others)
@@ -32,7 +27,7 @@ def calls(machine, experiment, size=None, **others):
 SOURCES = {
     "threads": calls("host", "gemv_threads", "threads"),
     "ranks": calls("host", "gemv_mpi", "ranks"),
-    "nodes": calls("host", "gemv_mpi", "ranks", prepare=on_several_nodes),
+    "nodes": calls("host", "gemv_mpi", "ranks", nodes=SEVERAL),
     "card": calls("card", "gemv_gpu", "card"),
     "small": calls("card", "gemv_gpu", "small"),
     "long": calls("card", "gemv_gpu", "long"),
