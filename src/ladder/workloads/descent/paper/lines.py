@@ -1,5 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
+from ladder.report import ratios
+from ladder.report.study import values, where
 from ladder.report.telling.lines import MAX, Line, Needs, Source, select
 from ladder.workloads.descent import RUNGS
 from ladder.workloads.descent.paper.earlier import LOADS
@@ -84,6 +86,24 @@ LINES = {
 }
 TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source in ("ladder", "small")]]
 FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
+ALGORITHMS = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
+# The lines that represent an algorithm in comparisons, on the host and on a GPU, fixed beforehand.
+LINES_OF = {
+    "host": {"steepest": "blas", "cg": "blas", "direct": "scipy_cholesky"},
+    "cuda": {"steepest": "cuda_persistent", "cg": "cuda_persistent", "direct": "cusolver"},
+}
+
+
+def rows_of(solves, device, algorithm, n):
+    """The solves of a size by the variant that represents an algorithm."""
+    return where(solves, device=device, variant=LINES[LINES_OF[device][algorithm]].variant, algorithm=algorithm, n=n)
+
+
+def points(solves, device, algorithm):
+    """[(n, time of an algorithm over that of Cholesky)] at all sizes at which both were measured."""
+    sizes = values(solves, "n")
+    points = [(n, ratios.of(*(rows_of(solves, device, name, n) for name in (algorithm, "direct")))) for n in sizes]
+    return [(n, ratio) for n, ratio in points if ratio]
 
 
 def kernel(name, block, n, launch="right"):

@@ -5,7 +5,7 @@ from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.report.study import values, where
 from ladder.statistics import crossings
-from ladder.workloads.descent.paper import algorithms
+from ladder.workloads.descent.paper.lines import ALGORITHMS, points
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
@@ -17,7 +17,7 @@ EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
 PANEL = 0.75  # and of what is drawn in it
 DEVICES = ("host", "cuda")
-COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(algorithms.NAMES, ("red", "blue", "green"), strict=True)}
+COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
 # Two variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
 ITERATIVE = ("cg", "steepest")
@@ -41,7 +41,7 @@ def draw(study):
     panels = [(axes, *panel) for name in groups for axes, panel in zip(bands[name], groups[name], strict=True)]
     for axes, *_ in bands.values():
         axes.set_ylabel("time of a solve")
-    entries = [layout.entry(looks.Look(algorithms.NAMES[name], colour, "o")) for name, colour in COLOURS.items()]
+    entries = [layout.entry(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
     crossed = [cross(*panel) for panel in panels]
     if any(crossed):
         entries.append(Line2D([], [], **CROSSED, label="less than Cholesky from here on"))
@@ -87,8 +87,8 @@ def looks_of(cases):
 
 def cross(axes, device, rows, cases):
     """Lines where the variants that represent algorithms overtake Cholesky, with the size; whether there is any."""
-    points = {name: crossings.break_even(algorithms.points(rows, device, name, "direct")) for name in ITERATIVE}
-    sizes = {name: crossing[0] for name, crossing in points.items() if isinstance(crossing, tuple)}
+    answers = {name: crossings.break_even(points(rows, device, name)) for name in ITERATIVE}
+    sizes = {name: crossing[0] for name, crossing in answers.items() if isinstance(crossing, tuple)}
     for name, size in sizes.items():
         axes.axvline(size, **CROSSED | {"color": COLOURS[name]})
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}

@@ -8,8 +8,7 @@ from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.workloads.descent.paper import earlier, model, residuals, theory
-from ladder.workloads.descent.paper.algorithms import LINES_OF, NAMES, points, rows_of
-from ladder.workloads.descent.paper.lines import kernel
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
 
 # The work of an iteration, the elements that it reads, and the error after k iterations in theory.
 FLOPS, ELEMENTS, HALF = "$2n^2$", "$n^2$", "$n(n+1)/2$"
@@ -56,7 +55,7 @@ def one_of_each(study):
 def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
     solves = study.frame("solves")
-    sizes = [n for n in values(solves, "n") if all(len(rows_of(solves, device, name, n)) for name in NAMES)]
+    sizes = [n for n in values(solves, "n") if all(len(rows_of(solves, device, name, n)) for name in ALGORITHMS)]
     return required(max(sizes, default=None))
 
 
@@ -69,7 +68,7 @@ def solve(study, algorithm, line=None, n=None):
 def overtakes(study, device, algorithm):
     """From which n on an algorithm is faster than Cholesky, as the predicate of a sentence about it."""
     return amortisation.crossing(
-        points(study.frame("solves"), device, algorithm, "direct"),
+        points(study.frame("solves"), device, algorithm),
         "is faster than Cholesky from $n = {}$ on",
         "is faster than Cholesky at every size from $n = {first}$ to {last}",
         "is slower than Cholesky at every size from $n = {first}$ to {last}",

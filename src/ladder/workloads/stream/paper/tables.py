@@ -56,12 +56,8 @@ def of_machines(study, cells, width, groups):
 
 def link(machine, way):
     """The best B/s at which STREAM's arrays were copied to or from the GPU, or None."""
-    frame = machine.samples(rates.LINK, phase=way)
-    sizes = {slug: moved(slug, way) for slug in values(frame, "case")}
-    return best_rate(frame.assign(moved=frame["case"].map(sizes)), "moved") if len(frame) else None
-
-
-def moved(slug, way):
-    """The bytes of a case's inputs, which are copied to the GPU, or of its results, copied back."""
-    arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(way)]
-    return sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())
+    frame, moved = machine.samples(rates.LINK, phase=way), {}
+    for slug in values(frame, "case"):
+        arrays = stream.arrays(Case.parse("stream", "cuda", slug).sizes)[TRANSFERS.index(way)]  # inputs, or results
+        moved[slug] = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in arrays.values())
+    return best_rate(frame.assign(moved=frame["case"].map(moved)), "moved") if len(frame) else None
