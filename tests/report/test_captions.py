@@ -64,10 +64,10 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     words |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
     words |= {
         "texture": "tables in texture memory",
-        "block": "a block's sum of the error",
+        "block": "sums of the error per block",
         256: "256 threads per block",
     }
-    words |= {"offsets": "of `cuda_flat` has offsets"}
+    words |= {"offsets": "of `cuda_flat` has stored offsets"}
     bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.OFFSETS)
     base = [value for tuning in bases for value in tuning.values()]
     assert {words[value] for value in base} == {one for one in words.values() if one in text}

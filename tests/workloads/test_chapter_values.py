@@ -119,9 +119,9 @@ VALUES = {
         'phase_share("window", "layer 1")': "3",
         # Of 100 pictures a call takes 1.1 ms on one GPU, 1.3 on two and 2.15 on four, of 200 1.2, 0.6 and 0.3; a start
         # 0.4 s on one and 0.7 on two.
-        'pays("two", 2)': "pay from 11",
-        'pays("two", 2, with_start=True)': "pay at no number from ",
-        'pays("most", 4)': "pay from 13",
+        'pays("two", 2)': "pay off from 11",
+        'pays("two", 2, with_start=True)': "pay off at no number from ",
+        'pays("most", 4)': "pay off from 13",
         'efficiency_on("threads", "two", 2)': "100 percent",
         'efficiency_on("ranks", "two", 2)': "100 percent",
         "most_cards()": "4",

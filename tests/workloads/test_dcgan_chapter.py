@@ -57,8 +57,8 @@ def test_pictures_for_a_screen_are_no_rungs(study):
 def test_what_epilogues_and_a_graph_gain_is_told_step_by_step():
     """A picture takes 9 us with kernels for batch norms, as with these in the weights, then 6, and as a graph 5."""
     text = chapter.text("dcgan")
-    assert r"the generator ties with one with kernels for them within" in text
-    assert r"it is \num{1.5}\,$\times$ faster than one with kernels for these" in text
+    assert r"the generator ties with one that runs them as kernels within" in text
+    assert r"it is \num{1.5}\,$\times$ faster than one that runs these as kernels" in text
     assert r"as one graph, it is \num{1.2}" in text
 
 
@@ -66,7 +66,7 @@ def test_gpus_that_never_pay_are_said_to():
     slow = made.study("dcgan", factor=lambda case: 3.0 if case.tuning.get("gpus") == 2 else 1.0)
     pays = chapter.asked("dcgan", slow)["pays"]
     assert pays("two", 2) == pays("two", 2, with_start=True)
-    assert pays("two", 2).startswith("pay at no number")
+    assert pays("two", 2).startswith("pay off at no number")
     undecided = [(10, Ratio(1.1, 0.9, 1.3)), (IMAGES, Ratio(0.95, 0.8, 1.1))]
     words = "from {} on", "everywhere", "nowhere", "undecided from {first} on"
     assert amortisation.crossing(undecided, *words) == r"undecided from \num{10} on"

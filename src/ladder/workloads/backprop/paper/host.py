@@ -14,9 +14,9 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
-Left: time of an epoch of the loops on one thread, over fewer images. Flags move a mark within its row; techniques are
-rows. Right: rates by threads; the lines of `openmp` differ in how they sum up the weight changes. Medians with 95 %
-intervals, hollow if not converged.
+Left: time of an epoch on one thread, over fewer images than in the ladder; each row is a technique, each mark a set of
+compiler flags. Right: rates by the number of threads; the lines of `openmp` differ in how they sum the weight changes.
+Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = (
     "backprop_flags",

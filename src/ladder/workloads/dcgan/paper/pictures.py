@@ -5,7 +5,7 @@ from ladder.report.figures.theme import imread
 
 TITLE = "What the trained generator draws"
 CAPTION = """\
-All of the workload's latents, as drawn by the published network that was trained on MNIST's digits.
+Pictures that the published network, trained on MNIST's digits, draws from all of our latent vectors.
 """
 USES_ARTEFACTS = ("pictures.png",)
 

@@ -52,8 +52,8 @@ def pays(study, source, count, with_start=False):
     sides = [[study.find(lines.on_cards("threads", source, number, size)) for number in counts] for size in sizes]
     return amortisation.crossing(
         [(size, ratios.of(*map(rows_of, pair))) for size, pair in zip(sizes, sides, strict=True)],
-        "pay from {} pictures on",
-        "pay at every number from {first} to {last} pictures",
-        "pay at no number from {first} to {last} pictures",
+        "pay off from {} pictures on",
+        "pay off at every number from {first} to {last} pictures",
+        "pay off at no number from {first} to {last} pictures",
         "are not significantly faster at any number from {first} to {last} pictures",
     )

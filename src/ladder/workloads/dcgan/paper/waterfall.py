@@ -7,10 +7,10 @@ from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
 CAPTION = """\
-The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the prediction of the model,
-the wide line the exact products at the best rate of any precision there. Beside: the median of the dots, the
-speed-up over the rung above of its kind with its 99 % interval, and the shares of the layers where these were timed
-separately.
+The time of a picture, rung by rung, peers below. A dot is the median of a process, a tick the model's time, the wide
+line the time of the products without zeros at the machine's best rate in any precision. On the right: the median
+of the dots, the speed-up over the rung above if that is of the same kind, with its 99 % interval, and the shares of the
+layers where these were timed separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 USES_CEILINGS = True

@@ -6,8 +6,9 @@ from ladder.workloads.gemv.paper.lines import DTYPE
 TITLE = "What each rung of the matrix-vector product gains"
 CAPTION = """\
 Time per gigabyte of the matrix, rung by rung, from one thread to several GPUs. A dot is the median of a process, a tick
-the model's time, for which a matrix that is sent crosses the memory three times. The wide line is the memory of all
-GPUs. On the right, the median of the dots and the speed-up over the rung above of its kind, with its 99 % interval.
+the model's time, in which a matrix sent to ranks crosses the memory three times. The wide line is the time at the
+bandwidth of all GPUs. On the right: the median of the dots, and the speed-up over the rung above if that is of the same
+kind, with its 99 % interval.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True

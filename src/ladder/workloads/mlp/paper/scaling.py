@@ -11,8 +11,8 @@ from ladder.workloads.mlp.paper.lines import DTYPE
 TITLE = "Products and training by threads"
 CAPTION = """\
 Rates by the number of threads. Left: the forward product of the network's larger layer. Middle and right: the training
-with different products, on the chapter's host and on the machine with most threads. Medians with 95 % intervals, hollow
-if not converged.
+with different products, on the host of this section and on the machine with the most threads. Medians with 95 %
+intervals, hollow if not converged.
 """
 EXPERIMENTS = ("gemm_threads", "mlp_threads", "mlp_gpu")
 USES_CEILINGS = True

@@ -6,8 +6,8 @@ TITLE = "What each rung of products and training gains"
 CAPTION = """\
 A product of the network on the host, a large product on the GPU, and a batch of the training with different products,
 rung by rung, peers below. On the GPU, a batch is part of one CUDA graph of the epoch. Dots are medians of processes,
-ticks the predictions of the model; the wide line is the device's best rate of products. Beside: the median of the dots,
-and the speed-up over the rung above with its 99 % interval.
+ticks the model's times; the wide line is the time at the device's best rate of products. On the right: the median of
+the dots, and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("gemm_threads", "gemm_gpu_float64", "mlp_threads", "mlp_gpu", "mlp_peers")
 USES_CEILINGS = True
