@@ -383,7 +383,7 @@ def test_a_publication_says_what_it_is(here, one):
 
 def test_times_by_cards_are_published_as_they_were_found(here, monkeypatch):
     found = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
-    monkeypatch.setattr(publish.break_even, "rows_of", lambda calls: found if {*calls["phase"]} == {"total"} else [])
+    monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: found if {*calls["phase"]} == {"total"} else [])
     here.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
     text = Path("published/here/cards.json").read_text(encoding="utf-8")
     assert json.loads(text) == found

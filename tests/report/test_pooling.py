@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from ladder.report import break_even, cells, ladder_table, ratios, study
+from ladder.report import cells, gpu_counts, ladder_table, ratios, study
 from ladder.report.figures import medians
 from ladder.statistics import claims
 
@@ -83,4 +83,4 @@ def test_how_many_cards_pay_is_told_by_case():
     slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
     frame = rows(threads=(1,)).assign(gpus=1, images=4)
     frame["case"] = frame["frobnicate"].map(slugs)
-    assert [is_of_one(row["seconds"]) for row in break_even.rows_of(frame)] == [True, True]
+    assert [is_of_one(row["seconds"]) for row in gpu_counts.rows_of(frame)] == [True, True]

@@ -9,7 +9,7 @@ import made_up
 from ladder.catalogue.workloads import complete
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
-from ladder.report import about, break_even, kernels_table, plan_table, sensitivity_table, validation_table
+from ladder.report import about, gpu_counts, kernels_table, plan_table, sensitivity_table, validation_table
 from ladder.report.latex import Missing
 from ladder.report.study import Study
 
@@ -196,16 +196,16 @@ def test_times_by_cards_are_those_of_the_machine_that_measured_on_most(tmp_path)
     }
     for name, (model, rows) in measured.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
+        (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
-    found = break_even.measured("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
+    found = gpu_counts.measured("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
     assert found == {1: {5: (2.0, 20.0), 7: (3.0, 30.0)}, 2: {5: (4.0, 40.0)}}
 
 
 def test_a_process_takes_its_cold_start_and_the_images_beyond_those_measured():
     found = {10: (0.5, 1.0), 1000: (10.0, 11.0)}
-    assert [break_even.duration(found, images) for images in (1, 10, 505, 1000, 2000)] == [1.0, 1.0, 6.0, 11.0, 21.0]
+    assert [gpu_counts.duration(found, images) for images in (1, 10, 505, 1000, 2000)] == [1.0, 1.0, 6.0, 11.0, 21.0]
 
 
 def test_a_cold_start_is_the_median_of_the_processes_first_calls():
@@ -220,7 +220,7 @@ def test_a_cold_start_is_the_median_of_the_processes_first_calls():
     ]
     frame = pd.DataFrame(rows)
     frame["cold_start"] = frame.groupby("process")["cold_start"].ffill()
-    (found,) = break_even.rows_of(frame)
+    (found,) = gpu_counts.rows_of(frame)
     assert (found["gpus"], found["images"], found["seconds"], found["cold_start"]) == (2, 7, 3.0, 6.0)
     assert found["tuning"] == {"batch": 5}
     assert "images" not in found["sizes"]

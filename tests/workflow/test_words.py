@@ -14,23 +14,7 @@ import pytest
 
 from conftest import ROOT
 
-CODE = [
-    "src/ladder/__main__.py",
-    "src/ladder/harness/*.py",
-    "src/ladder/cuda/*.py",
-    "src/ladder/devices/*.py",
-    "src/ladder/planning/*.py",
-    "src/ladder/workflow/*.py",
-    "src/ladder/verbs/*.py",
-    "workflow/scripts/*.py",
-    "src/ladder/catalogue/*.py",
-    "src/ladder/build/*.py",
-    "src/ladder/records/*.py",
-    "src/ladder/machine/*.py",
-    "src/ladder/data/*.py",
-    "src/ladder/statistics/*.py",
-    "src/ladder/workloads/*/*.py",
-]
+CODE = ["src/ladder/**/*.py", "workflow/scripts/*.py"]
 FILES = [
     *CODE,
     "README.md",
@@ -44,13 +28,11 @@ FILES = [
     "Makefile",
     "paper/*.tex",
     "src/ladder/workloads/*/paper/*.tex",
-    "src/ladder/workloads/*/paper/*.py",
-    "src/ladder/report/telling/*.py",
     "Snakefile",
     "workflow/rules/*.smk",
     "workflow/scripts/*",
-    "src/ladder/workloads/*/*.cu",
-    "src/ladder/workloads/*/*.cuh",
+    "src/ladder/workloads/**/*.cu",
+    "src/ladder/workloads/**/*.cuh",
     "src/ladder/workloads/*/*.c",
     "src/ladder/workloads/*/*.h",
 ]

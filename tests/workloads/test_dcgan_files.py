@@ -15,7 +15,7 @@ from conftest import ROOT
 from ladder.catalogue.workloads import complete
 from ladder.errors import LadderError
 from ladder.harness import generation
-from ladder.report import break_even
+from ladder.report import gpu_counts
 from ladder.workloads.dcgan import formats
 from made_up import chapters as made
 
@@ -234,27 +234,27 @@ TIMES = {1: {10: (0.1, 1.0), 1000: (10.0, 11.0)}, 2: {10: (0.2, 3.0), 1000: (5.0
     [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2), (10**6, 8, 4)],
 )
 def test_as_many_cards_are_taken_as_pay(images, most, cards):
-    assert break_even.cards(TIMES, images, most) == cards
-    assert break_even.cards({}, images, most) == 1
+    assert gpu_counts.best(TIMES, images, most) == cards
+    assert gpu_counts.best({}, images, most) == 1
 
 
 def test_what_is_beyond_the_most_images_costs_what_calls_do():
     half, same = ({1: {10: (1.0, 2.0)}, 2: {10: (seconds, 7.0)}} for seconds in (0.5, 1.0))
-    assert [break_even.cards(half, images, 2) for images in (110, 111)] == [1, 2]
-    assert break_even.cards(same, 10**9, 2) == 1
+    assert [gpu_counts.best(half, images, 2) for images in (110, 111)] == [1, 2]
+    assert gpu_counts.best(same, 10**9, 2) == 1
 
 
 def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
     frame = made.whole("dcgan").tables["dcgan_cards"]["samples"]
-    rows = break_even.rows_of(frame[frame["phase"] == "total"])
+    rows = gpu_counts.rows_of(frame[frame["phase"] == "total"])
     for name, model in (("a", "NVIDIA H200"), ("b", "another card")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / break_even.CARDS).write_text(json.dumps(rows))
+        (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
         about = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": about}))
     variant, tuning = formats.VARIANTS["offload"]
-    sizes = break_even.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = break_even.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
+    sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
+    found = gpu_counts.measured("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(found) == {1, 2, 4}
     seconds, start = found[1][5248]
     assert seconds == pytest.approx(2 * found[2][5248][0], rel=0.02)
@@ -265,20 +265,20 @@ def test_the_times_are_those_of_the_tuning_that_draws(tmp_path):
         (sizes, "cuda", tuning, "NVIDIA H200"),
         (sizes | {"channels": 64}, variant, tuning, "NVIDIA H200"),
     ):
-        assert break_even.measured("dcgan", *other, tmp_path) == {}
+        assert gpu_counts.measured("dcgan", *other, tmp_path) == {}
     for missing in ("cold_start", "images"):
-        assert break_even.rows_of(frame.drop(columns=missing)) == []
+        assert gpu_counts.rows_of(frame.drop(columns=missing)) == []
 
 
 def test_published_measurements_tell_how_long_cards_take():
-    sizes = break_even.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
-    found = break_even.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
+    sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
+    found = gpu_counts.measured("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     most = max(set(found[1]) & set(found[2]))
     assert 0 < found[2][most][0] < found[1][most][0] < found[1][most][1]
-    assert break_even.cards(found, most, 2) == 1
+    assert gpu_counts.best(found, most, 2) == 1
 
 
 def test_the_study_measures_on_cards_what_the_verb_draws():
     study = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
     variant, tuning = formats.VARIANTS["offload"]
-    assert break_even.without(study["dcgan_cards"]["variants"][variant], "gpus") == tuning
+    assert gpu_counts.without(study["dcgan_cards"]["variants"][variant], "gpus") == tuning

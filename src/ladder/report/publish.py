@@ -16,7 +16,7 @@ from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
-from ladder.report import break_even, collect, stored
+from ladder.report import collect, gpu_counts, stored
 from ladder.report.study import where
 
 # What `make test-gpu` found on this machine, where it was run.
@@ -53,8 +53,8 @@ def publish(plans, machine, folder, keep=False):
     commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
     contents = {f"{name}.csv.gz": pack(frame) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
-    if cards := break_even.rows_of(calls):
-        contents[break_even.CARDS] = json.dumps(cards, indent=1) + "\n"
+    if times := gpu_counts.rows_of(calls):
+        contents[gpu_counts.TIMES] = json.dumps(times, indent=1) + "\n"
     if Path(GPU_TESTS).exists():
         contents[Path(GPU_TESTS).name] = Path(GPU_TESTS).read_bytes()
     about = {
@@ -67,8 +67,8 @@ def publish(plans, machine, folder, keep=False):
     }
     contents["machine.json"] = json.dumps(about, indent=1) + "\n"
     replace(folder, contents)
-    if not cards:
-        (folder / break_even.CARDS).unlink(missing_ok=True)
+    if not times:
+        (folder / gpu_counts.TIMES).unlink(missing_ok=True)
 
 
 def replace(folder, contents):

@@ -53,6 +53,6 @@ def of_the_study(study, values):
         """The verdict on a claim."""
         return nearest("claim", key, claims).answer.verdict
 
-    having = [chapter for chapter in chapters.chapters() if chapter.has_lines]
-    by_name = {one.workload: SimpleNamespace(**functions.of_chapter(one.study(study))) for one in having}
+    with_lines = [chapter for chapter in chapters.chapters() if chapter.has_lines]
+    by_name = {each.workload: SimpleNamespace(**functions.of_chapter(each.study(study))) for each in with_lines}
     return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | by_name

@@ -47,13 +47,13 @@ def count_gpus(options, formats, sizes):
     if not gpus:
         return 0
     from ladder.catalogue import workloads
-    from ladder.report import break_even
+    from ladder.report import gpu_counts
 
-    others = break_even.without(workloads.complete(options.workload, sizes), break_even.IMAGES)
-    times = break_even.measured(
+    others = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
+    times = gpu_counts.measured(
         options.workload, others, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
-    return break_even.cards(times, sizes[break_even.IMAGES], len(gpus))
+    return gpu_counts.best(times, sizes[gpu_counts.IMAGES], len(gpus))
 
 
 @contextlib.contextmanager

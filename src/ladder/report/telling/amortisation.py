@@ -35,9 +35,9 @@ def calls_to_pay(rows, before, other):
     rows, others = study.one_case(rows), study.processes(other)
     if rows.empty or before.empty or not others:
         return None
-    once, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
-    costs = [(once[process], list(seconds)) for process, seconds in calls if process in once.index]
-    spread = {count: [[call + once / count for call in calls] for once, calls in costs] for count in COUNTS}
+    preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
+    costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
+    spread = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
     return break_even([(count, claims.quotient(processes, others)) for count, processes in spread.items()])
 
 
@@ -63,5 +63,5 @@ def text(answer):
     if not isinstance(answer, tuple):
         return {EVERYWHERE: "at once", NOWHERE: "never"}.get(answer, answer)
     value, low, high = answer
-    most = "--" if high == math.inf else num(digits(high, 2))
-    return f"{num(digits(value, 2))} [{num(digits(low, 2) if low else 1)}, {most}]"
+    upper = "--" if high == math.inf else num(digits(high, 2))
+    return f"{num(digits(value, 2))} [{num(digits(low, 2) if low else 1)}, {upper}]"

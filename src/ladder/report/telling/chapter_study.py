@@ -66,7 +66,7 @@ def pick_machines(study, needs, sources):
     """
     machines = [study.of(name) for name in study.machines()]
     able = {role: need.machines(machines, sources) for role, need in needs.items()}
-    names = {role: [machine.subject for machine in some] for role, some in able.items()}
+    names = {role: [machine.subject for machine in candidates] for role, candidates in able.items()}
     together = [role for role, need in needs.items() if not need.apart]
 
     def rank(machine):
@@ -75,8 +75,8 @@ def pick_machines(study, needs, sources):
 
     best = max(machines, key=rank, default=study.of(None))
     return {
-        role: best if role in together and best.subject in names[role] else next(iter(some), study.of(None))
-        for role, some in able.items()
+        role: best if role in together and best.subject in names[role] else next(iter(candidates), study.of(None))
+        for role, candidates in able.items()
     }
 
 

@@ -40,18 +40,20 @@ def ratio_of(study, about):
     return about.ratio(study) if about.ratio else study.ratio(about.slower, about.faster)
 
 
-def cause(study, given, ratio):
+def cause(study, stated_cause, ratio):
     """The cause of a verdict in LaTeX; None without one, or where it wasn't measured."""
     try:
-        if isinstance(given, Cause):
-            value = required(ratio_of(study, given))
-            is_short, words = not given.has_interval, given.words
-            given = f"{words}: {ratios.short(value.value)}" if is_short else f"{words} {ratios.latex(value)}"
-        elif callable(given):
-            given = given(study, ratio)
+        if isinstance(stated_cause, Cause):
+            value = required(ratio_of(study, stated_cause))
+            is_short, words = not stated_cause.has_interval, stated_cause.words
+            text = f"{words}: {ratios.short(value.value)}" if is_short else f"{words} {ratios.latex(value)}"
+        elif callable(stated_cause):
+            text = stated_cause(study, ratio)
+        else:
+            text = stated_cause
     except NotMeasured:
         return None
-    return given and coded(given)
+    return text and coded(text)
 
 
 def share_of_floor(words="{} of it"):

@@ -114,7 +114,7 @@ def phase_share(chapter, selection, name):
     return percent(required(chapter.phase_shares(selection).get(name)), 2)
 
 
-def once(chapter, selection):
+def preparation(chapter, selection):
     """The median time of what was done before the first call."""
     return seconds(required(study.middle(chapter.phases(selection, before=True))), 2)
 

@@ -49,12 +49,12 @@ class Source:
 
     def rows(self, machine):
         """The timed calls of the study about a machine."""
-        frames = [machine.samples(name, **stated(self.conditions)) for name in self.experiments]
+        frames = [machine.samples(name, **fixed(self.conditions)) for name in self.experiments]
         rows = narrowed(frames[0] if len(frames) == 1 else collect.concatenated(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
 
 
-def stated(conditions):
+def fixed(conditions):
     """The conditions that state a value."""
     return {name: value for name, value in conditions.items() if value not in (*COUNTS, OFF, UNSTATED)}
 
@@ -131,7 +131,7 @@ class Line:
 
     def rows(self, frame):
         """The rows of its first case among those of a source."""
-        rows = narrowed(where(frame, variant=self.variant, **stated(self.tuning)), self.tuning)
+        rows = narrowed(where(frame, variant=self.variant, **fixed(self.tuning)), self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
 
 

@@ -100,7 +100,7 @@ def printable(environment, function):
 
     @functools.wraps(function)
     def call(*arguments, **options):
-        if missing := [given for given in (*arguments, *options.values()) if isinstance(given, Missing)]:
+        if missing := [value for value in (*arguments, *options.values()) if isinstance(value, Missing)]:
             return missing[0]
         try:
             return required(function(*arguments, **options))

@@ -20,8 +20,8 @@ def most_cores(study):
 def efficiency_of_products(study):
     """The parallel efficiency of the best products on all threads, which clock rates and neighbours limit."""
     count = most_cores(study)
-    one, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
-    return latex.percent(several / one / count, 2) if one and several else None
+    single, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
+    return latex.percent(several / single / count, 2) if single and several else None
 
 
 def epochs_to_error(study):

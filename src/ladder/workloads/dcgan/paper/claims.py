@@ -17,10 +17,10 @@ CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 def copied(memory, copies, math="float16"):
     """Pictures copied to the host, by memory and whether copies are hidden; some cases omit defaults."""
-    stated = {"memory": memory, "copies": copies}
+    tuning = {"memory": memory, "copies": copies}
     if math == "float16" and memory == "pinned":
-        stated = {} if copies == "hidden" else {"copies": copies}
-    return select(f"copied-{math}", **stated)
+        tuning = {} if copies == "hidden" else {"copies": copies}
+    return select(f"copied-{math}", **tuning)
 
 
 def one_operand(study, others="cuda_columns"):

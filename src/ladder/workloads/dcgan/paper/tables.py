@@ -84,9 +84,9 @@ def cards(study):
 
 def numbers_of_cards(study):
     """One GPU, the largest number, and the numbers between that have drawn all pictures; none without several GPUs."""
-    most = max(values(study.frame("threads"), "gpus"), default=0)
+    largest = max(values(study.frame("threads"), "gpus"), default=0)
     known = values(where(study.frame("most"), images=IMAGES), "gpus")
-    return sorted({1, most, *(count for count in known if count < most)}) if most > 1 else []
+    return sorted({1, largest, *(count for count in known if count < largest)}) if largest > 1 else []
 
 
 def most_cards(study):

@@ -54,10 +54,10 @@ def threads(study):
         groups.append([])
         for name, rows in variants(one_size(where(frame, form=form))):
             cases = by_threads(rows)
-            one, most = cases.get(1, NO_ROWS), max(cases)
-            ceiling = rates.products(study.machine("host"), "float64", most)
-            cells = [median(one), median(cases[most]), share(cases[most], ceiling), str(most)]
-            gain = speedup(one, cases[most]) if most > 1 else NONE
+            single, largest = cases.get(1, NO_ROWS), max(cases)
+            ceiling = rates.products(study.machine("host"), "float64", largest)
+            cells = [median(single), median(cases[largest]), share(cases[largest], ceiling), str(largest)]
+            gain = speedup(single, cases[largest]) if largest > 1 else NONE
             groups[-1].append([code(form), code(name), *cells, gain])
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
     return latex.table("llrrrrr", head, ruled(groups))

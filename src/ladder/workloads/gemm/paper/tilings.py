@@ -24,7 +24,7 @@ def draw(study):
     for name in study.study.machines():
         shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
         panels[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
-    panels = {name: some for name, some in panels.items() if some}
+    panels = {name: blocks for name, blocks in panels.items() if blocks}
     if not panels:
         return layout.empty("products on a GPU")
     return heat.figure(panels, 0.8)
@@ -45,8 +45,8 @@ def groups(rows):
     cases = cases.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
     forms = [form for form in SIZES["form"] if form in set(cases["form"])]
     return [
-        (method, some.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
-        for method, some in ((name, cases[cases["method"] == name]) for name in methods.ordered(cases["method"]))
+        (method, rates.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
+        for method, rates in ((name, cases[cases["method"] == name]) for name in methods.ordered(cases["method"]))
     ]
 
 

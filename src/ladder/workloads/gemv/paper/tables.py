@@ -28,8 +28,9 @@ def break_even(study):
     rows = []
     for (n, m), _ in by_size(study.frame("ranks, all sizes"), "n", "m"):
         kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
-        one, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
-        points = (amortisation.of_selections(study, *pair) for pair in ((kept, one), (kept, threads), (graph, threads)))
+        single, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
+        pairs = (kept, single), (kept, threads), (graph, threads)
+        points = (amortisation.of_selections(study, *pair) for pair in pairs)
         rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 

@@ -32,11 +32,11 @@ MMA = select("training/cuda_mma", "card")
 BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 
-def by_threads(key, words, slower, faster, most):
+def by_threads(key, words, slower, faster, bound):
     """The claim about the training by plain loops on two numbers of threads."""
     loops, blas = ([on(name, count) for count in (slower, faster)] for name in ("openmp", "blas"))
     needs = f"{slower} and {faster} threads"
-    return Claim(key, words, *loops, max=most, needs=needs, cause=Cause("with `blas`", *blas))
+    return Claim(key, words, *loops, max=bound, needs=needs, cause=Cause("with `blas`", *blas))
 
 
 def blas_leads(key, threads, words):

@@ -3,7 +3,7 @@
 Both are words of the contract, of no workload: IMAGES is the size that the verb `generate` counts
 (`harness/generation.py`), GPUS the tuning of every variant of the device `offload`.
 
-Publishing writes them to the small file CARDS, so that the verb `generate` need not read all that was measured.
+Publishing writes them to the small file TIMES, so that the verb `generate` need not read all that was measured.
 """
 
 from pathlib import Path
@@ -12,14 +12,14 @@ import numpy as np
 
 from ladder.records import documents
 
-CARDS = "cards.json"
+TIMES = "cards.json"
 IMAGES, GPUS = "images", "gpus"
 
 
 def rows_of(frame):
-    """What CARDS holds of some timed calls: a dict for each case with both, the other sizes and tunings, and its times.
+    """The contents of TIMES for some timed calls: a dict for each case that has both, with its times.
 
-    Cases whose cold start wasn't kept are left out.
+    Cases without a cold start are skipped.
     """
     from ladder.records.case import Case  # here, like the next ones, because `generate` need not load pandas
     from ladder.report import study
@@ -46,12 +46,12 @@ def rows_of(frame):
 
 
 def without(values, name):
-    """Sizes or tunings but for one."""
+    """Sizes or tunings without one."""
     return {key: value for key, value in values.items() if key != name}
 
 
 def measured(workload, sizes, variant, tuning, model, folder="results/published"):
-    """{cards: {images: (seconds, cold start)}} of a variant's tuning, from the machine with most cards of that model.
+    """{GPUs: {images: (seconds, cold start)}} of a variant's tuning, from the machine with most GPUs of that model.
 
     `sizes` are all but the number of images.
     """
@@ -60,15 +60,15 @@ def measured(workload, sizes, variant, tuning, model, folder="results/published"
 
 
 def machines(model, folder):
-    """The files of published machines with cards of a model."""
-    for path in sorted(Path(folder).glob(f"*/{CARDS}")):
+    """The files of published machines with GPUs of a model."""
+    for path in sorted(Path(folder).glob(f"*/{TIMES}")):
         about = documents.read(path.parent / "machine.json", "publication")
         if any(gpu["name"] == model for gpu in about["description"]["gpus"]):
             yield path
 
 
 def times_of(path, conditions):
-    """{cards: {images: (seconds, cold start)}} of the rows of a file that have these values."""
+    """{GPUs: {images: (seconds, cold start)}} of the rows of a file that have these values."""
     times = {}
     for row in documents.read(path, "times"):
         if conditions.items() <= row.items():
@@ -76,21 +76,22 @@ def times_of(path, conditions):
     return times
 
 
-def cards(times, images, most):
-    """The number of cards, at most `most`, with the least time for a process that makes so many images.
+def best(times, images, max_gpus):
+    """The number of GPUs, at most `max_gpus`, with the least time for a process that makes so many images.
 
-    `times` are as `measured` gives them. Of equal times the one with fewer cards counts; one card where nothing is
+    `times` are as `measured` gives them. Of equal times the one with fewer GPUs counts; 1 if nothing is
     known.
     """
-    known = {count: duration(by_images, images) for count, by_images in times.items() if count <= most and by_images}
+    allowed = {count: by_images for count, by_images in times.items() if count <= max_gpus and by_images}
+    known = {count: duration(by_images, images) for count, by_images in allowed.items()}
     return min(sorted(known), key=known.get, default=1)
 
 
 def duration(times, images):
     """The seconds of a process that makes images: its cold start, and what further images take.
 
-    Between two numbers of images a cold start lies on a line; beyond the most that were measured, images take what they
-    do in such a call.
+    Between two numbers of images a cold start lies on a line; beyond the largest number measured, images take as long
+    as in that call.
     """
     sizes = sorted(times)
     start = float(np.interp(images, sizes, [times[number][1] for number in sizes]))
