@@ -46,13 +46,13 @@ def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):
     the label of the wide line, at the minimum of the model's floors. With `colours`, {phase: colour}, a rung's phase
     shares stand beside it.
     """
-    panels = {}
+    panels, floor = {}, getattr(chapter.model, "floor", lambda machine, row: None)
     for title, keys in groups_of(chapter).items():
         cases = {key: rows for key, rows in distinct(chapter, keys) if len(rows)}
         if not cases:
             continue
         names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
-        floors = [chapter.model.floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
+        floors = [floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
         rungs = [rung(chapter, key, rows, colours) for key, rows in cases.items()]
         about = problem(next(iter(cases.values())).iloc[0]) if callable(problem) else problem
         headline = f"{title}, {' and '.join(names)}" if chapter.panels else title

@@ -10,4 +10,4 @@ EXPERIMENTS = ("axpy_threads",)
 
 def draw(study):
     """A panel for the chapter's machine."""
-    return waterfall_of(study, "float64", "time of a sum", "", lambda machine: None)
+    return waterfall_of(study, "float64", "time of a sum", "")
