@@ -66,6 +66,8 @@ def test_the_document_of_a_plan_is_its_experiments_alone():
     assert document["experiment"] == "other"
     assert [case["left_out"] for case in document["cases"]] == ["needs 64 cores, 2 available"]
     assert study.document(SimpleNamespace(experiment="other")).endswith("}\n")
+    assert study.digest(SimpleNamespace(experiment="other")) == document["digest"]
+    assert study.digest(SimpleNamespace(experiment="one")) != document["digest"]
 
 
 def test_a_case_that_is_not_planned_ends_the_run_with_a_sentence():

@@ -78,6 +78,10 @@ class StudyPlan:
         """The plan of an experiment, as its file has it."""
         return json.dumps(plan.document(self.cases, wildcards.experiment), indent=1) + "\n"
 
+    def digest(self, wildcards):
+        """A digest of the plan of an experiment."""
+        return plan.document(self.cases, wildcards.experiment)["digest"]
+
 
 def case_of(wildcards):
     """The case of a job's wildcards."""
