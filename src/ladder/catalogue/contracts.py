@@ -110,7 +110,7 @@ FIGURE = Contract(
     "a figure",
     {
         "TITLE": Name(REQUIRED),
-        "CATEGORY": Name(REQUIRED),
+        "CATEGORY": Name(),  # that of the chapter where a figure has none
         "CAPTION": Name(REQUIRED),
         "EXPERIMENTS": Name(default=()),
         "USES_CEILINGS": Name(default=False),
@@ -123,7 +123,9 @@ FIGURE = Contract(
 NO_FIGURE = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
 # The modules of a chapter, beside its figures and the functions of `tables.py`, which TABLES names.
 CHAPTER = {
-    "__init__": Contract("a chapter", {"ORDER": Name(), "TITLE": Name(), "TABLES": Name(), "LOOKS": Name()}),
+    "__init__": Contract(
+        "a chapter", {"ORDER": Name(), "TITLE": Name(), "CATEGORY": Name(), "TABLES": Name(), "LOOKS": Name()}
+    ),
     "lines": Contract(
         "a chapter's `lines.py`",
         {
@@ -133,8 +135,10 @@ CHAPTER = {
             "UNIT": Name(REQUIRED),
             "TABLE": Name(),
             "FIGURE": Name(),
+            "PANELS": Name(),
+            "OUTSIDE": Name(),
+            "RUNGS": Name(),
             "per_unit": Name(OPTIONAL, "rows"),
-            "is_before": Name(OPTIONAL, "phases"),
             "part_of": Name(OPTIONAL, "phases"),
         },
     ),
