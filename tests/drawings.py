@@ -9,8 +9,9 @@ from conftest import ROOT
 from ladder.catalogue import workloads
 from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
-from ladder.report import collect, figures, stored
+from ladder.report import figures
 from ladder.report.figures import theme
+from ladder.store import collect, stored
 
 THREADS = [1, 2, 6, 24]  # of the study's own on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")

@@ -26,7 +26,7 @@ from ladder import cuda
 from ladder.errors import LadderError
 from ladder.machine import cpus, description, nvidia, revision
 from ladder.records.files import write_atomically
-from ladder.report.publish import GPU_TESTS
+from ladder.store.publish import GPU_TESTS
 
 HOME = Path(__file__).parent
 CHUNK = 8  # cases of one watched process: with fewer, starts take the time; with more, processes idle in the end

@@ -17,7 +17,7 @@ from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import collect
+from ladder.store import collect
 from ladder.workloads.dcgan import formats
 
 COUNT = int(os.environ.get("LADDER_BROKEN", 40))  # inputs of each kind

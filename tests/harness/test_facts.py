@@ -15,7 +15,7 @@ from ladder.harness import measure, worker
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import collect, stored
+from ladder.store import collect, stored
 
 HOST = devices.load("host")
 WORKLOAD = """

@@ -13,8 +13,8 @@ from ladder.catalogue.workloads import constants, load, precision
 from ladder.harness.sensitivity import ELEMENT, ROW
 from ladder.harness.sensitivity import cases as sensitivity_cases
 from ladder.records.case import Case
-from ladder.report import collect, stored
-from ladder.report.study import Study
+from ladder.store import collect, stored
+from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
 

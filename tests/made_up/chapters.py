@@ -13,9 +13,9 @@ from functools import partial
 import made_up
 from ladder.catalogue.workloads import complete, device, load
 from ladder.records.case import Case
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study
 from ladder.report.telling.lines import COMMON, MAX, SEVERAL, UNSTATED, select
+from ladder.store.study import Study
 from ladder.workloads.backprop.paper.lines import CHANGES, STEPS, changed
 from ladder.workloads.dcgan import formats, layout
 from ladder.workloads.dcgan.paper import lines as dcgan_lines

@@ -9,11 +9,11 @@ import made_up
 from drawings import MACHINES, draw, tables
 from ladder.catalogue import workloads
 from ladder.report import figures
-from ladder.report import rates as rates_of_studies
 from ladder.report.figures import by_threads, layout, theme, waterfall
 from ladder.report.latex import code, percent
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study
+from ladder.store import rates as rates_of_studies
+from ladder.store.study import Study
 from ladder.workloads.backprop.paper import model as model_of_backprop
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.mlp.paper import tables as mlp_tables

@@ -15,9 +15,10 @@ from drawings import MACHINES, draw, empty, planned, tables, words
 from ladder.__main__ import main
 from ladder.catalogue import literals, workloads
 from ladder.errors import LadderError
-from ladder.report import collect, figures
+from ladder.report import figures
 from ladder.report.figures import formats, layout, looks, medians, methods, scales, theme
 from ladder.statistics import intervals
+from ladder.store import collect
 
 DRAWN = [name for name in figures.names() if figures.constants(name)["EXPERIMENTS"]]
 # `make test` draws one figure of each chapter as it is where little converged, `make test-slow` the others.

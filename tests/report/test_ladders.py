@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from drawings import words
-from ladder.report import ladder_table, ratios, study, verdict_table
+from ladder.report import ladder_table, ratios, verdict_table
 from ladder.report.figures import ends, theme, waterfall
 from ladder.statistics.claims import Ratio, decide
+from ladder.store import study
 
 
 @pytest.mark.parametrize(

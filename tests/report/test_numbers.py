@@ -9,10 +9,10 @@ import pytest
 from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import latex, numbers, plan_table, ratios, validation_table
-from ladder.report import study as study_of
 from ladder.report.phrases import Missing
-from ladder.report.study import Study, load
 from ladder.report.telling import chapter_study
+from ladder.store import study as study_of
+from ladder.store.study import Study, load
 from ladder.workloads.gemm.paper import tables as gemm_tables
 from ladder.workloads.stream.paper import tables as stream_tables
 from made_up import MACHINE, both, description, study, tables

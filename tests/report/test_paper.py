@@ -19,7 +19,7 @@ from ladder.errors import LadderError
 from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, texts, typesetting
 from ladder.report.figures import theme
-from ladder.report.study import Study
+from ladder.store.study import Study
 from made_up import chapters as made
 
 PAPER = ROOT / "paper"

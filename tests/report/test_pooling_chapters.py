@@ -5,7 +5,7 @@ import pytest
 
 import chapter
 import made_up
-from ladder.report.study import Study
+from ladder.store.study import Study
 from made_up import chapters as made
 
 SLOWER = 1000.0  # times, so that the second case is never the best, and would move every median that it is part of

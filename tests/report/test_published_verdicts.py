@@ -11,12 +11,13 @@ import pytest
 from conftest import ROOT
 from drawings import planned
 from ladder.records.case import Case
-from ladder.report import PUBLISHED, about, collect, stored, verdict_table, verdicts
+from ladder.report import about, verdict_table, verdicts
 from ladder.report import chapters as chapters_of_the_paper
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import SECOND, select
 from ladder.statistics import claims
+from ladder.store import PUBLISHED, collect, stored
+from ladder.store.study import Study
 
 # Claims of cold starts, of calls with copies, and of a call over its link.
 OTHERS = ("one-card", "two-cards", "four-cards", "transfers", "home/float16")

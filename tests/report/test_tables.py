@@ -9,9 +9,10 @@ import made_up
 from ladder.catalogue.workloads import complete
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
-from ladder.report import about, gpu_counts, kernels_table, plan_table, sensitivity_table, validation_table
+from ladder.report import about, kernels_table, plan_table, sensitivity_table, validation_table
 from ladder.report.latex import Missing
-from ladder.report.study import Study
+from ladder.store import gpu_counts
+from ladder.store.study import Study
 
 
 def lines(text):

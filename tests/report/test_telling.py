@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from ladder.errors import LadderError
-from ladder.report import study as queries
 from ladder.report import verdict_table
 from ladder.report.latex import code
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study, claims, functions
 from ladder.report.telling.chapter_study import NotMeasured, parts, phase_times, pick_machines
 from ladder.report.telling.lines import (
@@ -27,6 +25,8 @@ from ladder.report.telling.lines import (
     place,
     select,
 )
+from ladder.store import study as queries
+from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made
 

@@ -6,7 +6,7 @@ import pytest
 
 import made_up
 from ladder.report import chapters, validation_table, verdicts
-from ladder.report.study import Study
+from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made
 

@@ -77,7 +77,7 @@ def test_measure_measures_as_it_is_asked_to(called, monkeypatch, tmp_path):
 
 def test_a_figure_is_given_what_its_constants_ask_for(called, monkeypatch):
     """Tables by the name of their folder, and ceilings where it uses them."""
-    monkeypatch.setattr("ladder.report.stored.load", lambda folder: f"of {folder}")
+    monkeypatch.setattr("ladder.store.stored.load", lambda folder: f"of {folder}")
     monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
     line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--ceilings", "roofs.json", "--out", "x"]
     (name, out), given = called("ladder.report.figures", "write", *line)
@@ -88,7 +88,7 @@ def test_a_figure_is_given_what_its_constants_ask_for(called, monkeypatch):
 def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
     """Verdicts, the page of validation and the tables; the study, kernels and sensitivity are those that are named."""
     asked = []
-    monkeypatch.setattr("ladder.report.study.load", lambda *given: asked.append(given) or "study")
+    monkeypatch.setattr("ladder.store.study.load", lambda *given: asked.append(given) or "study")
     monkeypatch.setattr("ladder.report.tables.tables", lambda *given: asked.append(given) or {"one": "text"})
     monkeypatch.setattr("ladder.report.validation_table.page", lambda found: f"page of {found}")
     rows = argparse.Namespace(to_csv=lambda index: "a,b\n")
@@ -116,7 +116,7 @@ def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
 
 def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr("ladder.report.study.load", lambda *given: asked.append(given) or "study")
+    monkeypatch.setattr("ladder.store.study.load", lambda *given: asked.append(given) or "study")
     monkeypatch.setattr("ladder.report.numbers.numbers", lambda *given: asked.append(given) or {"a": 1})
     monkeypatch.setattr("ladder.report.numbers.text", lambda values: f"numbers {values}")
     monkeypatch.setattr("ladder.report.texts.rendered", lambda *given: asked.append(given) or {"gemm/one.tex": "text"})
@@ -158,7 +158,7 @@ def test_every_machine_is_published_in_a_folder_of_its_own(monkeypatch, options,
 def test_every_plan_is_collected_in_a_folder_of_its_experiments_name(monkeypatch):
     found = []
     monkeypatch.setattr("ladder.verbs.collect.read_plan", lambda path: {"experiment": path.removesuffix(".json")})
-    monkeypatch.setattr("ladder.report.collect.collect", lambda *given: found.append(given))
+    monkeypatch.setattr("ladder.store.collect.collect", lambda *given: found.append(given))
     main(["collect", "one.json", "two.json", "--published", "p/a", "--published", "p/b", "--out", "tables"])
     published = ["p/a", "p/b"]
     assert found == [({"experiment": name}, Path("tables", name), published) for name in ("one", "two")]

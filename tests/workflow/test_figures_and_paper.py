@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from ladder.report import TABLES, chapters, figures
+from ladder.report import chapters, figures
+from ladder.store import TABLES
 from ladder.workflow import paper
 from ladder.workflow.ceilings import Ceilings
 from ladder.workflow.figures import Figures

@@ -7,10 +7,10 @@ import pytest
 import chapter
 import made_up
 from drawings import draw, tables, words
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import select
+from ladder.store.study import Study
 from ladder.workloads.backprop import RUNGS
 from ladder.workloads.backprop.paper import model, text
 from ladder.workloads.backprop.paper.lines import CHANGES, FIGURE, LINES, OTHER, block_of

@@ -13,9 +13,9 @@ from drawings import ceilings, draw, planned, words
 from ladder.catalogue.workloads import gpus
 from ladder.report import figures
 from ladder.report.latex import code
-from ladder.report.study import Study
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store.study import Study
 from made_up import MACHINE, Measurement
 from made_up import chapters as made
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import chapter
-from ladder.report import assumptions, rates
+from ladder.report import assumptions
 from ladder.report.telling import chapter_study
+from ladder.store import rates
 from ladder.workloads.backprop.paper.lines import SIZE
 from ladder.workloads.mlp.paper.lines import NETWORK
 

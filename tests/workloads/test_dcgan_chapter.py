@@ -8,11 +8,11 @@ import pytest
 import chapter
 import made_up
 from drawings import draw, words
-from ladder.report.study import NO_ROWS, Study, middle
 from ladder.report.telling import amortisation, chapter_study, ladder, traces
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.report.telling.lines import MAX
 from ladder.statistics.claims import Ratio
+from ladder.store.study import NO_ROWS, Study, middle
 from ladder.workloads.dcgan.paper import lines, splits, tables, timeline, waterfall
 from ladder.workloads.dcgan.paper.lines import FIGURE, IMAGES, LINES, TABLE
 from made_up import MACHINE

@@ -15,7 +15,7 @@ from conftest import ROOT
 from ladder.catalogue.workloads import complete
 from ladder.errors import LadderError
 from ladder.harness import generation
-from ladder.report import gpu_counts
+from ladder.store import gpu_counts
 from ladder.workloads.dcgan import formats
 from made_up import chapters as made
 

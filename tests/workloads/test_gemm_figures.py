@@ -5,7 +5,7 @@ from matplotlib.collections import PathCollection
 from drawings import MACHINES, ceilings, draw, tables, words
 from ladder.report import figures
 from ladder.report.figures import layout
-from ladder.report.study import Study
+from ladder.store.study import Study
 from ladder.workloads.gemm.paper.roofline import roofs_by_threads
 
 

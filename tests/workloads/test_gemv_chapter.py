@@ -8,13 +8,14 @@ import pytest
 import chapter
 import made_up
 from drawings import draw, tables, words
-from ladder.report import rates, verdict_table
-from ladder.report import study as queries
-from ladder.report.study import Study
+from ladder.report import verdict_table
 from ladder.report.telling import amortisation, chapter_study
 from ladder.report.telling.chapter_study import NotMeasured, parts, whole
 from ladder.report.telling.lines import select
 from ladder.statistics import crossings
+from ladder.store import rates
+from ladder.store import study as queries
+from ladder.store.study import Study
 from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import chapters as made
 

@@ -10,9 +10,9 @@ from ladder.planning import configuration
 from ladder.report import kernels_table, numbers
 from ladder.report.latex import code, digits, num, number, percent, rate
 from ladder.report.phrases import Missing
-from ladder.report.study import Study, middle
 from ladder.report.tables import tables
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store.study import Study, middle
 from ladder.workloads.stream.paper import tables as stream_tables
 from made_up import chapters as made
 

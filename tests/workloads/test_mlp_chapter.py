@@ -12,10 +12,10 @@ import made_up
 from drawings import draw, tables, words
 from ladder.data import dataset
 from ladder.report import figures
-from ladder.report import study as queries
 from ladder.report.figures import theme
 from ladder.report.telling import chapter_study
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store import study as queries
 from ladder.workloads.mlp.paper import claims as mlp_claims
 from ladder.workloads.mlp.paper import tables as mlp_tables
 from made_up import chapters as made

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from ladder.catalogue import datasets, sources, workloads
-from ladder.report import TABLES
+from ladder.store import TABLES
 from ladder.workflow import builds, commands, data, figures, measurement, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings

@@ -1,9 +1,10 @@
 """The numbers of the study as a whole, `study/...`: its machines, its cases, its protocol and its checks."""
 
-from ladder.report import PUBLISHED, latex
-from ladder.report import study as queries
+from ladder.report import latex
 from ladder.report.latex import code, listed, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
+from ladder.store import PUBLISHED
+from ladder.store import study as queries
 
 # Of what is published: commits of before every core emptied its own cache, so that cold calls on several threads began
 # warmer than their label says.

@@ -1,7 +1,8 @@
 """Cells of the paper's tables in LaTeX: times, rates, shares and ratios, with NONE for what wasn't measured."""
 
-from ladder.report import ratios, study
+from ladder.report import ratios
 from ladder.report.latex import digits, percent, seconds
+from ladder.store import study
 
 NONE = "--"
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ladder.report import latex, study
+from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.statistics import claims
+from ladder.store import study
 
 
 @dataclass(frozen=True)

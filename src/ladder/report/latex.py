@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from ladder.report import PUBLISHED
+from ladder.store import PUBLISHED
 
 SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",

@@ -1,7 +1,7 @@
 """Parts of sentences in LaTeX. A part without a measurement is None, or a `Missing` if it needs its own words."""
 
-from ladder.report import study
 from ladder.report.latex import Missing, listed
+from ladder.store import study
 
 # A rate within this factor of the highest counts as levelled off.
 LEVEL = 1.1

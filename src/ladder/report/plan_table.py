@@ -4,10 +4,10 @@ import itertools
 
 from ladder.planning.reasons import parse
 from ladder.report import latex
-from ladder.report import study as queries
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape, listed
-from ladder.report.study import CASE
+from ladder.store import study as queries
+from ladder.store.study import CASE
 
 # Columns that are no part of a case's name; the others are sizes and tunings.
 NO_NAME = ("machine", "experiment", "workload", "case", "why")

@@ -2,10 +2,10 @@
 
 import math
 
-from ladder.report import study
 from ladder.report.latex import digits, percent
 from ladder.statistics import claims, verdicts
 from ladder.statistics.verdicts import THRESHOLD
+from ladder.store import study
 
 DIGITS, MORE = 2, 2  # of a ratio, and how many more its interval may ask for
 WIDEST = 1e6  # an interval this wide, of two processes say, excludes nothing, and its ends have many digits

@@ -4,9 +4,10 @@ import pandas as pd
 
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
-from ladder.report import latex, stored
+from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
+from ladder.store import stored
 
 DTYPES = ("float64", "float32")
 UNSEEN = "not seen"

@@ -16,14 +16,14 @@ def tables(study, reports=(), sensitivity=None):
 
     `reports` are the files that say what each built kernel takes, `sensitivity` the one of the smallest errors refused.
     """
-    from ladder.report import (
+    from ladder.report import (  # planning asks for names only
         kernels_table,
         machines_table,
         plan_table,
         sensitivity_table,
         validation_table,
         verdicts,
-    )  # planning asks for names only
+    )
 
     of_study = {
         "machines": machines_table.machines(study),

@@ -2,10 +2,11 @@
 
 import pandas as pd
 
-from ladder.report import PUBLISHED, latex
-from ladder.report import study as queries
+from ladder.report import latex
 from ladder.report.latex import code, escape
-from ladder.report.study import CASE
+from ladder.store import PUBLISHED
+from ladder.store import study as queries
+from ladder.store.study import CASE
 
 COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 

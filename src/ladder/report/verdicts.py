@@ -6,12 +6,13 @@ from collections import Counter
 
 import pandas as pd
 
-from ladder.report import PUBLISHED, chapters, latex, verdict_table
-from ladder.report import study as queries
+from ladder.report import chapters, latex, verdict_table
 from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
+from ladder.store import PUBLISHED
+from ladder.store import study as queries
 
 GROUPS = {"earlier": "claims of the study", "rungs": "claims behind our rungs"}
 COLUMNS = ("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause")

@@ -1,6 +1,6 @@
 """Write the machine's ceilings from their records (JSON)."""
 
-from ladder.report import ceilings
+from ladder.store import ceilings
 from ladder.verbs.arguments import at_least, write_json
 
 

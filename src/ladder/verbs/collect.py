@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ladder.report import collect
+from ladder.store import collect
 from ladder.verbs.arguments import read_plan
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
 from ladder.records import documents
-from ladder.report import figures, stored
+from ladder.report import figures
+from ladder.store import stored
 
 
 def add_arguments(parser):

@@ -47,7 +47,7 @@ def count_gpus(options, formats, sizes):
     if not gpus:
         return 0
     from ladder.catalogue import workloads
-    from ladder.report import gpu_counts
+    from ladder.store import gpu_counts
 
     others = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
     times = gpu_counts.measured(

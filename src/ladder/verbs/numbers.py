@@ -2,7 +2,8 @@
 
 from ladder.planning import configuration
 from ladder.records.files import write_atomically
-from ladder.report import latex, numbers, study, texts
+from ladder.report import latex, numbers, texts
+from ladder.store import study
 from ladder.verbs.arguments import add_study, at_least, parse_object
 
 

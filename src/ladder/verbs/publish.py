@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ladder.errors import LadderError
-from ladder.report.publish import publish
+from ladder.store.publish import publish
 from ladder.verbs.arguments import read_plan
 
 

@@ -1,6 +1,6 @@
 """Write the ceilings of every machine (JSON): the maxima of its ceiling experiments or, if published, of all cases."""
 
-from ladder.report import PUBLISHED, stored, study
+from ladder.store import PUBLISHED, stored, study
 from ladder.verbs.arguments import write_json
 
 

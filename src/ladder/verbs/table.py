@@ -1,6 +1,6 @@
 """Join the samples of all experiments into one tidy table."""
 
-from ladder.report import collect
+from ladder.store import collect
 
 
 def add_arguments(parser):

@@ -1,7 +1,8 @@
 """Write the paper's tables (LaTeX), and all verdicts (CSV)."""
 
 from ladder.records.files import write_atomically
-from ladder.report import latex, study, tables, validation_table, verdicts
+from ladder.report import latex, tables, validation_table, verdicts
+from ladder.store import study
 from ladder.verbs.arguments import add_study
 
 

@@ -1,6 +1,6 @@
 """The files of measured ceilings: one for each machine, with which samples are compared, and one of all machines."""
 
-from ladder.report.ceilings import is_ceiling
+from ladder.store.ceilings import is_ceiling
 
 
 def path_of(machine):

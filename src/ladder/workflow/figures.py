@@ -1,7 +1,8 @@
 """The figures that can be drawn, and what each reads."""
 
 from ladder.catalogue import datasets
-from ladder.report import TABLES, figures
+from ladder.report import figures
+from ladder.store import TABLES
 from ladder.workflow import data
 from ladder.workflow.mistakes import ending_run
 

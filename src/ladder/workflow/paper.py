@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 from ladder.catalogue import imports, sources, workloads
-from ladder.report import TABLES, captions, chapters, tables
+from ladder.report import captions, chapters, tables
+from ladder.store import TABLES
 
 DOCUMENTS = ("paper", "supplement")
 DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]

@@ -8,7 +8,7 @@ draws it:
 | TITLE, CATEGORY | what the report calls the figure and its group; a chapter's `__init__.py` may name it for all |
 | CAPTION | what there is to see, in plain text with code in `backticks`, for the paper and the report |
 | EXPERIMENTS | the configuration must have all; draw gets `tables`, {experiment: {table: DataFrame}} |
-| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.report.roofs.of_samples` found} |
+| USES_CEILINGS | draw gets `ceilings`: {machine: what `ladder.store.roofs.of_samples` found} |
 | USES_DATA | draw gets `data`: (name of the data set, the data set), that of the workload's cases |
 | USES_ARTEFACTS | draw gets `artefacts`: {file: path} of these of the workload, see `ladder.catalogue.datasets` |
 
@@ -117,8 +117,8 @@ def drawn(name, **inputs):
     """The Figure, from what its constants ask for."""
     _, path = modules()[name]
     if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
-        from ladder.report import study as queries
         from ladder.report.telling import chapter_study
+        from ladder.store import study as queries
 
         study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
         inputs["study"] = chapter_study.of_chapter(workload(name), study)

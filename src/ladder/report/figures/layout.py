@@ -2,9 +2,9 @@
 
 import textwrap
 
-from ladder.report import PUBLISHED
 from ladder.report.figures.looks import look
 from ladder.report.figures.theme import DARK, TALLEST, WIDTH, Figure, Line2D
+from ladder.store import PUBLISHED
 
 
 def new(height):

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from ladder.catalogue import workloads
-from ladder.report import study
 from ladder.report.figures import methods
 from ladder.statistics import claims, intervals
+from ladder.store import study
 
 FAR = 1e30  # beyond every axis: the end of an interval that has none
 SUMMARY = ["median", "low", "high", "converged", "processes"]

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
-from ladder.report import ratios, study
+from ladder.report import ratios
 from ladder.report.latex import digits, num
 from ladder.statistics import claims
 from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
+from ladder.store import study
 
 COUNTS = np.geomspace(1, 1e4, 41)  # of calls, at which the two costs are compared
 

@@ -4,10 +4,10 @@ import math
 
 import pandas as pd
 
-from ladder.report import study
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling.chapter_study import phase_times, whole
+from ladder.store import study
 
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 

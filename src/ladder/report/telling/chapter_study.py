@@ -12,10 +12,11 @@ import pandas as pd
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.report import PUBLISHED, ratios
-from ladder.report import study as queries
+from ladder.report import ratios
 from ladder.report.figures import methods
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
+from ladder.store import PUBLISHED
+from ladder.store import study as queries
 
 CLOSE = 1.2  # times a call, or the other way: what phases may add up to and still be its parts
 

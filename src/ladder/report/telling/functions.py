@@ -9,13 +9,14 @@ import inspect
 from dataclasses import replace
 from functools import partial
 
-from ladder.report import chapters, latex, rates, ratios, study, verdict_table
+from ladder.report import chapters, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import coded
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
+from ladder.store import rates, study
 
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # What isn't about a study: selections, and formats of numbers that no measurement gives.

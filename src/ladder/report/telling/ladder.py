@@ -1,11 +1,12 @@
 """The table of a chapter's ladder, and its waterfall: rung by rung the time of the ladder's unit."""
 
-from ladder.report import ladder_table, study
+from ladder.report import ladder_table
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
 from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import LATEX_TIMES, place
+from ladder.store import study
 
 
 def table(chapter):

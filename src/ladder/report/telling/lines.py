@@ -24,10 +24,10 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from ladder.report import collect
 from ladder.report.figures import formats
-from ladder.report.study import values, where
 from ladder.statistics.verdicts import MARGIN
+from ladder.store import collect
+from ladder.store.study import values, where
 
 MAX, SEVERAL = "max", "several"  # of the threads, or ranks, that were measured; SEVERAL: if these are more than one
 COMMON = "common"  # the largest number on which both sides of a ratio were measured; of one side the same as MAX

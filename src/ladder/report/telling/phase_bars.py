@@ -1,11 +1,11 @@
 """Where the time of calls goes: bars of phases below a dot for the whole call, in panels."""
 
-from ladder.report import study as queries
 from ladder.report.figures import bars, formats, layout, theme
 from ladder.report.figures.theme import Line2D, Patch
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import place
 from ladder.statistics import intervals
+from ladder.store import study as queries
 
 
 def figure(rows, colours, empty):

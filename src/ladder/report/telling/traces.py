@@ -1,6 +1,6 @@
 """Timelines of lines: what ran when in the first process of their traced cases."""
 
-from ladder.report import study as queries
+from ladder.store import study as queries
 
 
 def of_selections(study, experiment, selections, machines=None):

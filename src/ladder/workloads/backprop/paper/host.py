@@ -3,13 +3,13 @@
 from dataclasses import replace
 from functools import partial
 
-from ladder.report import rates
 from ladder.report.figures import by_threads, layout, marks, medians, scales
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
-from ladder.report.study import NO_ROWS
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
+from ladder.store import rates
+from ladder.store.study import NO_ROWS
 from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 
 TITLE = "Flags against techniques, and threads"

@@ -4,8 +4,8 @@ The model charges C loops by what a core does per cycle or by the assumed rate o
 by the rates that the machine has reached. Peers have no model.
 """
 
-from ladder.report import rates
 from ladder.report.assumptions import LOADS, SECOND_CACHE
+from ladder.store import rates
 from ladder.workloads.backprop import reference
 
 BYTES = {"float32": 4, "float64": 8}

@@ -3,8 +3,8 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.latex import code
-from ladder.report.study import values, where
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store.study import values, where
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
 
 

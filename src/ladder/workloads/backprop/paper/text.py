@@ -1,8 +1,9 @@
 """Functions of this chapter's text beside those of every chapter."""
 
-from ladder.report import latex, rates
-from ladder.report.study import middle
+from ladder.report import latex
 from ladder.report.telling.lines import select
+from ladder.store import rates
+from ladder.store.study import middle
 from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper.lines import SIZE
 

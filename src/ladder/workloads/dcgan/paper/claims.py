@@ -3,9 +3,9 @@
 from functools import partial
 
 from ladder.report import ratios
-from ladder.report.study import by_case, fastest, middle, where
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import FLOOR, Cause, Claim, select
+from ladder.store.study import by_case, fastest, middle, where
 from ladder.workloads.dcgan.paper import earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
 

@@ -1,7 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
-from ladder.report import collect, study
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
+from ladder.store import collect, study
 from ladder.workloads.dcgan import layout
 
 UNIT = "Picture"

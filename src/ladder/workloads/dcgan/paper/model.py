@@ -4,7 +4,7 @@ A rung without products in registers has no model. Device-to-host copies also us
 measured.
 """
 
-from ladder.report import rates
+from ladder.store import rates
 
 # The rungs that compute by products or tiles of registers.
 MODELLED = ("tuned", "cuda_implicit", "cuda_implicit_mma", "cuda_implicit_wgmma", "cuda_implicit_tma")

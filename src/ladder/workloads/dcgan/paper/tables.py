@@ -4,7 +4,7 @@ from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
 from ladder.report.figures.formats import gpus
 from ladder.report.latex import code, num
-from ladder.report.study import middle, values, where
+from ladder.store.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
 from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts

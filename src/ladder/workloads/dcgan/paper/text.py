@@ -1,9 +1,9 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex, ratios
-from ladder.report.study import energy, one_case, sustained, values, where
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
+from ladder.store.study import energy, one_case, sustained, values, where
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import lines, tables
 

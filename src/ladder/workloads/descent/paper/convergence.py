@@ -4,7 +4,7 @@ import numpy as np
 
 from ladder.report.figures import formats, layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D
-from ladder.report.study import values, where
+from ladder.store.study import values, where
 from ladder.workloads.descent.paper import theory
 from ladder.workloads.descent.paper.residuals import curves_of
 

@@ -1,8 +1,8 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
 from ladder.report import ratios
-from ladder.report.study import values, where
 from ladder.report.telling.lines import MAX, Line, Needs, Source, select
+from ladder.store.study import values, where
 from ladder.workloads.descent import RUNGS
 from ladder.workloads.descent.paper.earlier import LOADS
 

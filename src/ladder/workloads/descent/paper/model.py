@@ -7,8 +7,8 @@ is read faster than memory permits, which the model assumes of `cuda_persistent`
 import numpy as np
 import pandas as pd
 
-from ladder.report import rates
 from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
+from ladder.store import rates
 from ladder.workloads.descent_kernel.passes import lengths
 
 LOAD = 4  # elements that a thread of version 2 sums up

@@ -2,9 +2,9 @@
 
 import math
 
-from ladder.report import collect
-from ladder.report.study import one_case, where
 from ladder.report.telling.chapter_study import required
+from ladder.store import collect
+from ladder.store.study import one_case, where
 from ladder.workloads.descent.paper import theory
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 

@@ -3,8 +3,8 @@
 from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
-from ladder.report.study import values, where
 from ladder.statistics import crossings
+from ladder.store.study import values, where
 from ladder.workloads.descent.paper.lines import ALGORITHMS, points
 
 TITLE = "Time to solution of linear systems by size"

@@ -3,7 +3,7 @@
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
-from ladder.report.study import middle
+from ladder.store.study import middle
 from ladder.workloads.descent.paper.earlier import KERNELS, LOADS, seconds
 from ladder.workloads.descent.paper.lines import kernel
 

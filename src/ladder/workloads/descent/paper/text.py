@@ -1,12 +1,13 @@
 """Functions of this chapter's text beside those of every chapter; None, too, is a value without a measurement."""
 
-from ladder.report import latex, rates
+from ladder.report import latex
 from ladder.report.latex import num, number, percent, seconds
 from ladder.report.phrases import LEVEL
-from ladder.report.study import middle, values, where
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
+from ladder.store import rates
+from ladder.store.study import middle, values, where
 from ladder.workloads.descent.paper import earlier, model, residuals, theory
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
 

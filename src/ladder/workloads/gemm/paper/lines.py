@@ -1,7 +1,7 @@
 """Where the supplement's measurements of products come from; its lines are the precisions of one product on a GPU."""
 
-from ladder.report.study import one_size
 from ladder.report.telling.lines import Line, Needs, Source
+from ladder.store.study import one_size
 
 UNIT = None  # no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")

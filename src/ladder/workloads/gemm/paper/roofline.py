@@ -5,8 +5,8 @@ The intensity counts each operand once, as if caches had no end.
 
 import pandas as pd
 
-from ladder.report import rates
 from ladder.report.figures import formats, layout, medians, methods, roofline
+from ladder.store import rates
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"

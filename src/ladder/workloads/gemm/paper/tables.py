@@ -2,12 +2,13 @@
 
 from functools import partial
 
-from ladder.report import latex, rates, ratios
+from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
-from ladder.report.study import NO_ROWS, by_threads, one_size, values, where
 from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.store import rates
+from ladder.store.study import NO_ROWS, by_threads, one_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
 from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error

@@ -2,8 +2,8 @@
 
 from ladder.harness.validation import product_factor
 from ladder.report import latex
-from ladder.report.study import CASE, count, where
 from ladder.report.telling.chapter_study import required
+from ladder.store.study import CASE, count, where
 
 
 def error(study, precision):

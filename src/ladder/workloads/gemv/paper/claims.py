@@ -3,10 +3,10 @@
 from functools import partial
 
 from ladder.report.latex import percent
-from ladder.report.study import values
 from ladder.report.telling.chapter_study import NotMeasured, phase_times
 from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, SEVERAL, Cause, Claim, select
+from ladder.store.study import values
 
 FAR = 2  # times as long, for "far longer"
 NEAR = 1.1  # times as long as the bandwidth permits, for "near"

@@ -1,8 +1,8 @@
 """The minimum time of a product: the bytes that must move, over the bandwidth of the memory or link."""
 
-from ladder.report import rates
-from ladder.report.study import values
 from ladder.report.telling.chapter_study import counted
+from ladder.store import rates
+from ladder.store.study import values
 from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
 
 COPIES = 2  # reading and writing the matrix, where it is sent through the memory of the host

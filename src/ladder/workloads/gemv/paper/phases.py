@@ -1,9 +1,9 @@
 """Where the time of a product goes on ranks and on GPUs: sending, computing and gathering."""
 
 from ladder.report.figures import looks
-from ladder.report.study import values, where
 from ladder.report.telling import phase_bars
 from ladder.report.telling.lines import select
+from ladder.store.study import values, where
 from ladder.workloads.gemv.paper.lines import PHASES
 
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"

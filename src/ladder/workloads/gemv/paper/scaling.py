@@ -1,9 +1,9 @@
 """How products scale: rates by the cores of a host, and by GPUs that keep their rows."""
 
-from ladder.report import rates
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
+from ladder.store import rates
 from ladder.workloads.gemv.paper.model import memory_of_gpus
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"

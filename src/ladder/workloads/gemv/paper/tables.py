@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ladder.report import collect, latex
+from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
-from ladder.report.study import where
 from ladder.report.telling import amortisation
 from ladder.report.telling.case_tables import (
     by_size,
@@ -19,6 +18,8 @@ from ladder.report.telling.case_tables import (
     ruled,
 )
 from ladder.report.telling.lines import LATEX_TIMES, place, select
+from ladder.store import collect
+from ladder.store.study import where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES
 

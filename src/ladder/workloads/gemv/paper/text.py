@@ -1,8 +1,8 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import ratios
-from ladder.report.study import where
 from ladder.report.telling.lines import SECOND, select
+from ladder.store.study import where
 from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 

@@ -4,8 +4,8 @@ The model charges loops by assumed rates of a core or its L2 cache, and all othe
 has reached. Peers have no model.
 """
 
-from ladder.report import rates
 from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
+from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 

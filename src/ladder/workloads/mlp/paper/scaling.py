@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from ladder.report import rates
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.telling import scaling
 from ladder.report.telling.lines import MAX, select
+from ladder.store import rates
 from ladder.workloads.mlp.paper.lines import DTYPE
 
 TITLE = "Products and training by threads"

@@ -1,9 +1,10 @@
 """The tables of the supplement: peers, the GPU's epochs, and all machines side by side."""
 
-from ladder.report import latex, rates, study
+from ladder.report import latex
 from ladder.report.cells import NONE, flops, median, share
 from ladder.report.latex import code
 from ladder.report.telling.case_tables import ruled
+from ladder.store import rates, study
 from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
 
 PEERS = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}

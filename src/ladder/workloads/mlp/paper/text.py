@@ -1,8 +1,8 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report.latex import listed, num, percent, seconds
-from ladder.report.study import middle, values, where
 from ladder.report.telling.chapter_study import NotMeasured, phase_times, required
+from ladder.store.study import middle, values, where
 from ladder.workloads import gemm, mlp
 from ladder.workloads.mlp.paper import claims, lines
 

@@ -3,10 +3,11 @@
 import numpy as np
 
 from ladder.records.case import Case
-from ladder.report import latex, rates, roofs
+from ladder.report import latex
 from ladder.report.cells import rate
 from ladder.report.latex import code
-from ladder.report.study import best_rate, values
+from ladder.store import rates, roofs
+from ladder.store.study import best_rate, values
 from ladder.workloads import stream
 
 KERNELS = stream.SIZES["kernel"]

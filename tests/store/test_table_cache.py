@@ -2,7 +2,7 @@
 
 import pytest
 
-from ladder.report import table_cache
+from ladder.store import table_cache
 
 
 @pytest.fixture(autouse=True)

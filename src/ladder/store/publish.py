@@ -16,8 +16,8 @@ from ladder.errors import LadderError
 from ladder.machine import revision
 from ladder.records import record
 from ladder.records.files import write_atomically
-from ladder.report import collect, gpu_counts, stored
-from ladder.report.study import where
+from ladder.store import collect, gpu_counts, stored
+from ladder.store.study import where
 
 # What `make test-gpu` found on this machine, where it was run.
 GPU_TESTS = "results/tests-gpu.json"

@@ -3,9 +3,8 @@
 A rate is the best of all samples, by `roofs`; None, or no entry, where nothing was measured.
 """
 
-from ladder.report import roofs
-from ladder.report.figures import peaks
-from ladder.report.study import best_rate
+from ladder.store import peaks, roofs
+from ladder.store.study import best_rate
 
 STREAMS = "ceiling_bandwidth"
 LINK = "ceiling_gpu_bandwidth"  # whose input is copied to the GPU before it is read

@@ -8,7 +8,7 @@ import made_up
 from ladder.catalogue import workloads
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import ceilings
+from ladder.store import ceilings
 
 PRODUCT = {"m": 10, "n": 10, "k": 10}  # 2000 FLOPs
 STEPS = {"elements": 100, "length": 10}  # 2000 FLOPs

@@ -18,9 +18,8 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.records import documents
-from ladder.report import PUBLISHED, roofs, stored
-from ladder.report.figures import peaks
 from ladder.statistics import claims, selection
+from ladder.store import PUBLISHED, peaks, roofs, stored
 
 NO_ROWS = pd.DataFrame()
 CASE = ["workload", "variant", "case"]

@@ -8,10 +8,11 @@ import pytest
 
 import made_up
 from ladder.planning import configuration
-from ladder.report import about, latex, machines_table, study, validation_table, verdicts
-from ladder.report.study import Study
+from ladder.report import about, latex, machines_table, validation_table, verdicts
 from ladder.report.verdict_table import Claim
 from ladder.statistics import claims
+from ladder.store import study
+from ladder.store.study import Study
 
 
 def rows(*seconds, process=0, **more):

@@ -30,7 +30,7 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import checksums, record
 from ladder.records.case import Case
-from ladder.report import PUBLISHED, TABLES, stored
+from ladder.store import PUBLISHED, TABLES, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # Of a process's state what was measured by repeating the run.

@@ -1,8 +1,8 @@
-"""The ceilings that figures draw, the same as those of tables: see `ladder.report.roofs`, of whose rows these are."""
+"""The ceilings that figures draw, the same as those of tables: see `ladder.store.roofs`, of whose rows these are."""
 
 from ladder.catalogue import workloads
 from ladder.records.case import Case
-from ladder.report.ceilings import stated_ceiling
+from ladder.store.ceilings import stated_ceiling
 
 NONE = {"rows": []}  # of a machine whose ceilings weren't measured
 

@@ -5,9 +5,10 @@ import itertools
 import pandas as pd
 import pytest
 
-from ladder.report import cells, gpu_counts, ladder_table, ratios, study
+from ladder.report import cells, ladder_table, ratios
 from ladder.report.figures import medians
 from ladder.statistics import claims
+from ladder.store import gpu_counts, study
 
 SECONDS = {8: 1.0, 64: 100.0}  # of the first case of the plan, and of another: no median of both is either's
 SIZES = {"elements": 10, "dtype": "float64"}

@@ -22,8 +22,8 @@ def rows_of(frame):
     Cases without a cold start are skipped.
     """
     from ladder.records.case import Case  # here, like the next ones, because `generate` need not load pandas
-    from ladder.report import study
     from ladder.statistics import claims
+    from ladder.store import study
 
     if not {GPUS, IMAGES, "cold_start"} <= set(frame.columns):
         return []

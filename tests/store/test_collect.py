@@ -17,7 +17,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.report import collect, publish, stored, study
+from ladder.store import collect, publish, stored, study
 
 OWN = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]

@@ -9,9 +9,9 @@ import made_up
 from conftest import ROOT
 from ladder.__main__ import main
 from ladder.records import documents
-from ladder.report import TABLES, ceilings, rates, roofs
-from ladder.report.collect import write_table
-from ladder.report.study import Study
+from ladder.store import TABLES, ceilings, rates, roofs
+from ladder.store.collect import write_table
+from ladder.store.study import Study
 
 PUBLISHED = sorted(ROOT.glob("results/published/*/samples.csv.gz"))
 COLUMNS = {*roofs.COLUMNS, "machine", "phase"}

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.records import checksums, documents
-from ladder.report import TABLES, table_cache
+from ladder.store import TABLES, table_cache
 
 CASE = ("machine", "experiment", "workload", "variant", "case")
 # Columns that every row of a table fills, and those of them that hold numbers, none of them negative.

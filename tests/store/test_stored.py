@@ -11,7 +11,7 @@ import pytest
 import made_up
 from ladder.errors import LadderError
 from ladder.records import checksums, documents
-from ladder.report import TABLES, collect, stored, study
+from ladder.store import TABLES, collect, stored, study
 
 ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
 SAMPLE = ROW | {

@@ -14,8 +14,8 @@ They are the roofs of S. Williams, A. Waterman and D. Patterson's roofline model
 
 import pandas as pd
 
-from ladder.report.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, bound, stated_ceiling
-from ladder.report.figures import peaks
+from ladder.store import peaks
+from ladder.store.ceilings import BANDWIDTH, FLOPS, FUSED, RAISES_BANDWIDTH, bound, stated_ceiling
 
 # The kinds of ceilings, as workloads state them, that shares of each rate refer to.
 PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
