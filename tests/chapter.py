@@ -1,14 +1,13 @@
 """What a chapter tells of a study, of everything by default: its texts, tables, claims and machines."""
 
 import functools
+import re
 
 from ladder.report import chapters, texts
 from ladder.report.telling import chapter_study, claims, functions
 from made_up import chapters as made
 
-CHAPTERS = {
-    chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in (*made.CHAPTERS, "stream")
-}
+CHAPTERS = {one.workload: one for one in chapters.chapters() if one.workload in (*made.CHAPTERS, "stream")}
 
 
 def whole(workload):
@@ -16,48 +15,44 @@ def whole(workload):
     return made.whole("gemm" if workload == "stream" else workload)
 
 
+def study(workload):
+    """The same in the terms of the chapter."""
+    return CHAPTERS[workload].study(whole(workload))
+
+
 def asked(workload, study=None):
     """The functions that the texts of a chapter may ask, by name; of everything where no study is given."""
     return functions.of_chapter(CHAPTERS[workload].study(study or whole(workload)))
 
 
-@functools.cache
-def text_of_everything(workload):
-    """The texts of a chapter about all that was measured, rendered once."""
-    return text(workload, whole(workload))
+def plain(value):
+    """A value in LaTeX as its numbers and words."""
+    return " ".join(re.sub(r"\\(?:num|qty|,)|[{}\\]", " ", str(value).replace(r"$\times$", "x")).split())
 
 
-@functools.cache
-def tables_of_everything(workload):
-    """Its tables about the same, made once."""
-    return tables(workload, whole(workload))
-
-
-def text(workload, study=None):
+def text(workload, study):
     """The texts of a chapter as one line."""
-    if study is None:
-        return text_of_everything(workload)
     return " ".join(" ".join(texts.rendered_chapter(CHAPTERS[workload], study).values()).split())
 
 
-def tables(workload, study=None):
+def tables(workload, study):
     """The tables of a chapter, {name: LaTeX}."""
-    if study is None:
-        return tables_of_everything(workload)
-    chapter = CHAPTERS[workload]
-    return {name: chapter.table(name, study) for name in chapter.tables}
+    return {name: CHAPTERS[workload].table(name, study) for name in CHAPTERS[workload].tables}
+
+
+@functools.cache
+def all_tables(workload):
+    """Its tables about everything, made once."""
+    return tables(workload, whole(workload))
 
 
 def answers(workload, study, *keys):
     """The claims of a chapter with their answers, {key: claim}; where keys are given, of these alone."""
-    chapter, data = CHAPTERS[workload], chapter_study.module(workload, "claims")
-    if not data:
-        return {}
-    if not keys:
-        every = claims.verdicts(chapter.study(study)).values()
-        return {claim.key: claim for group in every for claim in group}
-    some = (claim for group in data.CLAIMS.values() for claim in group if claim.key in keys)
-    return {claim.key: claims.answered(chapter.study(study), claim) for claim in some}
+    data, study = chapter_study.module(workload, "claims"), CHAPTERS[workload].study(study)
+    every = [claim for group in data.CLAIMS.values() for claim in group] if data else []
+    if keys:
+        return {claim.key: claims.answered(study, claim) for claim in every if claim.key in keys}
+    return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
 
 
 def verdicts(workload, study, *keys):

@@ -1,22 +1,22 @@
 """Studies with times made up by rule, so that what should be told of them is known beforehand.
 
-What was measured is data, Measurements (`chapters.py` has those of all chapters), of which `study` makes tables.
+What was measured is data, Measurements, of which `study` makes tables; `chapters.py` has those of all chapters.
 """
 
-import itertools
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from ladder.catalogue.workloads import constants, load, precision
-from ladder.harness.sensitivity import ELEMENT, ROW
-from ladder.harness.sensitivity import cases as sensitivity_cases
 from ladder.records.case import Case
 from ladder.store import collect, stored
 from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
+# The time of a call in each process, as a multiple of the case's seconds, which are the median.
+PROCESSES = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Measurement:
     case: Case
     seconds: float
     phases: dict = field(default_factory=dict)
-    facts: dict | None = None
+    facts: dict = field(default_factory=dict)
     columns: dict = field(default_factory=dict)
     curve: tuple = ()
     checks: dict = field(default_factory=dict)
@@ -41,49 +41,43 @@ class Measurement:
         phases = {name: factor * seconds for name, seconds in self.phases.items()}
         return replace(self, seconds=factor * self.seconds, phases=phases)
 
-    def rows(self, machine, processes=6, samples=2):
-        """The rows of every table, {table: rows}; the times of processes lie closely around the seconds."""
-        case, shape = self.case, (processes, samples)
+    def own(self, machine):
+        """The columns of all its rows."""
+        case = self.case
         cost = load(case.workload).cost(case.sizes, *([self.facts] if self.facts else []))
         own = {"machine": machine, "experiment": self.experiment, "workload": case.workload, "variant": case.variant}
         own |= {"case": case.slug, "cache": case.cache} | case.sizes | case.tuning
         own |= {"device": constants(case.workload, case.variant)["DEVICE"], "converged": True} | vars(cost)
-        own |= {"precision": precision(case), "threads_found": case.threads} | (self.facts or {}) | self.columns
-        noise = np.exp(np.random.default_rng(len(case.slug)).normal(0, 0.002, shape))
-        calls = [(own | {"process": i, "sample": j}, noise[i, j]) for i, j in itertools.product(*map(range, shape))]
-        times = {"total": self.seconds} | self.phases
-        return {
-            "samples": [
-                row | {"phase": name, "seconds": seconds * factor}
-                for name, seconds in times.items()
-                for row, factor in calls
-            ],
-            "checks": [
-                own | {"process": process, "check": name, "error": error, "bound": bound}
-                for process in range(processes)
-                for name, (error, bound) in self.checks.items()
-            ],
-            "curves": [own | {"process": 0} | point for point in self.curve],
-        }
+        return own | {"precision": precision(case), "threads_found": case.threads} | self.facts | self.columns
 
 
-def tables(measurements, machine=MACHINE, max_threads=24, **counts):
-    """The tables of measurements by experiment, those of more threads as missing; `counts` as in `rows`."""
-    every = {}
+def tables(measurements, machine=MACHINE, max_threads=math.inf):
+    """The tables of measurements by experiment, {experiment: {name: table}}, those of more threads as missing."""
+    by_experiment = {}
     for one in measurements:
-        parts = every.setdefault(one.experiment, {name: [] for name in collect.TABLES})
+        rows = by_experiment.setdefault(one.experiment, {name: [] for name in collect.TABLES})
         if one.case.threads > max_threads:
             why = {"why": f"needs {one.case.threads} cores, {max_threads} available"}
-            parts["missing"].append(collect.own_columns(machine, one.experiment, *one.case.key.split("/")) | why)
+            rows["missing"].append(collect.own_columns(machine, one.experiment, *one.case.key.split("/")) | why)
             continue
-        for name, rows in one.rows(machine, **counts).items():
-            parts[name] += rows
-    return {experiment: {name: frame(rows) for name, rows in parts.items()} for experiment, parts in every.items()}
+        own, times = one.own(machine), {"total": one.seconds} | one.phases
+        rows["samples"] += [own | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
+        rows["checks"] += [own | {"check": name, "error": e, "bound": bound} for name, (e, bound) in one.checks.items()]
+        rows["curves"] += [own | {"process": 0} | point for point in one.curve]
+    return {
+        experiment: {name: frame(some, name in ("samples", "checks")) for name, some in rows.items()}
+        for experiment, rows in by_experiment.items()
+    }
 
 
-def frame(rows):
-    """Rows as a table that was read from its file."""
-    return stored.in_blocks(stored.with_integers(pd.DataFrame(rows)))
+def frame(rows, by_process=False):
+    """Rows as a table that was read from its file; a row of every process in place of one, with its time."""
+    table, processes = stored.in_blocks(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESSES))
+    if table.empty or not by_process:
+        return table
+    table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)
+    table = table.assign(process=np.tile(processes, len(rows)), sample=0)
+    return table.assign(seconds=table["seconds"] * np.tile(PROCESSES, len(rows))) if "seconds" in table else table
 
 
 def study(measurements, machine=MACHINE, **options):
@@ -91,17 +85,14 @@ def study(measurements, machine=MACHINE, **options):
     return Study(tables(measurements, machine, **options), machine, {machine: description()})
 
 
-def both(study, other):
-    """The study of two machines' tables, either of which may lack experiments."""
-    parts = [study.tables, other.tables]
-    joined = {
-        name: {
-            table: collect.concatenated([some[name][table] for some in parts if name in some])
-            for table in collect.TABLES
-        }
-        for name in {**study.tables, **other.tables}
-    }
-    return Study(joined, study.subject, study.descriptions | other.descriptions)
+def both(*studies):
+    """The study of several machines' tables, each of which may lack experiments, about the first one's subject."""
+    joined = {}
+    for name in dict.fromkeys(name for study in studies for name in study.tables):
+        having = [study.tables[name] for study in studies if name in study.tables]
+        joined[name] = {table: collect.concatenated([some[table] for some in having]) for table in collect.TABLES}
+    descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
+    return Study(joined, studies[0].subject, descriptions)
 
 
 def description():
@@ -120,17 +111,3 @@ def kernel_report():
     about = {"architecture": "sm_90", "workload": "gemm", "variant": "cuda_naive"}
     about["constants"] = "dtype=float32,block=16"
     return about | {"kernels": {f"gemm_{form}": takes for form in ("nn", "tn", "nt")}, "warnings": []}
-
-
-def sensitivity(path):
-    """Write what the verb `sensitivity` does: every declared case, one check that sees and one that doesn't."""
-    kinds = [
-        {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
-        for fault in (ELEMENT, ROW)
-        for check, seen, error in (("columns projected", 3, 1.23e-15), ("residual before it stops", 0, None))
-    ]
-    cases = [
-        {"workload": case.workload, "variant": case.variant, "case": case.slug, "dtype": case.sizes["dtype"]}
-        for case in sensitivity_cases()
-    ]
-    pd.DataFrame([case | kind for case in cases for kind in kinds]).to_csv(path)

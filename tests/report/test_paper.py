@@ -10,12 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import drawings
 import made_up
 from conftest import ROOT
+from ladder.catalogue.workloads import gpus
 from ladder.errors import LadderError
+from ladder.harness.sensitivity import ELEMENT, ROW
+from ladder.harness.sensitivity import cases as sensitivity_cases
 from ladder.planning import configuration
 from ladder.report import captions, chapters, figures, latex, numbers, tables, texts, typesetting
 from ladder.report.figures import theme
@@ -34,10 +38,24 @@ def values_of(found):
 def generated(found, folder):
     """The generated LaTeX of a study, as the workflow writes it; the paths."""
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
-    made_up.sensitivity(folder / "sensitivity.csv")
+    sensitivity(folder / "sensitivity.csv")
     for name, text in tables.tables(found, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return sorted((folder / "results/tex").glob("*.tex"))
+
+
+def sensitivity(path):
+    """Write what the verb `sensitivity` does: every declared case, one check that sees and one that doesn't."""
+    kinds = [
+        {"array": "history", "share": 0.0123, "places": 5, "fault": fault, "check": check, "seen": seen, "error": error}
+        for fault in (ELEMENT, ROW)
+        for check, seen, error in (("columns projected", 3, 1.23e-15), ("residual before it stops", 0, None))
+    ]
+    cases = [
+        {"workload": case.workload, "variant": case.variant, "case": case.slug, "dtype": case.sizes["dtype"]}
+        for case in sensitivity_cases()
+    ]
+    pd.DataFrame([case | kind for case in cases for kind in kinds]).to_csv(path)
 
 
 def sources():
@@ -115,7 +133,7 @@ def everything():
 
 def on_one_thread(machine=made_up.MACHINE):
     """The study of products and trainings on a machine of one core."""
-    return made_up.study(made.gemm(), machine, max_threads=1)
+    return made.study("gemm", drop=lambda case: gpus(case) > 0, machine=machine, max_threads=1)
 
 
 @pytest.fixture(scope="module")

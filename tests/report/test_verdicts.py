@@ -48,7 +48,8 @@ def test_the_tally_counts_every_claim(found):
 
 def test_a_build_that_decides_nothing_says_so(found):
     """Of toy sizes, beside a published machine of full ones; a machine that decides is no toy."""
-    toys = made_up.study([made.checked(made.of("gemm", "blas", "gemm_square", 1e-3, m=17, threads=1))], "here")
+    one = made.measurements("gemm_square")[0]
+    toys = made_up.study([replace(one, case=replace(one.case, sizes=one.case.sizes | {"m": 17}))], "here")
     published = replace(made.study("descent", machine="there (published)"), descriptions=found.descriptions)
     both = made_up.both(toys, published)
     assert verdicts.numbers(both)["study/toy"] == r"\texttt{here}"

@@ -1,0 +1,356 @@
+"""What single chapters say beside what every chapter does, of made-up times."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import chapter
+import made_up
+from chapter import CHAPTERS, all_tables, asked, verdicts, whole
+from drawings import draw, tables, words
+from ladder.catalogue.workloads import gpus
+from ladder.data import dataset
+from ladder.report import figures, verdict_table
+from ladder.report.figures import theme
+from ladder.report.latex import code, num
+from ladder.report.telling import chapter_study, ladder, traces
+from ladder.report.telling.chapter_study import NotMeasured, parts
+from ladder.report.telling.lines import select
+from ladder.store.study import NO_ROWS, Study
+from ladder.workloads.backprop.paper import text
+from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, block_of
+from ladder.workloads.backprop.paper.tables import measured
+from ladder.workloads.dcgan.paper import splits, timeline
+from ladder.workloads.dcgan.paper.lines import HOME, SPLITS
+from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
+from ladder.workloads.dcgan.paper.tables import MEMORIES, WAYS
+from ladder.workloads.descent.paper import earlier, model, residuals, theory
+from ladder.workloads.descent.paper import lines as descent_lines
+from ladder.workloads.gemv.paper.lines import PHASES
+from made_up import MACHINE
+from made_up import chapters as made
+
+
+def changed(workload, experiment, samples):
+    """The study of a chapter with other samples of an experiment."""
+    return replace(whole(workload), tables=whole(workload).tables | {experiment: {"samples": samples}})
+
+
+# Products and streams on a GPU.
+def cells_of(table, *names):
+    """The cells of the lines of a table in which these names stand."""
+    lines = [line.removesuffix(r" \\") for line in table.splitlines()]
+    return [line.split(" & ") for line in lines if all(name in line for name in names)]
+
+
+def test_a_precision_is_held_against_its_own_ceiling_and_the_library_in_it():
+    """In float32 the tensor cores work in TF32, half as fast as cuBLAS; three products for one have no ceiling."""
+    products = all_tables("gemm")
+    tunings = cells_of(products["gpu"], code("cuda_mma"), code("tf32"))
+    assert {cells[4] for cells in tunings} == {r"\qty{49.9}{\percent}"}
+    single, rounded = (cells_of(products["gpu_training"], name) for name in (code("float32"), code("tf32")))
+    assert {cells[-1] for cells in single} == {"--"}
+    assert {(cells[6], cells[-1]) for cells in rounded} == {("--", "0.500")}
+    rows = cells_of(products["gpu_mixed"], "texttt")
+    assert [cells[4] == "--" for cells in rows] == [False] * 4 + [True]
+    assert [cells[5] == "--" for cells in rows] == [True] + [False] * 4
+    assert [cells[0] for cells in cells_of(all_tables("mlp")["gpu"], "TF32")] == [f"{code('cuda_mma')}, TF32"]
+
+
+def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
+    """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
+    host = made.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
+    table = CHAPTERS["stream"].table("gpu_ceilings", made_up.both(whole("gemm"), host))
+    (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)
+    assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
+
+
+def test_cases_on_a_throttled_gpu_are_counted_each_once():
+    cases = {one.case.key: one for name in whole("gemm").tables for one in made.measurements(name)}
+    throttled = [one.columns["throttled"] for one in cases.values() if "throttled" in one.columns]
+    ask = asked("gemm")["cases_with_clock"]
+    assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
+    silent = made_up.study(replace(one, columns={}) for one in made.measurements("gemm_gpu_float64"))
+    with pytest.raises(NotMeasured):
+        asked("gemm", silent)["cases_with_clock"](throttled=True)
+
+
+# The training.
+def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_one_thread():
+    """A toy network beside it, of which products are 60 %, has no say."""
+
+    def toy(one):
+        case = replace(one.case, sizes=one.case.sizes | {"layers": "784-30-10"})
+        phases = {"forward 1": 0.6 * one.seconds, "update": 0.4 * one.seconds}
+        return replace(one, case=case, phases=phases) if case.workload == "mlp" else one
+
+    toys = made.study("mlp", change=toy, machine="here")
+    beside = made_up.both(made.study("mlp", machine="there"), toys)
+    assert verdicts("mlp", beside, "share") == {"share": "confirmed"}
+    assert asked("mlp", beside)["share_of_products"]("openmp", 1, 3) == r"\qty{99.5}{\percent}"
+
+
+def test_peers_are_compared_on_as_many_threads():
+    fewer = made.study("mlp", drop=lambda case: case.variant == "pytorch" and case.threads == 2)
+    (claim,) = chapter.answers("mlp", fewer, "peer/pytorch").values()
+    assert claim.answer.ratio is None or "threads=2" not in str(claim.answer.ratio.cases)
+
+
+def test_every_training_of_the_ladder_says_on_how_many_threads_or_that_it_is_a_graph():
+    table = all_tables("mlp")["ladder"].replace(r"\allowbreak{}", "")
+    rows = [line.partition(" & ")[0].replace(r"\texttt", "") for line in table.splitlines()]
+    on_host = ["{host}, {tiled}, 2 threads", "{host}, {blas}, 12 threads", "{host}, {blas}, 24 threads"]
+    others = [r"{numpy\_loop}, 2 threads", "{pytorch}, 2 threads", r"{pytorch\_cuda}, {graph}"]
+    assert rows[-9:-2] == [*on_host, r"{cuda}, {cuda\_mma}, {graph}", *others]
+    fewer = made.study("mlp", drop=lambda case: case.threads > 12)  # so that best and most are one case
+    assert CHAPTERS["mlp"].table("ladder", fewer).count("12 threads") == 1
+
+
+def test_sample_digits_are_those_of_the_data_set():
+    labels = np.array([3, 3, 7], np.uint8)
+    images = np.stack([np.full((28, 28), shade, np.uint8) for shade in (10, 20, 30)])
+    with theme.context():
+        data = "mnist", dataset.Dataset(images, labels, images, labels)
+        sheet = figures.module("mlp_sample_digits").draw(data=data).axes[0].images[0].get_array()
+    assert [sheet[0, 28 * 3], sheet[28, 28 * 3], sheet[0, 28 * 7], sheet[28, 28 * 7]] == [10, 20, 30, 0]
+
+
+# Products of matrix and vector.
+def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most():
+    drops = {
+        "b (published)": lambda case: gpus(case) > 2,
+        "c (published)": lambda case: gpus(case) == 0 or case.tuning.get("mode") == "ship",
+        "a (published)": lambda case: gpus(case) > 1,
+        "here": lambda case: gpus(case) > 0,
+    }
+    studies = [made.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
+    assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
+    every = made_up.both(*studies).of("here")
+    assert [*chapter.machines("gemv", every).values()] == ["b (published)"] * 3 + ["c (published)"]
+    assert asked("gemv", every)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
+
+
+def test_first_touch_is_not_tested_where_no_memory_is_far():
+    def of_nodes(study, count):
+        about = made_up.description()
+        cpu = about["cpu"] | {"NUMA node(s)": count}
+        return replace(study, descriptions={study.subject: about | {"cpu": cpu}})
+
+    one, two = (of_nodes(whole("gemv"), count) for count in "12")
+    (untested,) = chapter.answers("gemv", one, "bound").values()
+    assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several memory nodes")
+    assert [asked("gemv", study)["binding_alone"]() for study in (one, two)] == [r"\num{1.2}\,$\times$", None]
+    assert verdicts("gemv", two, "bound") == {"bound": "confirmed"}
+    unmeasured = of_nodes(made.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "1")
+    assert verdict_table.cause(chapter.answers("gemv", unmeasured, "bound")["bound"]) == "needs both rungs"
+
+
+def test_ranks_of_one_node_say_nothing_of_several():
+    samples = whole("gemv").tables["gemv_mpi"]["samples"]
+    study = changed("gemv", "gemv_mpi", samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2)))
+    assert verdicts("gemv", study, "nodes") == {"nodes": "confirmed"}
+
+
+def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
+    study = chapter.study("gemv")
+    sent, staying = select("ship", "ranks"), select("resident", "ranks")
+    rows, phases = study.rows(sent), study.phases(sent)
+    assert list(parts(rows, phases)) == list(PHASES)
+    assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
+    assert "scatter" not in parts(study.rows(staying), study.phases(staying))
+    with pytest.raises(NotMeasured):  # both at once
+        study.over_the_rest(select("nccl-ship", "cards", chunks=4), ["compute"])
+
+
+@pytest.mark.slow
+def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does():
+    shown = tables("gemv_phases")
+    sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
+    assert [bool(axes.patches) for axes in sent] == [True, True]
+    for parts_of in shown.values():
+        parts_of["samples"].loc[parts_of["samples"]["phase"] != "total", "seconds"] *= 3
+    figure = draw("gemv_phases", shown)
+    assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
+    scaling = {*words(draw("gemv_scaling", tables("gemv_scaling")))}
+    assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= scaling
+
+
+def test_tables_of_products_of_matrix_and_vector_hold_every_case():
+    every = all_tables("gemv")
+    assert every["threads"].count(" \\\\\n") - 1 == len(made.measurements("gemv_threads"))
+    assert every["ranks"].count("mpi") == sum("ranks" in one.case.tuning for one in made.measurements("gemv_mpi"))
+    assert "1, graph" in every["cards"]
+    assert r"\texttt{mpi\_\allowbreak{}openmp}, \texttt{resident}, 2 $\times$ 8 threads" in every["ladder"]
+
+
+# Back-propagation.
+def test_shares_of_blocks_are_those_of_the_phases():
+    study = chapter.study("backprop")
+    blocks = {"7 first change": "weight change", "2 output products": "products", "something else": OTHER}
+    assert {phase: block_of(phase) for phase in blocks} == blocks
+    kernels = parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
+    assert set(kernels) == {"products", "weight change", "update"}  # not what flattens
+    assert "flatten" not in all_tables("backprop")["kernels"]
+
+
+def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
+    for line, values in CHANGES.items():
+        assert len(measured(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
+    samples = whole("backprop").tables["backprop_openmp"]["samples"]
+    fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 4))
+    other = changed("backprop", "backprop_openmp", fewer)
+    remaining = measured(chapter_study.of_chapter("backprop", other), "openmp")
+    assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
+    assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
+
+
+def test_an_error_may_not_be_reached(monkeypatch):
+    monkeypatch.setattr(text, "ERROR", 1 / 200)
+    assert text.epochs_to_error(chapter.study("backprop")) is None
+
+
+# Linear systems.
+def test_a_kernel_is_that_of_the_earlier_studys_load_and_launched_right():
+    """One that says nothing of load and launch has the defaults, and is one case whichever experiments have it."""
+
+    def rows_of(study, *kernel):
+        return chapter_study.of_chapter("descent", study).find(descent_lines.kernel(*kernel))
+
+    plain = rows_of(whole("descent"), "reduction", 512, 256)
+    assert (set(plain["load"]), set(plain["launch"]), plain["case"].nunique()) == ({4}, {"right"}, 1)
+    assert set(rows_of(whole("descent"), "reduction", 512, 256, "swapped")["launch"]) == {"swapped"}
+    stated = made.measurements("descent_kernels_512")
+    every = [replace(one.case, tuning={"block": 512, "load": load}) for one in stated for load in (16, 8, 2)]
+    (loads,) = made_up.tables(replace(stated[0], case=case) for case in every).values()
+    study = changed("descent", "descent_kernels_512", loads["samples"])
+    assert [set(rows_of(study, "reduction", 512, n)["load"]) for n in (512, 256)] == [{8}, {4}]  # as there
+
+
+def test_an_iteration_is_what_the_earlier_study_and_the_theory_say():
+    """Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors."""
+    assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
+    assert [earlier.iteration(count) for count in (1, 2)] == pytest.approx([0.50e-3, 0.81e-3], rel=0.01)
+    np.testing.assert_allclose(theory.steepest(3.0, [0, 1, 3]), [1, 0.5, 0.125])
+    np.testing.assert_allclose(theory.conjugate(9.0, [0, 1, 3]), [1, 1, 0.25])
+
+
+def test_recomputing_has_an_effect_beyond_a_factor_of_two():
+    effects = [residuals.effect(*pair).split()[0] for pair in ((1e-6, 1e-4), (1e-4, 1e-6), (1e-4, 1.5e-4))]
+    assert effects == ["raises", "lowers", "changes"]
+    curve = pd.DataFrame({"relative": [1.0, 0.19, 0.1, 0.15]})
+    assert residuals.least_after_jump(None, curve) is None  # which rises, but by less than a factor of two
+    assert residuals.least_after_jump(None, curve.assign(relative=[1.0, 0.04, 0.1, 0.09])) == 0.09
+
+
+def test_solves_of_two_tolerances_have_none_and_no_steps():
+    solves = whole("descent").tables["descent_solution"]["samples"]
+    mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
+    ask = asked("descent", changed("descent", "descent_solution", mixed))
+    for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
+        with pytest.raises(NotMeasured):
+            ask[name](*arguments)
+
+
+@pytest.mark.parametrize("column", ["joules", "sustained"])  # without the second what was counted had more in it
+def test_joules_are_said_only_where_the_gpu_tells(column):
+    silent = changed("descent", "descent_ladder", whole("descent").samples("descent_ladder").drop(columns=column))
+    with pytest.raises(NotMeasured):
+        asked("descent", silent)["energy"]("cuda_persistent")
+
+
+def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_there_is_one():
+    """In the made-up study `blas` ends at n = 4096, and Cholesky is overtaken on the host at n = 1010."""
+    solutions = {name: whole("descent").tables[name] for name in descent_lines.SOLUTIONS}
+    explanation = "less than Cholesky from here on"
+    figure = draw("descent_solution", solutions)
+    named = {one.get_text(): one.xy[0] for axes in figure.axes for one in axes.texts}
+    assert (named["blas"], named["scipy_cholesky"], named["cusolver"]) == (4096, 1, 1)  # of the panel's width
+    assert {axes.get_xlabel() for axes in figure.axes} == {"n, κ = 100, tolerance 1e-4"}
+    assert explanation in words(figure)
+    frame = solutions["descent_direct"]["samples"]
+    slower = {"descent_direct": {"samples": frame.assign(seconds=frame["seconds"] * 1e6)}}
+    assert explanation not in words(draw("descent_solution", solutions | slower))
+
+
+def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
+    figure = draw("descent_convergence", tables("descent_convergence"))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["κ = 10", "κ = 100", "κ = 1000"]
+    assert figure.axes[0].lines[0].get_ydata()[1] == pytest.approx(9 / 11)
+    assert {"steepest descent", "CG", "residual recomputed", "CG, residual recomputed"} <= {*words(figure)}
+
+
+# The generator.
+def count(case):
+    return case.tuning.get("gpus", case.tuning.get("ranks"))
+
+
+def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
+    slow = made.study("dcgan", drop=lambda case: count(case) == 4, factor=lambda case: 3 if count(case) == 2 else 1)
+    ask = asked("dcgan", slow)
+    assert ask["pays"]("two", 2).startswith("pay off at no number")
+    with pytest.raises(NotMeasured):
+        ask["most_cards"]()
+    assert "no measurement" in CHAPTERS["dcgan"].table("most_cards", slow)
+
+
+def test_earlier_and_present_times_stand_side_by_side():
+    rows = all_tables("dcgan")["cards"].splitlines()
+    by_pictures = {row.split("}")[0][5:]: row.split("&") for row in rows if row.startswith(r"\num{")}
+    assert list(by_pictures) == ["10", "100", "1000", "2512", "5248"]
+    cells = [cell.split("}")[0].split("{")[-1] for cell in by_pictures["5248"]]
+    assert cells == ["5248", "1.01", "647", "504", "31.5", "15.7", "7.87", "430", "720", "1.3"]
+    titles = [title.strip(" \\") for title in rows[3].split("&")]
+    assert titles == ["Pictures", "2 GPUs", "4 GPUs", "8 GPUs"] + ["1 GPU", "2 GPUs", "4 GPUs"] * 2
+
+
+def test_ways_of_the_most_gpus_stand_below_each_other():
+    fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and count(case) == 2)
+    table = CHAPTERS["dcgan"].table("most_cards", fewer)
+    assert [cells[2] for cells in cells_of(table, "threads, half")] == ["--"]
+    shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]
+    assert shares == [rf"\qty{{{share}" for share in (100, 80, 50, 100, 25, 80)]
+    assert "& 4 GPUs & efficiency on 4" in table
+
+
+def test_layers_are_rates_of_exact_products_and_copies_have_a_row_for_each_memory():
+    """Products gathered in memory take three times as long; 5248 pictures, pinned and hidden, 31.5 ms."""
+    layers, home = (all_tables("dcgan")[name].replace(r"\allowbreak{}", "") for name in ("layers", "home"))
+    assert r"im2col}, \texttt{cublas} & 13.3 & 13.3 & 13.3 & 13.3" in layers
+    assert r"implicit} & 40.0 & 40.0 & 40.0 & 40.0" in layers
+    assert all(memory in home for memory in MEMORIES)
+    assert r"\qty{31.5}{\milli\second}" in home
+
+
+def traced(machines, ways):
+    """Traces with a bar of each way on each machine, of two processes."""
+    rows = []
+    for name, selection in ((name, way) for name in machines for way in ways):
+        first = chapter.study("dcgan").rows(selection).iloc[0].dropna()
+        own = {"machine": name, "lane": "card", "name": "1", "start": 0.0, "end": 1.0}
+        rows += [{**first, **own, "process": number} for number in (0, 1)]
+    return pd.DataFrame(rows)
+
+
+def test_timelines_are_of_every_machine_that_was_traced():
+    every = traced(("a", "b"), splits.WAYS.values())
+    some = every[(every["machine"] == "b") | (every["split"] == 2)]
+    study = chapter_study.of_chapter("dcgan", Study({SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
+    titled = traces.of_selections(study, SPLITS, splits.WAYS)
+    assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
+    assert {len(rows) for rows in titled.values()} == {1}  # of one process
+
+
+def test_the_timeline_is_of_the_chapters_gpu():
+    shown = {name: dict(whole("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
+    shown[HOME] |= {"traces": traced(("a", MACHINE), timeline.WAYS.values())}
+    drawn = " ".join(words(draw("dcgan_timeline", shown)))
+    assert f"{MACHINE}: copies after each batch" in drawn
+    assert " a: copies" not in drawn
+
+
+def test_shares_of_a_rung_stand_in_the_order_of_their_colours():
+    study, colours = chapter.study("dcgan"), dict.fromkeys(reversed(LAYERS), "red")
+    rung = ladder.rung(study, "loops", study.find("loops"), colours)
+    assert list(rung.parts) == [phase for phase in colours if phase != "epilogues"]
