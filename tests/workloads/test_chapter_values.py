@@ -22,7 +22,6 @@ VALUES = {
         'comparison("serial", "openmp", "it")': "is 24 x faster than it",
         'share("nccl-ship")': "97 percent",  # of the link
         'efficiency(select("graph", "larger"), "ranks")': "50 percent",
-        'reading_rate("host", memory_threads("host"))': "300 giga bytes",
         # It takes one and a half times a product on one rank, of which each on four saves three quarters.
         'break_even(*[select("resident", "ranks", ranks=n) for n in (4, 1)], "it")': "pays off against it after 2.0",
     },
