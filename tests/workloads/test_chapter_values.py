@@ -32,7 +32,6 @@ VALUES = {
         "copies()": "1.8 milli second",
     },
     "backprop": {
-        'phase_share("before", "weight change")': "40 percent",
         "epochs_to_error()": "3",  # by the rule 1 / epoch
         'time_to_error(select("numpy_loop", "learning"))': "94 milli second",
     },
