@@ -22,7 +22,6 @@ VALUES = {
         'comparison("serial", "openmp", "it")': "is 24 x faster than it",
         'share("nccl-ship")': "97 percent",  # of the link
         'efficiency(select("graph", "larger"), "ranks")': "50 percent",
-        'reading_rate("host", memory_threads("host"))': "300 giga bytes",
         # It takes one and a half times a product on one rank, of which each on four saves three quarters.
         'break_even(*[select("resident", "ranks", ranks=n) for n in (4, 1)], "it")': "pays off against it after 2.0",
     },
@@ -33,7 +32,6 @@ VALUES = {
         "copies()": "1.8 milli second",
     },
     "backprop": {
-        'phase_share("before", "weight change")': "40 percent",
         "epochs_to_error()": "3",  # by the rule 1 / epoch
         'time_to_error(select("numpy_loop", "learning"))': "94 milli second",
     },

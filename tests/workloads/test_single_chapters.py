@@ -260,6 +260,7 @@ def test_joules_are_said_only_where_the_gpu_tells(column):
         asked("descent", silent)["energy"]("cuda_persistent")
 
 
+@pytest.mark.slow
 def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_there_is_one():
     """In the made-up study `blas` ends at n = 4096, and Cholesky is overtaken on the host at n = 1010."""
     solutions = {name: whole("descent").tables[name] for name in descent_lines.SOLUTIONS}
