@@ -240,7 +240,7 @@ def test_a_training_has_phases_and_a_curve():
 
 def test_fewer_cores_than_threads_are_refused():
     refusal = refused(case_of(threads=2), granted=1)
-    assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
+    assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 core:")
     assert measured(case_of(threads=1), granted=1)
     assert measured(case_of(threads=1), "out/other.json", granted=3)
 

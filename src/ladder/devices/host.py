@@ -261,5 +261,6 @@ def require_bound(case_threads, threads):
     if bound < required:
         raise LadderError(
             f"OMP_PROC_BIND asks for threads that are bound to {counted(required, 'core')}, but Linux reports "
-            f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library other than libgomp."
+            f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
+            "other than libgomp."
         )

@@ -108,7 +108,8 @@ class Mpi(Host):
         if communicator().size != case.ranks:
             raise LadderError(
                 f"The launcher has started {counted(case.ranks, 'process')}, but MPI has "
-                f"{counted(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py loads. Name the right one with the key `mpi`."
+                f"{counted(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
+                "loads. Name the right one with the key `mpi`."
             )
         communicator().Barrier()  # the first rank is ready when all are
 

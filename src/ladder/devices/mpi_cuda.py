@@ -116,8 +116,8 @@ def require_distinct(gpus):
     """Refuse ranks that share a GPU; `gpus` are those of all ranks."""
     if (count := len(set(gpus))) < len(gpus):
         raise LadderError(
-            f"{len(gpus)} ranks have {counted(count, 'GPU')}, so some share one: give the job a GPU for every rank, for example "
-            "with Slurm's --gpus-per-task=1."
+            f"{len(gpus)} ranks have {counted(count, 'GPU')}, so some share one: give the job a GPU for every rank, "
+            "for example with Slurm's --gpus-per-task=1."
         )
 
 

@@ -87,8 +87,8 @@ def measure(
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
-            f"The case asks for {counted(case.cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: raise "
-            "--cores, or lower `cores` in the configuration so that the case is skipped."
+            f"The case asks for {counted(case.cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: "
+            "raise --cores, or lower `cores` in the configuration so that the case is skipped."
         )
     workloads.require_sound(case)
     require_met(case, reference)

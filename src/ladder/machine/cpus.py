@@ -27,8 +27,9 @@ def require_quota(threads):
     quota = control_groups.quota()
     if quota is not None and quota < threads:
         raise LadderError(
-            f"The case uses {counted(threads, 'CPU')}, but the control group of this process has a quota of {quota:.3g}: it would "
-            "be throttled in every tenth of a second while it is timed. Raise the quota (`--cpus` of a container, "
+            f"The case uses {counted(threads, 'CPU')}, but the control group of this process has a quota of "
+            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. "
+            "Raise the quota (`--cpus` of a container, "
             "CPUQuota of systemd), or lower `cores` in the configuration."
         )
 
