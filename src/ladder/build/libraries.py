@@ -207,7 +207,8 @@ def load(workload, variant, dtype, **tuning):
                 f"{path} can't be loaded, because its file system is mounted with `noexec`: remount it with `exec`, or "
                 "run in a folder elsewhere, with Snakemake's `--directory`."
             ) from None
+        reason = str(error).removeprefix(f"{path}: ")
         raise LadderError(
-            f"{path} can't be loaded: {error}. Does {shutil.which(COMPILER)} compile for this machine? Remove the file "
+            f"{path} can't be loaded: {reason}. Does {shutil.which(COMPILER)} compile for this machine? Remove the file "
             "to have it compiled again."
         ) from None

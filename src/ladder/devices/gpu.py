@@ -41,9 +41,9 @@ class Gpu(Host):
             held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
             yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
 
-    def environment(self, threads, given=MappingProxyType({})):
+    def environment(self, threads, overrides=MappingProxyType({})):
         """The host's variables, and lazy loading: the check loads the kernels that are used, never all of cuBLAS."""
-        return super().environment(threads, given) | {"CUDA_MODULE_LOADING": "LAZY"}
+        return super().environment(threads, overrides) | {"CUDA_MODULE_LOADING": "LAZY"}
 
     def start(self, case):
         """Import CuPy, which doesn't require a GPU yet. Raises LadderError if it isn't installed."""

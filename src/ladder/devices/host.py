@@ -54,10 +54,10 @@ class Host:
         """What to check if a launcher's processes never become ready, as a question; empty without a launcher."""
         return ""
 
-    def environment(self, threads, given=MappingProxyType({})):
+    def environment(self, threads, overrides=MappingProxyType({})):
         """The variables of a worker that runtimes read once, when they are loaded; set before it starts.
 
-        `given` holds those that a cluster's prelude and the configuration set.
+        `overrides` holds those that a cluster's prelude and the configuration set.
         """
         count = str(threads)
         return {

@@ -93,14 +93,14 @@ class Mpi(Host):
         within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
         return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
 
-    def environment(self, threads, given=MappingProxyType({})):
+    def environment(self, threads, overrides=MappingProxyType({})):
         """The variables of a process, and those of launchers.
 
         Open MPI's may run as root, as in a container, and binds nothing.
         """
-        one_node = OWN_NODE if nodes_of_job() == 1 and not selects_bootstrap(given) else {}
+        one_node = OWN_NODE if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-        return super().environment(threads, given) | OPEN_MPI | SLURM | one_node | no_shell
+        return super().environment(threads, overrides) | OPEN_MPI | SLURM | one_node | no_shell
 
     def start(self, case):
         """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
