@@ -209,6 +209,6 @@ def load(workload, variant, dtype, **tuning):
             ) from None
         reason = str(error).removeprefix(f"{path}: ")
         raise LadderError(
-            f"{path} can't be loaded: {reason}. Does {shutil.which(COMPILER)} compile for this machine? Remove the file "
-            "to have it compiled again."
+            f"{path} can't be loaded: {reason}. Does {shutil.which(COMPILER)} compile for this machine? Remove the "
+            "file to have it compiled again."
         ) from None
