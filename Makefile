@@ -76,11 +76,11 @@ study: ## run the study of config/config.yaml on this machine
 paper: ## build the paper and its supplement from existing and published measurements, without measuring
 	@$(SETUP) latex
 	$(SNAKEMAKE) paper --config measure=false
-	@! command -v pdftoppm >/dev/null || .venv/bin/python -m ladder proof results/paper --pages 25
-	@! command -v pdftoppm >/dev/null || .venv/bin/python -m ladder proof results/supplement
+	@! command -v pdftoppm >/dev/null || .venv/bin/python -P -m ladder proof results/paper --pages 25
+	@! command -v pdftoppm >/dev/null || .venv/bin/python -P -m ladder proof results/supplement
 
 status: ## show the state of the last run: done, running, failed and why, skipped and why
-	@.venv/bin/python -m ladder status
+	@.venv/bin/python -P -m ladder status
 
 bench: setup ## measure the overhead of the pipeline: of planning, and of a job
 	.venv/bin/python benchmarks/overhead.py
@@ -105,7 +105,7 @@ lock: ## pin what pyproject.toml requires in requirements.txt, and for GPUs in r
 	@tools=$$(mktemp -d) && trap 'rm -r "$$tools"' EXIT && "$(PYTHON)" -m venv "$$tools" && \
 	"$$tools/bin/pip" install --quiet uv && \
 	"$$tools/bin/uv" $(COMPILE) --extra dev pyproject.toml --output-file requirements.txt && \
-	"$$tools/bin/python" -c '$(GPU_EXTRA)' > "$$tools/gpu.in" && \
+	"$$tools/bin/python" -P -c '$(GPU_EXTRA)' > "$$tools/gpu.in" && \
 	"$$tools/bin/uv" $(COMPILE) --constraints requirements.txt "$$tools/gpu.in" --output-file requirements-gpu.txt
 
 clean: ## remove .venv and caches; measurements in results/ stay

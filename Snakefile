@@ -1,4 +1,9 @@
 # The study, from configuration to paper. `snakemake -n` lists what would run, `snakemake` runs it.
+import sys
+
+# Snakemake searches this folder first, where a user's `random.py` would replace that of Python.
+sys.path[:] = [folder for folder in sys.path if folder != workflow.basedir]
+
 from pathlib import Path
 
 from ladder.planning.configuration import shipped

@@ -1,8 +1,10 @@
 """C sources as shared objects: which a case needs, their flags, compilers that are missing or fail, and what loads."""
 
+import os
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,9 +23,28 @@ ONE = "gemm", "c_openmp", "dtype=float64,flags=O2"
 def elsewhere(tmp_path, monkeypatch):
     """A working directory of its own, so that nothing built before is found."""
     monkeypatch.chdir(tmp_path)
-    libraries.load.cache_clear()
+    cached = libraries.load, libraries.host, libraries.version
+    for function in cached:
+        function.cache_clear()
     yield
-    libraries.load.cache_clear()
+    for function in cached:
+        function.cache_clear()
+
+
+@pytest.fixture
+def put_first(tmp_path, monkeypatch):
+    """A function that puts a gcc first on the PATH: a shell script."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+
+    def put(script):
+        libraries.host.cache_clear()
+        libraries.version.cache_clear()
+        gcc = tmp_path / "bin/gcc"
+        gcc.write_text(f"#!/bin/sh\n{script}\n")
+        gcc.chmod(0o755)
+
+    return put
 
 
 def test_a_case_needs_its_own_library_and_those_of_what_it_uses():
@@ -136,12 +157,51 @@ def test_what_gcc_is_asked_wrongly_is_a_sentence(tmp_path, monkeypatch):
         ("", "the compiler gave no reason"),
     ],
 )
-def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, monkeypatch, says, reason):
-    (tmp_path / "bin").mkdir()
-    gcc = tmp_path / "bin/gcc"
-    gcc.write_text(f'#!/bin/sh\necho "{says}" >&2\nexit 1\n')
-    gcc.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put_first, says, reason):
+    put_first(f'echo "{says}" >&2\nexit 1')
     with pytest.raises(LadderError, match=f"gcc can't compile c_openmp.c: {reason}"):
         libraries.ensure(*ONE)
     assert not [path for path in libraries.FOLDER.rglob("*") if path.suffix in (".so", ".json", ".o")]
+
+
+@NEEDS_GCC
+def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_first):
+    """It prints the version of the compiler that it calls; with a shell's variable its own text doesn't tell either."""
+    real, hosts = shutil.which("gcc"), [libraries.host()]
+    for script in (f'exec {real} "$@" -O0', f'exec {real} "$@" $EXTRA'):
+        put_first(script)
+        hosts.append(libraries.host())
+    assert len({*hosts}) == 3
+
+
+@NEEDS_GCC
+def test_a_compiler_is_known_by_what_it_does_too(put_first, tmp_path):
+    real, options, found = shutil.which("gcc"), tmp_path / "options", []
+    put_first(f'exec {real} "$@" $(cat {options})')
+    for text in ("", "-O0", ""):
+        options.write_text(text)
+        libraries.host.cache_clear()
+        found.append(libraries.host())
+    assert found[0] == found[2] != found[1]
+
+
+def test_a_compiler_that_makes_nothing_or_never_ends_is_a_sentence(put_first, monkeypatch):
+    put_first("exit 0")
+    with pytest.raises(LadderError, match=r"gcc reports no error, but hasn't compiled c_openmp\.c: .*bin/gcc isn't"):
+        libraries.ensure(*ONE)
+    monkeypatch.setattr(libraries, "PATIENCE", 0.2)
+    put_first('[ "$1" != --version ] || exit 0; sleep 60')
+    with pytest.raises(LadderError, match=r"gcc hasn't compiled c_openmp\.c after 0\.2 s: .*bin/gcc may wait"):
+        libraries.ensure(*ONE)
+
+
+@pytest.mark.parametrize(
+    ("flag", "told"), [(os.ST_NOEXEC, "is mounted with `noexec`: remount it"), (0, "can't be loaded: .*file too short")]
+)
+def test_a_library_that_cannot_be_loaded_is_a_sentence(tmp_path, monkeypatch, flag, told):
+    broken = tmp_path / "broken.so"
+    broken.touch()
+    monkeypatch.setattr(libraries, "ensure", lambda *library: broken)
+    monkeypatch.setattr(libraries.os, "statvfs", lambda path: SimpleNamespace(f_flag=flag))
+    with pytest.raises(LadderError, match=told):
+        libraries.load("gemm", "c_openmp", "float64")

@@ -98,7 +98,7 @@ def test_a_core_is_the_same_for_all_its_cpus_and_unknown_ones_are_their_own():
 def test_a_runtime_has_the_threads_of_the_case_and_no_fewer(count):
     found = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
     HOST.require_threads(2, "blas", found)
-    with pytest.raises(LadderError, match="The process has 1 threads, fewer than the case's 2"):
+    with pytest.raises(LadderError, match="The process has 1 thread, fewer than the case's 2"):
         HOST.require_threads(2, "blas", found | {"tasks": 1})
     with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads instead of the case's {count}"):
         HOST.require_threads(count, "blas", found)
@@ -112,7 +112,7 @@ def test_openmp_has_the_threads_that_the_environment_says(count):
 
 @pytest.mark.parametrize(
     ("program", "runtime", "refusal"),
-    [(FOUND_OPENMP, "openmp", r"libgomp.* runs 1 threads"), (FOUND, "numba", "numba-omp runs 1 threads")],
+    [(FOUND_OPENMP, "openmp", r"libgomp.* runs 1 thread"), (FOUND, "numba", "numba-omp runs 1 thread")],
 )
 def test_threads_are_those_that_come_and_not_those_that_were_asked_for(program, runtime, refusal):
     found = found_with(2, program, OMP_THREAD_LIMIT="1")

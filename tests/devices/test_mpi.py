@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from ladder.devices import mpi, mpi_cuda
 from ladder.devices.gpu import Gpu
 from ladder.devices.host import Host
 from ladder.errors import LadderError
-from ladder.harness import leases, measure
+from ladder.harness import environment, leases, measure
 from ladder.harness import workers as starting
 from ladder.machine import nvidia, programs
 from ladder.planning import configuration, plan
@@ -131,7 +132,7 @@ def nobody_is_left(found=workers):
 @needs_mpi
 def test_a_rank_that_is_bound_to_fewer_cpus_than_it_has_threads_is_a_sentence():
     found = {"ranks": [{"cpus": 1, "runtimes": {"numba-omp": 2}}]}
-    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may only use 1 CPUs: have the launcher, the"):
+    with pytest.raises(LadderError, match="Rank 0 has 2 threads, but may only use 1 CPU: have the launcher, the"):
         MPI.require_threads(2, "numba", found)
 
 
@@ -246,13 +247,43 @@ JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", 
         (JOB | {"SLURM_JOB_NUM_NODES": "1"}, True),
         (JOB | {"SLURM_NNODES": "1"}, True),
         (JOB | {"SLURM_JOB_NUM_NODES": "2"}, False),
-        (JOB | {"SLURM_JOB_NUM_NODES": "1", "HYDRA_LAUNCHER": "slurm"}, False),
     ],
 )
 def test_in_a_job_of_one_node_an_mpiexec_starts_its_ranks_itself(monkeypatch, job, here):
     for name, value in job.items():
         monkeypatch.setenv(name, value)
     assert (MPI.environment(1).get("HYDRA_LAUNCHER") == "fork") is here
+    monkeypatch.setenv("HYDRA_BOOTSTRAP", "fork")  # of the user's, which no worker gets
+    assert (environment.of_worker(case_of(2)).get("HYDRA_LAUNCHER") == "fork") is here
+
+
+@pytest.mark.parametrize("name", mpi.BOOTSTRAPS)
+def test_a_prelude_or_a_case_selects_how_an_mpiexec_starts_its_ranks(monkeypatch, name):
+    for variable, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
+        monkeypatch.setenv(variable, value)
+    case = replace(case_of(2), variables={name: "ssh"})
+    for made in (environment.of_worker(case_of(2), {name: "ssh"}), environment.of_worker(case)):
+        assert {variable: made[variable] for variable in mpi.BOOTSTRAPS if variable in made} == {name: "ssh"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "launcher", "programs", "given", "will_do"),
+    [
+        ("2", "mpiexec", ["mpiexec"], {}, False),
+        ("2", "mpiexec", ["mpiexec", "srun"], {}, True),
+        ("2", "mpiexec", ["mpiexec"], {"HYDRA_BOOTSTRAP": "ssh"}, True),
+        ("2", "jsrun", ["jsrun"], {}, True),
+        ("1", "mpiexec", ["mpiexec"], {}, True),
+    ],
+)
+def test_several_nodes_without_srun_are_a_sentence_before_ranks_start(
+    monkeypatch, nodes, launcher, programs, given, will_do
+):
+    monkeypatch.setattr(mpi.description, "slurm", lambda: {"SLURM_JOB_NUM_NODES": nodes})
+    monkeypatch.setattr(mpi.shutil, "which", lambda name: name if name in programs else None)
+    told = "mpiexec starts the ranks of a Slurm job on 2 nodes by `srun`, which isn't on the PATH"
+    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
+        assert MPI.command(case_of(2), launcher, given) == [launcher, "-n", "2"]
 
 
 @needs_mpi
@@ -266,11 +297,11 @@ def test_in_a_job_of_one_node_ranks_are_measured(monkeypatch):
 
 @pytest.fixture
 def shared_memory(monkeypatch):
-    """A function that sets the free MB of the memory through which the ranks of a node exchange data."""
+    """A function that sets the free MB and files of the memory through which the ranks of a node exchange data."""
     mpi.require_memory.cache_clear()
 
-    def free(megabytes):
-        found = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000)
+    def free(megabytes, files=100):
+        found = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000, f_files=files and 100, f_favail=files)
         monkeypatch.setattr(mpi, "os", SimpleNamespace(environ=os.environ, statvfs=lambda folder: found))
 
     yield free
@@ -298,9 +329,25 @@ def test_groups_start_one_after_the_other_where_shared_memory_is_little(shared_m
     assert MPI.share_start(case_of(2), "mpiexec")
 
 
-def test_without_a_place_of_shared_memory_nothing_is_required(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("ranks", "files", "will_do"), [(2, 7, False), (2, 8, True), (4, 8, False), (2, None, True)])
+def test_shared_memory_without_room_for_files_is_a_sentence_before_mpi_starts(
+    monkeypatch, shared_memory, ranks, files, will_do
+):
+    monkeypatch.setenv("MPI_LOCALNRANKS", str(ranks))
+    shared_memory(1000, files)
+    told = rf"/dev/shm, .*, has no room for the {4 + 2 * ranks} files of {ranks} ranks, but for {files} "
+    with contextlib.nullcontext() if will_do else pytest.raises(LadderError, match=told):
+        mpi.require_memory()
+
+
+def test_a_missing_place_of_shared_memory_is_a_sentence_unless_a_rank_is_alone(monkeypatch, shared_memory, tmp_path):
     monkeypatch.setattr(mpi, "SHARED", tmp_path / "nowhere")
-    assert MPI.share_start(case_of(2), "mpiexec")
+    mpi.require_memory()
+    mpi.require_memory.cache_clear()
+    monkeypatch.setenv("MPI_LOCALNRANKS", "2")
+    with pytest.raises(LadderError, match=r"nowhere, through which .* is missing: mount it"):
+        mpi.require_memory()
+    assert not MPI.share_start(case_of(2), "mpiexec")
 
 
 @needs_mpi
@@ -571,7 +618,7 @@ def test_a_rank_takes_a_leased_card_or_on_another_node_one_of_its_own(monkeypatc
     MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == own
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value] * 2))
-    with pytest.raises(LadderError, match="2 ranks have 1 GPUs"):
+    with pytest.raises(LadderError, match="2 ranks have 1 GPU,"):
         MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
 
 

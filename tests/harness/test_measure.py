@@ -240,7 +240,7 @@ def test_a_training_has_phases_and_a_curve():
 
 def test_fewer_cores_than_threads_are_refused():
     refusal = refused(case_of(threads=2), granted=1)
-    assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 cores")
+    assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 core:")
     assert measured(case_of(threads=1), granted=1)
     assert measured(case_of(threads=1), "out/other.json", granted=3)
 
@@ -250,7 +250,7 @@ def test_threads_are_read_back():
     assert "runs 2 threads instead of the case's 1" in refused(case_of(more))
     bound = written("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
     refusal = refused(case_of(bound, threads=2))
-    assert "asks for 2 threads, but the process may only use 1 CPUs" in refusal
+    assert "asks for 2 threads, but the process may only use 1 CPU:" in refusal
 
 
 @pytest.mark.parametrize(

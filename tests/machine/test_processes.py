@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from conftest import OWN_LOCKS, ROOT
+from ladder.machine import processes
 
 MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
@@ -60,3 +61,14 @@ def test_a_program_that_a_process_started_dies_with_it(tmp_path):
         number = int(process.stdout.readline())
         process.kill()
         assert has_ended(number)
+
+
+def test_at_the_end_of_its_time_a_program_dies_with_what_it_has_started():
+    """A child that keeps the program's output open isn't waited for."""
+    began = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired) as caught:
+        processes.run(["sh", "-c", "sleep 60 & echo $!; wait"], timeout=0.3, capture_output=True)
+    assert time.monotonic() - began < 10
+    assert has_ended(int(caught.value.stdout))
+    with pytest.raises(subprocess.CalledProcessError):
+        processes.run(["false"], check=True)

@@ -1,6 +1,7 @@
 """Other programs: their output is the same in every language."""
 
 import hashlib
+import json
 import os
 import re
 
@@ -54,9 +55,10 @@ def greeting(request, monkeypatch, tmp_path):
 def test_programs_whose_words_are_read_speak_the_language_that_they_were_written_in(greeting, tmp_path):
     assert programs.output("git").strip() == greeting
     assert libraries.version() == greeting
-    digest = hashlib.sha256(f"{greeting}{greeting}\n".encode()).hexdigest()
+    executable = hashlib.sha256(GREETING.encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
     assert libraries.host() == f"host-{digest[:12]}"
-    assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"]).strip() == greeting
+    assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
     assert proof.output("pdfinfo").strip() == greeting
     assert compiler.by_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")

@@ -21,8 +21,9 @@ KEPT = (
 
 
 def test_a_measurement_inherits_what_finds_files_jobs_and_gpus_and_nothing_else():
-    given = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0"}
-    assert variables.inherited(given) == dict.fromkeys(KEPT, "x") | {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+    given = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0", "PYTHONSAFEPATH": ""}
+    fixed = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
+    assert variables.inherited(given) == dict.fromkeys(KEPT, "x") | fixed
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_a_measurement_inherits_what_finds_files_jobs_and_gpus_and_nothing_else(
 )
 def test_a_prelude_s_variables_are_its_own(monkeypatch, of_user):
     script = f"set -u; {variables.unset_families()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
-    own = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "CUDA_VISIBLE_DEVICES": "1"}
+    own = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
     done = subprocess.run(["bash", "-c", script], env=own | of_user, capture_output=True, text=True, check=True)
     left = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
     assert own.items() <= left.items()

@@ -57,7 +57,7 @@ def reason_of(case, target):
 
 
 @pytest.mark.parametrize(
-    ("quota", "reason"), [(0.5, "needs 1 cores, but the control group has a quota of 0.5"), (1, None)]
+    ("quota", "reason"), [(0.5, "needs 1 core, but the control group has a quota of 0.5"), (1, None)]
 )
 def test_a_quota_below_the_cores_of_a_case_leaves_it_out(monkeypatch, quota, reason):
     monkeypatch.setattr(targets.control_groups, "quota", lambda: quota)

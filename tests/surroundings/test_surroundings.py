@@ -129,9 +129,19 @@ def test_a_folder_that_is_a_link(plain, tmp_path):
     require_same(stage.ask(tmp_path / "link", "--figure", stage.FIGURE, "--measure", "blas"), plain)
 
 
+def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(plain, tmp_path):
+    folder = stage.copied(plain[0], tmp_path / "study")
+    for name in ("code", "json", "numbers", "random", "statistics", "types"):
+        (folder / f"{name}.py").write_text("raise SystemExit('from the folder')")
+    assert "1 measured now" in snakemake(folder, plain).text
+
+
 def snakemake(folder, plain):
-    """Run Snakemake on one case of the study in a folder: how it ended, without a traceback."""
-    command = [sys.executable, "-m", "snakemake", target(plain), "--configfile", "study.yaml"]
+    """Run Snakemake on one case of the study in a folder: how it ended, without a traceback.
+
+    Like the program `snakemake`, it doesn't search the working folder for modules.
+    """
+    command = [sys.executable, "-P", "-m", "snakemake", target(plain), "--configfile", "study.yaml"]
     environment = stage.plain_environment() | {"PYTHONPATH": stage.code(folder), "XDG_RUNTIME_DIR": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=stage.LIMIT

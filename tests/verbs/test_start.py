@@ -1,10 +1,13 @@
 """A job imports only the libraries that its verb uses, since imports are most of a short job's time."""
 
+import os
 import runpy
 import subprocess
 import sys
 
 import pytest
+
+from conftest import ROOT
 
 SLOW = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
 PROGRAM = """
@@ -31,6 +34,14 @@ def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
     found = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
     assert set(SLOW) & set(found) == uses
+
+
+def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
+    for name in ("argparse", "json", "numbers", "random"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('from the working folder')")
+    line = [sys.executable, "-m", "ladder", "measure", "--help"]
+    variables = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout
 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):

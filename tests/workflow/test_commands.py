@@ -168,5 +168,5 @@ def test_as_a_process_it_ends_alike():
     done = subprocess.run([sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("ladder measure: The case asks for 1 threads")
+    assert done.stderr.startswith("ladder measure: The case asks for 1 thread,")
     assert done.stderr.count("\n") == 1

@@ -107,6 +107,7 @@ def test_jobs_inherit_what_they_need_and_nothing_that_bash_reads(monkeypatch):
     set_variables(planned({}), snakemakes())
     assert not {"BASH_ENV", "BASHOPTS", "CDPATH", "LADDER_PRELUDE", "LADDER_UNSET"} & set(os.environ)
     expected = {"LADDER_PYTHON": sys.executable, "LADDER_CODE": "/project/src", "LADDER_PARENT": str(os.getpid())}
+    expected["PYTHONSAFEPATH"] = "1"
     assert os.environ.items() >= (expected | {"LADDER_UNCHANGED": "c 0", "SHELLOPTS_OF_MINE": "kept"}).items()
 
 

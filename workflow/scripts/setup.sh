@@ -4,6 +4,7 @@
 # GPU=1 installs the packages for a GPU even without one; WHEELHOUSE is a folder of packages, for a machine offline.
 set -eu
 unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and .venv's Python searches its library elsewhere
+export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed

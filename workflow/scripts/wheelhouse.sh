@@ -3,6 +3,7 @@
 # FOR on PLATFORM, by default this machine's; with GPU=1 also those for a GPU. Adds to the folder; may be repeated.
 set -eu
 unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and Python searches its library elsewhere
+export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
 # With a user's settings for other projects, pip would download other packages, or for another system.
 unset PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON PIP_DRY_RUN PIP_REQUIRE_HASHES PIP_NO_BINARY PIP_ONLY_BINARY PIP_DEST \
     PIP_CONSTRAINT PIP_REQUIREMENT PIP_EDITABLE PIP_PLATFORM PIP_PYTHON_VERSION PIP_ABI PIP_IMPLEMENTATION \

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 STANDARD = "c++17"
+# The seconds that nvcc has for a source.
+PATIENCE = 600
 # The compilation target of an architecture, including instructions that later ones lack.
 TARGETS = {"sm_90": "sm_90a"}
 
@@ -100,8 +103,11 @@ def by_nvcc(source, macros, architecture):
         ]
         command += [f"-I{folder}" for folder in include_path(source)]
         command += [*(f"-D{name}={value}" for name, value in macros.items()), str(source)]
-        done = programs.run(*command)
-        if done.returncode:
+        try:
+            done = programs.run(*command, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise failure(source, macros, architecture, f"nvcc hasn't ended after {PATIENCE} s") from None
+        if done.returncode or not out.exists():
             raise failure(source, macros, architecture, done.stderr)
         version = programs.run("nvcc", "--version").stdout
         return out.read_bytes(), done.stderr, f"nvcc {re.search(r'release ([0-9.]+)', version)[1]}"

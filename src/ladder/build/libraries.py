@@ -9,7 +9,10 @@ import ctypes
 import functools
 import hashlib
 import json
+import os
 import re
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -21,6 +24,8 @@ from ladder.records import checksums, locks
 from ladder.records.files import read_json, write_atomically
 
 COMPILER = "gcc"
+# The seconds that it has for a source: a compiler that never ends must not hold up a run.
+PATIENCE = 600
 # gcc's options for each value of the tuning `flags`. -ffast-math is not passed to the linker, where it would flush
 # subnormal numbers to zero in the whole process.
 FLAGS = {
@@ -37,7 +42,8 @@ ALWAYS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized"
 # Every library loads OpenMP's runtime, even if it doesn't call it, so that the threads can be read back.
 LINK = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
 SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
-# gcc's messages about a line of the source.
+# The names of gcc's temporary files, and its messages about a line of the source.
+TEMPORARY = re.compile(r"\S*/cc\w+\.s\b")
 VECTORISED = re.compile(r":(\d+):\d+: optimized: (.*vectorized.*)")
 WARNING = re.compile(r":(\d+):\d+: warning: (.*)")
 
@@ -82,15 +88,32 @@ def path_of(workload, variant, slug):
 
 @functools.cache
 def host():
-    """A short name for this CPU and compiler."""
-    text = version() + programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target")
-    return f"host-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    """A short name for this CPU and compiler, by what the compiler is and does.
+
+    A wrapper, such as one that adds -O0, prints the version of the compiler that it calls.
+    """
+    facts = [version()]
+    if facts[0]:
+        facts += [executable_digest(), programs.output(COMPILER, *FLAGS["native"], "-Q", "--help=target"), steps()]
+    return f"host-{hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]}"
 
 
 @functools.cache
 def version():
     """The compiler's name and version; empty without a compiler."""
     return next(iter(programs.output(COMPILER, "--version").splitlines()), "")
+
+
+def executable_digest():
+    """The digest of the program that is called as the compiler, perhaps a wrapper."""
+    return checksums.of(shutil.which(COMPILER))
+
+
+def steps():
+    """The programs that the compiler would start for a source, with every option, without its temporary files."""
+    command = [COMPILER, "-###", *ALWAYS, *FLAGS["all"], "-c", "-xc", os.devnull, "-o", "source.o"]
+    lines = programs.messages(*command).splitlines()
+    return [TEMPORARY.sub("", line) for line in lines if line.startswith(" ")]
 
 
 def source_of(workload, variant):
@@ -141,16 +164,21 @@ def compile(source, options, path):
     include = [f"-I{folder}" for folder in (source.parent, *native_sources.include_folders())]
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
-        log = call(source, [COMPILER, *options, *include, "-c", str(source), "-o", compiled])
-        call(source, [COMPILER, *LINK, compiled, "-o", library, "-lm"])
+        log = call(source, [COMPILER, *options, *include, "-c", str(source)], compiled)
+        call(source, [COMPILER, *LINK, compiled, "-lm"], library)
         library.replace(path)
     return log
 
 
-def call(source, command):
-    """Run the compiler; its messages. Raises LadderError."""
+def call(source, command, out):
+    """Run the compiler, which writes to `out`; its messages. Raises LadderError."""
     try:
-        done = programs.run(*command)
+        done = programs.run(*command, "-o", out, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise LadderError(
+            f"{COMPILER} hasn't compiled {source.name} after {PATIENCE} s: {shutil.which(COMPILER)} may wait for "
+            "something. Try it by hand, or put another compiler first on the PATH."
+        ) from None
     except FileNotFoundError:
         raise LadderError(
             f"{source.name} can't be compiled: there is no {COMPILER}. On Debian: apt-get install gcc libc6-dev."
@@ -159,10 +187,28 @@ def call(source, command):
         match = re.search(r"error: (.+)", done.stderr)
         reason = match[1] if match else (done.stderr.strip().splitlines() or ["the compiler gave no reason"])[-1]
         raise LadderError(f"{COMPILER} can't compile {source.name}: {reason}.")
+    if not out.exists():
+        raise LadderError(
+            f"{COMPILER} reports no error, but hasn't compiled {source.name}: {shutil.which(COMPILER)} isn't a working "
+            "compiler. Put another one first on the PATH."
+        )
     return done.stderr
 
 
 @functools.cache
 def load(workload, variant, dtype, **tuning):
     """The loaded library of a variant for arrays of a dtype and for these tunings, compiled now if necessary."""
-    return ctypes.CDLL(str(ensure(workload, variant, slug(workload, variant, dtype, tuning)).resolve()))
+    path = ensure(workload, variant, slug(workload, variant, dtype, tuning)).resolve()
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        if os.statvfs(path).f_flag & os.ST_NOEXEC:
+            raise LadderError(
+                f"{path} can't be loaded, because its file system is mounted with `noexec`: remount it with `exec`, or "
+                "run in a folder elsewhere, with Snakemake's `--directory`."
+            ) from None
+        reason = str(error).removeprefix(f"{path}: ")
+        raise LadderError(
+            f"{path} can't be loaded: {reason}. Does {shutil.which(COMPILER)} compile for this machine? Remove the "
+            "file to have it compiled again."
+        ) from None

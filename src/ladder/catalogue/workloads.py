@@ -24,7 +24,7 @@ COUNTS = ("threads", "ranks", "chunks", "gpus")
 # Variables that the harness sets: threads, GPUs, paths.
 NOT_NAMED = (
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS NUMBA_NUM_THREADS NUMBA_THREADING_LAYER "
-    "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONUTF8 LC_ALL"
+    "NUMBA_CACHE_DIR CUDA_VISIBLE_DEVICES PATH HOME PYTHONPATH PYTHONSAFEPATH PYTHONUTF8 LC_ALL"
 ).split()
 # The type that a tuning's annotation requires, and its name in messages.
 KINDS = {"int": (int, "a whole number"), "float": (int | float, "a number"), "str": (str, "a word")}

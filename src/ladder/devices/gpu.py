@@ -3,13 +3,14 @@
 import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 import numpy as np
 
 from ladder import cuda
 from ladder.cuda import gpus
 from ladder.devices.host import Host
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.machine import description, nvidia
 from ladder.records import locks
 
@@ -33,14 +34,16 @@ class Gpu(Host):
         """
         uuids = gpus.require_gpu()
         if len(uuids) < count:
-            raise LadderError(f"The case needs {count} GPUs, but `nvidia-smi` lists {len(uuids)} that it may use.")
+            raise LadderError(
+                f"The case needs {counted(count, 'GPU')}, but `nvidia-smi` lists {len(uuids)} that it may use."
+            )
         with contextlib.ExitStack() as stack:
             held = [stack.enter_context(locks.first_free(uuids)) for _ in range(count)]
             yield {"CUDA_VISIBLE_DEVICES": ",".join(held)}
 
-    def environment(self, threads):
+    def environment(self, threads, overrides=MappingProxyType({})):
         """The host's variables, and lazy loading: the check loads the kernels that are used, never all of cuBLAS."""
-        return super().environment(threads) | {"CUDA_MODULE_LOADING": "LAZY"}
+        return super().environment(threads, overrides) | {"CUDA_MODULE_LOADING": "LAZY"}
 
     def start(self, case):
         """Import CuPy, which doesn't require a GPU yet. Raises LadderError if it isn't installed."""

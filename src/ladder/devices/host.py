@@ -7,10 +7,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.machine import caches, cpus, description
 from ladder.machine import conditions as machine_conditions
 
@@ -38,8 +39,11 @@ class Host:
         """
         return contextlib.nullcontext({})
 
-    def command(self, case, launcher):
-        """The words before a worker's own command, by which a launcher starts it; none, since it is one process."""
+    def command(self, case, launcher, environment=MappingProxyType({})):
+        """The words before a worker's own command, by which a launcher starts it; none, since it is one process.
+
+        `environment` holds the variables in which the launcher will run.
+        """
         return []
 
     def share_start(self, case, launcher):
@@ -50,8 +54,11 @@ class Host:
         """What to check if a launcher's processes never become ready, as a question; empty without a launcher."""
         return ""
 
-    def environment(self, threads):
-        """The variables of a worker that runtimes read once, when they are loaded; set before it starts."""
+    def environment(self, threads, overrides=MappingProxyType({})):
+        """The variables of a worker that runtimes read once, when they are loaded; set before it starts.
+
+        `overrides` holds those that a cluster's prelude and the configuration set.
+        """
         count = str(threads)
         return {
             "OMP_NUM_THREADS": count,
@@ -174,8 +181,8 @@ class Host:
             require_bound(case_threads, threads)
         if threads["cpus"] < case_threads:
             raise LadderError(
-                f"The case asks for {case_threads} threads, but the process may only use {threads['cpus']} CPUs: "
-                "give the job more cores, or lower `cores` in the configuration."
+                f"The case asks for {counted(case_threads, 'thread')}, but the process may only use "
+                f"{counted(threads['cpus'], 'CPU')}: give the job more cores, or lower `cores` in the configuration."
             )
         cpus.require_quota(case_threads)
         counts = {name: count for name, count in threads["runtimes"].items() if name.startswith(runtime)}
@@ -190,11 +197,11 @@ class Host:
             raise LadderError(f"The variant says that its threads are those of {runtime}, but {runtime} isn't loaded.")
         for name, count in counts.items():
             if count != case_threads:
-                raise LadderError(f"{name} runs {count} threads instead of the case's {case_threads}.")
+                raise LadderError(f"{name} runs {counted(count, 'thread')} instead of the case's {case_threads}.")
         if threads["tasks"] < case_threads:
             raise LadderError(
-                f"The process has {threads['tasks']} threads, fewer than the case's {case_threads}: is the number of "
-                "processes limited (`ulimit -u`, the control group's pids.max)?"
+                f"The process has {counted(threads['tasks'], 'thread')}, fewer than the case's {case_threads}: is the "
+                "number of processes limited (`ulimit -u`, the control group's pids.max)?"
             )
 
     def conditions(self):
@@ -253,6 +260,7 @@ def require_bound(case_threads, threads):
     required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
     if bound < required:
         raise LadderError(
-            f"OMP_PROC_BIND asks for threads that are bound to {required} cores, but Linux reports threads bound to "
-            f"{bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library other than libgomp."
+            f"OMP_PROC_BIND asks for threads that are bound to {counted(required, 'core')}, but Linux reports "
+            f"threads bound to {bound}: look for variables such as GOMP_CPU_AFFINITY, or an OpenMP library "
+            "other than libgomp."
         )

@@ -12,9 +12,10 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 from ladder.devices.host import AFFINITY, Host
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.machine import caches, description, processes
 
 # Versions 4 and 5 would bind a rank with all its threads to one core.
@@ -31,10 +32,14 @@ SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
 # Inside a Slurm job on one node the mpiexec of MPICH or Intel would start its ranks with another srun, for which no
 # cores may be left.
 OWN_NODE = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
+# The variables by which a user selects how the mpiexec of MPICH or Intel starts its ranks.
+BOOTSTRAPS = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
 # Where the ranks of a node exchange data, and the MB that MPICH 5 needs there, measured: 5 for a group, 5.4 per rank.
 # With less it uses the network, or is killed by a signal.
 SHARED = Path("/dev/shm")
 FOR_GROUP, FOR_RANK = 8, 6
+# The files that MPICH 5 makes there, measured: 6 for 2 ranks, 10 for 4, 20 for 8.
+FILES_FOR_GROUP, FILES_FOR_RANK = 4, 2
 GROUPS = 8  # the maximum that start together
 # Launchers' variables for the number of ranks on a node.
 NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
@@ -54,7 +59,7 @@ class Mpi(Host):
         """The communicator of all ranks, for variants. Raises LadderError if there is no MPI."""
         return communicator()
 
-    def command(self, case, launcher):
+    def command(self, case, launcher, environment=MappingProxyType({})):
         """The command that starts a worker's ranks, before the worker's own. Raises LadderError without a launcher."""
         if case.ranks == 1:
             return []
@@ -69,6 +74,8 @@ class Mpi(Host):
                 f"The launcher {words[0]!r} can't be started: there is no such program. "
                 "Name another with the key `mpi`."
             )
+        if Path(words[0]).name in SHARING:
+            require_srun(words[0], environment)
         return [*words, "-n", str(case.ranks)]
 
     def share_start(self, case, launcher):
@@ -86,22 +93,23 @@ class Mpi(Host):
         within = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
         return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{within}?"
 
-    def environment(self, threads):
+    def environment(self, threads, overrides=MappingProxyType({})):
         """The variables of a process, and those of launchers.
 
         Open MPI's may run as root, as in a container, and binds nothing.
         """
-        one_node = OWN_NODE if is_job_of_one_node() else {}
+        one_node = OWN_NODE if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-        return super().environment(threads) | OPEN_MPI | SLURM | one_node | no_shell
+        return super().environment(threads, overrides) | OPEN_MPI | SLURM | one_node | no_shell
 
     def start(self, case):
         """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
         processes.die_with_parent(os.getppid())
         if communicator().size != case.ranks:
             raise LadderError(
-                f"The launcher has started {case.ranks} processes, but MPI has {communicator().size} ranks: the "
-                "launcher doesn't belong to the MPI that mpi4py loads. Name the right one with the key `mpi`."
+                f"The launcher has started {counted(case.ranks, 'process')}, but MPI has "
+                f"{counted(communicator().size, 'rank')}: the launcher doesn't belong to the MPI that mpi4py "
+                "loads. Name the right one with the key `mpi`."
             )
         communicator().Barrier()  # the first rank is ready when all are
 
@@ -158,8 +166,9 @@ class Mpi(Host):
         on_rank = threads["ranks"][rank]
         if on_rank["cpus"] < case_threads:
             raise LadderError(
-                f"Rank {rank} has {case_threads} threads, but may only use {on_rank['cpus']} CPUs: have the launcher, "
-                "the key `mpi` of the configuration, bind it to as many cores, or to none."
+                f"Rank {rank} has {counted(case_threads, 'thread')}, but may only use "
+                f"{counted(on_rank['cpus'], 'CPU')}: have the launcher, the key `mpi` of the configuration, bind it "
+                "to as many cores, or to none."
             )
         super().require_threads(case_threads, runtime, on_rank)
 
@@ -168,20 +177,41 @@ class Mpi(Host):
         return merge_conditions(communicator().allgather(super().conditions()))
 
 
-def is_job_of_one_node():
-    """Whether this is a Slurm job on one node, and no variable selects another way to start its ranks."""
+def nodes_of_job():
+    """The number of nodes of this Slurm job; 0 outside of one."""
     slurm = description.slurm()
-    count = slurm.get("SLURM_JOB_NUM_NODES") or slurm.get("SLURM_NNODES")
-    return count == "1" and not {"HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP"} & set(os.environ)
+    count = slurm.get("SLURM_JOB_NUM_NODES") or slurm.get("SLURM_NNODES") or ""
+    return int(count) if count.isdecimal() else 0
+
+
+def selects_bootstrap(variables):
+    """Whether one of these variables selects how an mpiexec starts its ranks."""
+    return any(name in variables for name in BOOTSTRAPS)
+
+
+def require_srun(launcher, environment):
+    """Raises LadderError if a launcher in this environment would wait without end for an srun that is missing."""
+    if nodes_of_job() > 1 and not selects_bootstrap(environment) and not shutil.which("srun"):
+        raise LadderError(
+            f"{launcher} starts the ranks of a Slurm job on {nodes_of_job()} nodes by `srun`, which isn't on the PATH: "
+            "put it there, or take a job on one node, or set HYDRA_BOOTSTRAP with the key `environment` of the "
+            "configuration."
+        )
 
 
 def free_memory():
-    """The free MB of the file system through which ranks of a node exchange data; infinite if there is none."""
+    """The free MB of the file system through which ranks of a node exchange data, 0 without one."""
     try:
         status = os.statvfs(SHARED)
     except OSError:
-        return math.inf
+        return 0
     return status.f_bavail * status.f_frsize / 1e6
+
+
+def free_files():
+    """The number of files that can still be made there; infinite if the file system has no limit."""
+    status = os.statvfs(SHARED)
+    return status.f_favail if status.f_files else math.inf
 
 
 def needed_memory(ranks):
@@ -193,12 +223,24 @@ def needed_memory(ranks):
 def require_memory():
     """Raises LadderError, before MPI starts, if the ranks on this node have too little shared memory."""
     ranks = next((int(os.environ[name]) for name in NEIGHBOURS if name in os.environ), 1)
+    if ranks == 1:
+        return
+    what = f"{SHARED}, through which the ranks of a node exchange data,"
+    if not SHARED.is_dir():
+        raise LadderError(f"{what} is missing: mount it (`mount -t tmpfs tmpfs {SHARED}`).")
     free, needed = free_memory(), needed_memory(ranks)
-    if ranks > 1 and free < needed:
+    if free < needed:
         raise LadderError(
-            f"{SHARED}, through which the ranks of a node exchange data, has {free:.0f} MB free, but {ranks} ranks "
-            f"need {needed}: enlarge it (`mount -o remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or delete "
-            "the files that killed programs have left there."
+            f"{what} has {free:.0f} MB free, but {ranks} ranks need {needed}: enlarge it (`mount -o "
+            f"remount,size=1G {SHARED}`, `docker run --shm-size=1g`), or delete the files that killed programs have "
+            "left there."
+        )
+    files, needed = free_files(), FILES_FOR_GROUP + FILES_FOR_RANK * ranks
+    if files < needed:
+        raise LadderError(
+            f"{what} has no room for the {needed} files of {ranks} ranks, but for {files} (its inodes are used up): "
+            f"allow more (`mount -o remount,nr_inodes=0 {SHARED}`), or delete the files that killed programs have "
+            "left there."
         )
 
 

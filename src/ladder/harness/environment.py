@@ -29,10 +29,11 @@ def of_worker(case, prelude=()):
             f"{NUMBA_FILE.absolute()} would change how Numba compiles what is measured: move it elsewhere, and set "
             "such variables with the key `environment` of the configuration."
         )
+    overrides = {**dict(prelude), **case.variables}
     environment = {
         **variables.inherited(),
         **dict(prelude),
-        **devices.of(case).environment(case.threads),
+        **devices.of(case).environment(case.threads, overrides),
         **workloads.environment(case),
         **case.variables,
     }

@@ -12,7 +12,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
 from ladder.catalogue.sources import fingerprint
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
@@ -87,8 +87,8 @@ def measure(
     """
     if granted is not None and granted < case.cores:
         raise LadderError(
-            f"The case asks for {case.cores} threads, but Snakemake grants {granted} cores: raise --cores, "
-            "or lower `cores` in the configuration so that the case is skipped."
+            f"The case asks for {counted(case.cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: "
+            "raise --cores, or lower `cores` in the configuration so that the case is skipped."
         )
     workloads.require_sound(case)
     require_met(case, reference)

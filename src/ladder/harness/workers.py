@@ -27,14 +27,15 @@ class Worker:
 
     def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=()):
         self.case, self.device = case, devices.of(case)
-        command = self.device.command(case, launcher)
+        variables = environment.of_worker(case, prelude)
+        command = self.device.command(case, launcher, variables)
         self.is_launched = bool(command)
         self.is_ready, self.is_late, self.has_answered = False, False, False
         self.process = subprocess.Popen(
             [*command, sys.executable, "-m", "ladder.harness.worker", workloads.device(case)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment.of_worker(case, prelude),
+            env=variables,
             preexec_fn=partial(die_with_parent, os.getpid()),
             pass_fds=locks.descriptors,
             start_new_session=True,  # so that what a launcher has started can be ended with it

@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.machine import caches, control_groups
 from ladder.machine.programs import output
 
@@ -26,10 +26,10 @@ def require_quota(threads):
     """Refuse to time more threads than a control group's quota allows: it would throttle them in every period."""
     quota = control_groups.quota()
     if quota is not None and quota < threads:
-        cpus = "1 CPU" if threads == 1 else f"{threads} CPUs"
         raise LadderError(
-            f"The case uses {cpus}, but the control group of this process has a quota of {quota:.3g}: it would "
-            "be throttled in every tenth of a second while it is timed. Raise the quota (`--cpus` of a container, "
+            f"The case uses {counted(threads, 'CPU')}, but the control group of this process has a quota of "
+            f"{quota:.3g}: it would be throttled in every tenth of a second while it is timed. "
+            "Raise the quota (`--cpus` of a container, "
             "CPUQuota of systemd), or lower `cores` in the configuration."
         )
 

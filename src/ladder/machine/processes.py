@@ -3,6 +3,7 @@
 `python -m ladder.machine.processes MODULE ...` runs a Python module as a job of a run.
 """
 
+import contextlib
 import ctypes
 import os
 import runpy
@@ -39,10 +40,35 @@ def join_run():
     return bool(parents)
 
 
-def run(command, **options):
-    """`subprocess.run` of a command that dies with this process and inherits its locks."""
+def run(command, capture_output=False, check=False, timeout=None, **options):
+    """`subprocess.run` of a command that dies with this process and inherits its locks.
+
+    At the end of its time all that it has started dies too, which would otherwise keep the pipes of its output open.
+    """
+    if capture_output:
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     die = partial(die_with_parent, os.getpid())
-    return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+    with subprocess.Popen(command, preexec_fn=die, pass_fds=locks.descriptors, **options) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException:
+            kill_tree(process.pid)
+            raise
+    done = subprocess.CompletedProcess(command, process.returncode, output, errors)
+    if check:
+        done.check_returncode()
+    return done
+
+
+def kill_tree(number):
+    """Kill a process and all that it has started."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(number)
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                each.kill()
 
 
 def main():

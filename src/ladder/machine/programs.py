@@ -55,7 +55,17 @@ def run(*command, timeout=None):
 
 def output(*command):
     """The output of a command; empty if there is no such program or it takes over 10 s."""
+    return attempt(*command).stdout
+
+
+def messages(*command):
+    """What a command prints as errors; empty if there is no such program or it takes over 10 s."""
+    return attempt(*command).stderr
+
+
+def attempt(*command):
+    """A program's CompletedProcess, without output if it can't be started or takes over 10 s."""
     try:
-        return run(*command, timeout=10).stdout
+        return run(*command, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
+        return subprocess.CompletedProcess(command, 1, "", "")

@@ -2,8 +2,8 @@
 
 Runtimes read hundreds of variables that affect a measurement: `OMP_THREAD_LIMIT`, `NUMBA_OPT`, `OPENBLAS_CORETYPE`,
 `NPY_DISABLE_CPU_FEATURES`, `NVIDIA_TF32_OVERRIDE`, `LD_PRELOAD`, `GLIBC_TUNABLES` … No list of them is complete, so
-this is a list of the variables that a process needs to find its files, its job and its GPUs. The encoding is UTF-8, and
-the language of messages English.
+this is a list of the variables that a process needs to find its files, its job and its GPUs. The encoding is UTF-8, the
+language of messages English, and Python never imports from the working folder.
 """
 
 import os
@@ -18,7 +18,8 @@ PLACES = (
 GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
 # Variables of schedulers, which launchers in their jobs need, and the project's own.
 PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
-LANGUAGE = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
+# Without the last a user's `random.py` in the working folder would replace that of Python.
+FIXED = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
 # Variables that configure runtimes, which a cluster's prelude may set for its measurements. They are unset before the
 # prelude runs, so that none of them is the user's.
 FAMILIES = (
@@ -45,9 +46,9 @@ OMITTED = (
 
 
 def inherited(variables=None):
-    """The variables that a measurement inherits from these, by default this process's, and its language."""
+    """The variables that a measurement inherits from these, by default this process's, and the FIXED ones."""
     variables = os.environ if variables is None else variables
-    return {name: value for name, value in variables.items() if is_inherited(name)} | LANGUAGE
+    return {name: value for name, value in variables.items() if is_inherited(name)} | FIXED
 
 
 def is_inherited(name):
@@ -60,13 +61,13 @@ def of_prelude():
 
 
 def is_of_runtime(name):
-    return name.startswith(tuple(FAMILIES)) and not is_inherited(name) and name not in LANGUAGE
+    return name.startswith(tuple(FAMILIES)) and not is_inherited(name) and name not in FIXED
 
 
 def unset_families():
     """A line of bash that unsets the variables of all FAMILIES except inherited ones."""
     names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
-    inherited = "|".join(name for name in (*PLACES, *GPUS, *LANGUAGE) if name.startswith(tuple(FAMILIES)))
+    inherited = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
     return f'for name in {names}; do case "$name" in {inherited}) ;; *) unset "$name" ;; esac; done'
 
 

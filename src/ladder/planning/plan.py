@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ladder import devices
 from ladder.catalogue import datasets, sources, workloads
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import Skipped
@@ -133,7 +133,7 @@ def skip_reason(case, peers, target):
     if (cores := -(-case.ranks // nodes) * case.threads) > target.cores:
         return Skipped("cores of a node" if nodes > 1 else "cores", cores, target.cores)
     if target.quota is not None and cores > target.quota:
-        return Skipped("quota", cores, f"{target.quota:.3g}")
+        return Skipped("quota", counted(cores, "core"), f"{target.quota:.3g}")
     if case.ranks > 1 and not target.launcher:
         return Skipped("launcher")
     if gpus > (available := target.gpus * (target.nodes if case.ranks > 1 else 1)) > 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 # By kind, the sentence about what a case needs and what is available.
 SENTENCES = {
-    "quota": "needs {needed} cores, but the control group has a quota of {available}",
+    "quota": "needs {needed}, but the control group has a quota of {available}",
     "cores": "needs {needed} cores, {available} available",
     "cores of a node": "needs {needed} cores on a node, {available} available",
     "launcher": "needs an MPI launcher, none available",

@@ -17,7 +17,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ladder.errors import LadderError
+from ladder.errors import LadderError, counted
 from ladder.records import documents, record, runs
 from ladder.records.files import read_json, write_atomically
 
@@ -159,7 +159,7 @@ def summary(run):
     counts = Counter(final)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {len(cases)} cases {len(new)} measured now, {counts['done'] - len(new)} before, "
+        f"ladder: Of {counted(len(cases), 'case')} {len(new)} measured now, {counts['done'] - len(new)} before, "
         f"{counts['failed']} failed, {unmeasured} not begun or cut off, {counts['skipped']} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
         *details(cases, final, limit=10),

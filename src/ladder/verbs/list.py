@@ -1,6 +1,7 @@
 """Print the cases of a configuration: which would run, which are skipped and why; or the rungs of every workload."""
 
 from ladder.catalogue import workloads
+from ladder.errors import counted
 from ladder.planning import plan, targets
 from ladder.verbs.arguments import at_least_one, at_least_zero, read_configuration
 
@@ -29,7 +30,7 @@ def run(options):
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
     runs = {item.case.key for item in planned if not item.skipped}
     skipped = {item.case.key for item in planned if item.skipped}
-    print(f"{len(runs)} cases run on {machine['cpu'].cores} cores, {len(skipped)} are skipped.")
+    print(f"{counted(len(runs), 'case')} to run on {counted(machine['cpu'].cores, 'core')}, {len(skipped)} skipped.")
 
 
 def rungs(workload):

@@ -54,6 +54,7 @@ def set_variables(plan, workflow):
     for name in OF_BASH:
         os.environ.pop(name, None)
     os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
+    os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
     # The process whose death ends the verbs of the rules.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:
