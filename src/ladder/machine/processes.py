@@ -3,6 +3,7 @@
 `python -m ladder.machine.processes MODULE ...` runs a Python module as a job of a run.
 """
 
+import contextlib
 import ctypes
 import os
 import runpy
@@ -28,14 +29,23 @@ def die_with_parent(*parents):
     if LIBRARY:
         LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() not in parents:
+            with contextlib.suppress(OSError):
+                os.write(2, b"ladder: the run that began this process, as LADDER_PARENT says, isn't alive. It ends.\n")
             os._exit(1)
 
 
 def join_run():
-    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one."""
+    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one.
+
+    Exits with a sentence if the variable is wrong, which only a user can have set.
+    """
     if parents := os.environ.pop(PARENT, ""):
         joined[PARENT] = parents  # needed if this process replaces itself by exec
-        die_with_parent(*map(int, parents.split()))
+        try:
+            numbers = list(map(int, parents.split()))
+        except ValueError:
+            sys.exit(f"ladder: {PARENT}={parents!r} is no number of a process: unset it, only the workflow sets it.")
+        die_with_parent(*numbers)
     return bool(parents)
 
 
