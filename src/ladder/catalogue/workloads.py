@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError
-from ladder.records.files import shortened
+from ladder.records.files import require_utf8, shortened
 
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that are counts of at least one.
@@ -46,9 +46,10 @@ def split(folders):
 
 
 def require_folder(folder):
-    """Refuse a folder of the user's that doesn't exist."""
+    """Refuse a folder of the user's that doesn't exist or whose path isn't UTF-8."""
     if not os.path.isdir(folder):  # noqa: PTH112, that of Path raises for a name of 3,000 characters
         raise LadderError(f"There is no folder {shortened(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
+    require_utf8(folder)
 
 
 def home_expanded(path):

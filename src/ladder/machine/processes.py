@@ -10,14 +10,21 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 
+from ladder.errors import LadderError
 from ladder.records import locks
 
 LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 PARENT = "LADDER_PARENT"
 joined = {}
+LOST = b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+AT_LIMIT = (
+    "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
+    "`--pids-limit` of a container), or end others."
+)
 
 
 def die_with_parent(*parents):
@@ -30,7 +37,7 @@ def die_with_parent(*parents):
         LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() not in parents:
             with contextlib.suppress(OSError):
-                os.write(2, b"ladder: the run that began this process, as LADDER_PARENT says, isn't alive. It ends.\n")
+                os.write(2, LOST)
             os._exit(1)
 
 
@@ -50,9 +57,31 @@ def join_run():
 
 
 def run(command, **options):
-    """`subprocess.run` of a command that dies with this process and inherits its locks."""
+    """`subprocess.run` of a command that dies with this process and inherits its locks.
+
+    Raises LadderError at a limit of processes, which is no sign that the command's program is missing.
+    """
     die = partial(die_with_parent, os.getpid())
-    return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+    try:
+        return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+    except BlockingIOError:
+        raise LadderError(AT_LIMIT) from None
+
+
+def is_at_limit(error):
+    """Whether an error means that the system lets this process start no other process, or no thread."""
+    return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
+
+
+def can_start_thread():
+    """Whether the system lets this process start a thread now."""
+    thread = threading.Thread(target=int)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
 
 
 def main():
