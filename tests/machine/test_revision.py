@@ -261,7 +261,7 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
         ("sleep 5 & sleep 5", "takes more than"),
         (f'case $* in *ls-tree*) sleep 5 & sleep 5 ;; *) exec {GIT} "$@" ;; esac', "takes more than"),
         (f'case $* in *ls-tree*) kill -9 $$ ;; *) exec {GIT} "$@" ;; esac', "git says 'nothing'"),
-        (f"exec {GIT} rev-parse HEAD", "doesn't contain its files"),
+        (f"exec {GIT} $1 $2 rev-parse HEAD", "doesn't contain its files"),
         ("echo nonsense", "git prints 'nonsense'"),
         ("exit 0", "git prints ''"),
         (None, "is it installed?"),
