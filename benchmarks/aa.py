@@ -19,7 +19,7 @@ from statistics import median
 os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants")
 
 from ladder.errors import LadderError
-from ladder.harness.comparison import parse_key, compare_cases
+from ladder.harness.comparison import compare_cases, parse_key
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 PERCENT = 5

@@ -5,10 +5,13 @@ import contextlib
 import importlib
 import io
 import sys
+from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.machine import processes
 from ladder.records import locks
+from ladder.records.files import require_utf8
+from ladder.records.holders import folder as working_folder
 from ladder.verbs import VERBS
 
 
@@ -22,11 +25,17 @@ def main(arguments=None):
     verb = [name for name in arguments[:1] if name in VERBS]
     options = parser(verb or VERBS).parse_args(arguments)
     try:
+        require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # No job runs beside a timed sample, of whichever run.
         with locks.quiet_machine(shared=True) if is_job and not options.times else contextlib.nullcontext():
             options.run(options)
     except LadderError as error:
         print(f"ladder {options.verb}: {error}", file=sys.stderr)
+        sys.exit(1)
+    except (RuntimeError, BlockingIOError) as error:
+        if not processes.is_at_limit(error):
+            raise
+        print(f"ladder {options.verb}: {processes.AT_LIMIT}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
@@ -55,5 +64,7 @@ def parser(names=VERBS):
 if __name__ == "__main__":
     try:
         main()
-    except KeyboardInterrupt:  # Ctrl-C needs no message
+    except KeyboardInterrupt:  # Ctrl-C needs no message, but OpenBLAS sends it if no thread can be started
+        if not processes.can_start_thread():
+            print(f"ladder: {processes.AT_LIMIT}", file=sys.stderr)
         sys.exit(130)

@@ -1,16 +1,23 @@
 """Processes that end with their parents."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import psutil
 import pytest
 
 from conftest import OWN_LOCKS, ROOT
+<<<<<<< HEAD
 from ladder.machine import processes
+=======
+from ladder.errors import LadderError
+from ladder.machine import processes, programs
+>>>>>>> mend2
 
 MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
@@ -40,9 +47,36 @@ def test_a_job_dies_with_its_run(tmp_path, shell):
 
 
 def test_a_job_whose_run_died_before_it_could_ask_does_nothing(tmp_path):
-    process, number = started(tmp_path, "LADDER_PARENT=1 {}; true")
+    process, number = started(tmp_path, "LADDER_PARENT=1 {} 2>&1; true")
     with process:
-        assert number == ""
+        assert number.startswith("ladder: the run that LADDER_PARENT names has ended or didn't start this process")
+
+
+@pytest.mark.parametrize("text", ["abc", "1.5", "1 x"])
+def test_a_run_that_is_no_process_is_a_sentence(monkeypatch, text):
+    monkeypatch.setenv("LADDER_PARENT", text)
+    monkeypatch.setattr(processes, "joined", {})
+    with pytest.raises(SystemExit, match=rf"^ladder: LADDER_PARENT='{text}' is no number of a process: unset it"):
+        processes.join_run()
+
+
+def unable(*arguments, **options):
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def test_a_limit_of_processes_is_no_missing_program(monkeypatch):
+    monkeypatch.setattr(processes.subprocess, "run", unable)
+    with pytest.raises(LadderError, match=r"^No more processes and threads can be started: raise the limit"):
+        programs.output("gcc", "--version")
+
+
+def test_a_limit_of_threads_is_told_from_other_errors(monkeypatch):
+    assert processes.can_start_thread()
+    assert processes.is_at_limit(RuntimeError("can't start new thread"))
+    assert not processes.is_at_limit(RuntimeError("CUDA error"))
+    assert not processes.is_at_limit(FileNotFoundError(errno.ENOENT, "No such file"))
+    monkeypatch.setattr(processes.threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+    assert not processes.can_start_thread()
 
 
 def test_a_module_that_no_run_has_started_runs_all_the_same(tmp_path):

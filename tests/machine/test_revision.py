@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ladder.errors import LadderError
 from ladder.machine import revision
 
 GIT = shutil.which("git")
@@ -77,11 +78,32 @@ def configure(clone, *settings):
     git(clone, "status")
 
 
+def configure_another_work_tree(clone):
+    """Which has the files of the commit."""
+    shutil.copytree(clone, clone.parent / "other", ignore=shutil.ignore_patterns(".git"))
+    git(clone, "config", "core.worktree", clone.parent / "other")
+
+
+def configure_a_filter(clone):
+    """Which says of every file that it is as it was."""
+    write(clone / ".git/info/attributes", "* filter=as-it-was\n")
+    git(clone, "config", "filter.as-it-was.clean", "git show HEAD:%f")
+
+
+def configure_an_untracked_cache(clone):
+    for name, value in [("core.untrackedCache", "true"), ("core.fileMode", "false"), ("core.ignoreCase", "true")]:
+        git(clone, "config", name, value)
+    write(clone / ".git/everything", "*")
+    git(clone, "config", "core.excludesFile", clone / ".git/everything")
+    git(clone, "status")
+
+
 def detach(clone):
     git(clone, "checkout", "-q", "--detach")
 
 
 STATES = [lambda clone: None, add_index_lock, break_index, mark_unchanged, configure, detach]
+STATES += [configure_another_work_tree, configure_a_filter, configure_an_untracked_cache]
 STATES.append(lambda clone: mark_unchanged(clone, "--skip-worktree"))
 
 
@@ -101,9 +123,23 @@ def add_variant(clone):
     write(clone / "src/ladder/workloads/mine.py", "DEVICE = 'host'")
 
 
+def link_source(clone):
+    """To the same content."""
+    (clone / "src/ladder/case.c").rename(clone / "elsewhere.c")
+    (clone / "src/ladder/case.c").symlink_to("../../elsewhere.c")
+
+
+def link_variants(clone):
+    write(clone / "mine/gemm/mine.py", "DEVICE = 'host'")
+    (clone / "src/ladder/workloads").symlink_to("../../mine")
+
+
 @pytest.mark.parametrize(
     ("state", "change"),
-    [*((state, edit) for state in STATES), *((configure, change) for change in (remove, edit_workflow, add_variant))],
+    [
+        *((state, edit) for state in STATES),
+        *((configure, change) for change in (remove, edit_workflow, add_variant, link_source, link_variants)),
+    ],
 )
 def test_changed_sources_are_dirty_whatever_the_repository_is_told(clone, state, change, capsys):
     """Also through a locked or broken index."""
@@ -219,34 +255,63 @@ FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --globa
 
 
 @pytest.mark.parametrize(
-    ("script", "commit", "told"),
+    ("script", "told"),
     [
-        (f"echo '{FOREIGN}' >&2; exit 128", "unknown", "git config --global --add safe.directory"),
-        ("sleep 5 & sleep 5", "unknown", "takes more than"),
-        (f"case $* in *status*) sleep 5 & sleep 5 ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
-        (f"case $* in *status*) kill -9 $$ ;; *) exec {GIT} \"$@\" ;; esac", None, "count as changed"),
-        ("echo nonsense", "unknown", "git prints 'nonsense'"),
-        ("exit 0", "unknown", "git prints ''"),
-        (None, "unknown", "is it installed?"),
+        (f"echo '{FOREIGN}' >&2; exit 128", "git config --global --add safe.directory"),
+        ("sleep 5 & sleep 5", "takes more than"),
+        (f'case $* in *ls-tree*) sleep 5 & sleep 5 ;; *) exec {GIT} "$@" ;; esac', "takes more than"),
+        (f'case $* in *ls-tree*) kill -9 $$ ;; *) exec {GIT} "$@" ;; esac', "git says 'nothing'"),
+        (f"exec {GIT} $1 $2 rev-parse HEAD", "doesn't contain its files"),
+        ("echo nonsense", "git prints 'nonsense'"),
+        ("exit 0", "git prints ''"),
+        (None, "is it installed?"),
     ],
-)  # fmt: skip
-def test_a_git_that_fails_never_says_clean(clone, script, commit, told, monkeypatch, tmp_path, capsys):
-    due = commit or git(clone, "rev-parse", "HEAD")
+)
+def test_a_git_that_fails_never_says_clean(clone, script, told, monkeypatch, tmp_path, capsys):
     (tmp_path / "bin").mkdir()
     if script:
         write(tmp_path / "bin/git", f"#!/bin/sh\n{script}\n")
         Path(tmp_path, "bin/git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/bin:/usr/bin" if script else str(tmp_path / "bin"))
     monkeypatch.setattr(revision, "PATIENCE", 1)
-    assert revision.current() == {"commit": due, "dirty": True}
+    assert revision.current() == {"commit": "unknown", "dirty": True}
     assert told in capsys.readouterr().err
 
 
 def test_a_copy_without_history_has_the_commit_that_it_is_given(monkeypatch):
-    for text, dirty in (("abc", False), ("abc-dirty", True), ("unknown", True)):
+    for text, dirty in (("a" * 40, False), ("0" * 64, False), ("a" * 40 + "-dirty", True), ("unknown", True)):
         monkeypatch.setenv("LADDER_COMMIT", text)
         assert revision.current() == {"commit": text.removesuffix("-dirty"), "dirty": dirty}
         assert revision.format(revision.current()) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["HEAD", "main", "abc", "d8c0bccf'; x", "a" * 41, "a" * 40 + "\nb", "A" * 40, "-dirty"]
+)
+def test_a_name_or_a_part_of_a_commit_is_refused(monkeypatch, text):
+    monkeypatch.setenv("LADDER_COMMIT", text)
+    with pytest.raises(LadderError, match="40 or 64 hexadecimal digits"):
+        revision.current()
+
+
+def test_code_in_a_folder_of_the_user_is_in_no_commit(clone, tmp_path):
+    for path, dirty in [
+        ("src/ladder/case.c", False),
+        ("tests/variants/gemm/mine.py", True),
+        (tmp_path / "mine.py", True),
+    ]:
+        assert revision.of([clone / revision.HERE, clone / path]) == revision.current() | {"dirty": dirty}
+
+
+def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):
+    for name in ("Makefile", "config/config.yaml"):
+        write(clone / name, name)
+    commit(clone, clone)
+    git(clone, "sparse-checkout", "set", "--no-cone", "/src", "/Snakefile", "/config")
+    assert not (clone / "Makefile").exists()
+    assert not revision.current()["dirty"]
+    git(clone, "sparse-checkout", "set", "--no-cone", "/src", "/Snakefile")
+    assert revision.current()["dirty"]
 
 
 def rewrite(clone):

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from ladder.errors import LadderError
 from ladder.machine import variables
 
 # One of each family, and of those that no family of ours has.
@@ -42,3 +43,17 @@ def test_a_prelude_s_variables_are_its_own(monkeypatch, of_user):
 def test_a_record_tells_what_may_matter_and_nothing_private():
     made = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
     assert variables.for_record(made) == {"A": "b", "OMP_NUM_THREADS": "2"}
+
+
+@pytest.mark.parametrize("text", ["0", "x", "", "-1", "1.5", "²", "9" * 5000])
+def test_a_number_of_nodes_that_is_none_is_a_sentence(monkeypatch, text):
+    monkeypatch.setenv("LADDER_NODES", text)
+    with pytest.raises(LadderError, match=r"LADDER_NODES='.*' is no number of nodes: unset it"):
+        variables.nodes()
+
+
+def test_a_case_is_on_one_node_unless_it_is_told_otherwise(monkeypatch):
+    monkeypatch.delenv("LADDER_NODES", raising=False)
+    assert variables.nodes() == 1
+    monkeypatch.setenv("LADDER_NODES", "12")
+    assert variables.nodes() == 12

@@ -77,3 +77,17 @@ def test_files_of_the_future_get_times_of_now_in_their_order(tmp_path):
     found = {name: (tmp_path / name).stat().st_mtime for name in times}
     assert found["old"] == pytest.approx(now - 100)
     assert now <= found["sooner"] < found["a/later"] <= time.time()
+
+
+@pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9"), os.fsdecode(b"\xff")])
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path, name):
+    files.require_utf8(tmp_path, tmp_path / "café", "a deleted folder")
+    with pytest.raises(LadderError, match=r"isn't UTF-8: rename the folder") as told:
+        files.require_utf8(tmp_path, tmp_path / name)
+    assert str(told.value).encode()
+
+
+def test_a_locale_that_cannot_spell_a_folder_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.os, "fsencode", lambda path: b"caf\xc3\xa9")
+    with pytest.raises(LadderError, match=r"café .* set PYTHONUTF8=1"):
+        files.require_utf8("caf\udcc3\udca9")

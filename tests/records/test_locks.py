@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -217,12 +216,48 @@ def linked(path):
     path.symlink_to(path.parent.parent / "precious")
 
 
-@pytest.mark.parametrize("make", [linked, Path.mkdir, os.mkfifo], ids=["link", "folder", "pipe"])
+def folder_with_a_file(path):
+    path.mkdir()
+    (path / "file").touch()
+
+
+def device(path):
+    path.symlink_to("/dev/null")  # only root makes devices
+
+
+ODD = pytest.mark.parametrize("make", [linked, folder_with_a_file, os.mkfifo, device])
+
+
+@ODD
 def test_what_is_no_lock_of_this_user_s_is_a_sentence(make, tmp_path):
     make(files()[1])
-    with pytest.raises(LadderError, match=r"shm/ladder-timing-\d+.lock, a lock of this machine, can't be used: "):
+    with pytest.raises(LadderError, match=r"shm/ladder-timing-\d+.lock, a lock of this machine, .* Delete it"):
         locks.quiet_machine().__enter__()
     assert not (tmp_path / "precious").exists()
+
+
+@ODD
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [(".lock", lambda folder: locks.alone_in(folder).__enter__()), (runs.OF_A_RUN, runs.clear_stale)],
+)
+def test_what_is_no_lock_of_a_folder_is_to_be_deleted(make, tmp_path, name, begin):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    make(folder / name)
+    assert not runs.is_at_work(folder)
+    with pytest.raises(
+        LadderError, match=rf"here/{name} can't be written: it isn't a plain file\. Delete it, then run"
+    ):
+        begin(folder)
+    assert not (tmp_path / "precious").exists()
+
+
+def test_an_empty_folder_gives_way_to_a_lock(tmp_path):
+    (tmp_path / "here/.lock").mkdir(parents=True)
+    files()[0].mkdir()
+    with locks.alone_in(tmp_path / "here"), locks.quiet_machine():
+        assert (tmp_path / "here/.lock").is_file()
 
 
 def test_another_user_s_file_is_a_sentence(monkeypatch):
@@ -230,7 +265,7 @@ def test_another_user_s_file_is_a_sentence(monkeypatch):
         pass
     stat = os.fstat
     monkeypatch.setattr(locks.os, "fstat", lambda file: os.stat_result([*stat(file)[:4], 4711, *stat(file)[5:]]))
-    with pytest.raises(LadderError, match=r"it isn't a plain file of this user's\. Remove it"):
+    with pytest.raises(LadderError, match=r"it isn't a plain file of this user's\. Delete it"):
         locks.quiet_machine().__enter__()
 
 

@@ -65,6 +65,14 @@ def test_a_note_of_snakemakes_that_is_damaged_goes_unless_a_run_is_at_work(folde
     assert [path.exists() for path in notes] == [True, False]
 
 
+def test_a_stale_lock_that_is_a_folder_is_a_sentence(folder):
+    begun(folder)
+    lock(folder).unlink()
+    lock(folder).mkdir()
+    with pytest.raises(LadderError, match=r"0.input.lock, a stale lock, can't be deleted: .*\. Delete it"):
+        runs.clear_stale(folder)
+
+
 def test_what_a_killed_run_left_goes_whatever_the_machine_is_called(folder):
     begun(folder, host="a container that is gone")
     assert not runs.is_at_work(folder)

@@ -56,8 +56,12 @@ def jupyter(folder):
     return {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
+def no_date(folder):
+    return {"SOURCE_DATE_EPOCH": "nonsense"}
+
+
 def other_variables(folder):
-    found = {"MPLBACKEND": "nosuch", "SOURCE_DATE_EPOCH": "5", "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
+    found = {"MPLBACKEND": "nosuch", **no_date(folder), "TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "7"}
     return found | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
 
 
@@ -65,7 +69,7 @@ EACH = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, 
 
 
 def everything(folder):
-    return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder)
+    return broken_settings_beside(folder) | settings_by_name(folder) | jupyter(folder) | no_date(folder)
 
 
 def drawn(folder, changes):

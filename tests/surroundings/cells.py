@@ -53,7 +53,7 @@ VARIABLES = {
     "Python's start": ("openmp", {"PYTHONSTARTUP": "/nowhere.py", "PYTHONINSPECT": "", "PYTHONWARNINGS": "default"}),
     "matplotlib from a notebook": ("blas", {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}),
     "matplotlib's own style": ("blas", {"MATPLOTLIBRC": "{style}", "MPLCONFIGDIR": "{folder}"}),
-    "time": ("blas", {"TZ": "Asia/Kolkata", "SOURCE_DATE_EPOCH": "0"}),
+    "time": ("blas", {"TZ": "Asia/Kolkata", "SOURCE_DATE_EPOCH": "nonsense"}),
     "folders of the session": ("blas", {"XDG_RUNTIME_DIR": "/nowhere", "TMPDIR": "{folder}", "HOME": "/nowhere"}),
     "the shell": (
         "blas",

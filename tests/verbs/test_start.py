@@ -7,7 +7,11 @@ import sys
 
 import pytest
 
+<<<<<<< HEAD
 from conftest import ROOT
+=======
+from ladder.machine import processes
+>>>>>>> mend2
 
 SLOW = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
 PROGRAM = """
@@ -36,12 +40,21 @@ def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     assert set(SLOW) & set(found) == uses
 
 
+<<<<<<< HEAD
 def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
     for name in ("argparse", "json", "numbers", "random"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('from the working folder')")
     line = [sys.executable, "-m", "ladder", "measure", "--help"]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout
+=======
+def exit_code(monkeypatch):
+    """That of a verb."""
+    monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("ladder", run_name="__main__")
+    return ended.value.code
+>>>>>>> mend2
 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):
@@ -49,7 +62,29 @@ def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ladder.verbs.describe.run", press)
-    monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module("ladder", run_name="__main__")
-    assert ended.value.code == 130
+    assert exit_code(monkeypatch) == 130
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), BlockingIOError(11, "unavailable")])
+def test_a_limit_of_processes_ends_a_verb_with_a_sentence(monkeypatch, capsys, error):
+    def run(options):
+        raise error
+
+    monkeypatch.setattr("ladder.verbs.describe.run", run)
+    assert exit_code(monkeypatch) == 1
+    assert capsys.readouterr().err.startswith("ladder describe: No more processes and threads can be started")
+
+
+def test_an_interrupt_of_openblas_is_told_from_ctrl_c(monkeypatch, capsys):
+    monkeypatch.setattr(processes, "can_start_thread", lambda: False)
+    test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch)
+    assert capsys.readouterr().err.startswith("ladder: No more processes and threads can be started")
+
+
+def test_a_working_folder_whose_name_is_not_utf_8_is_refused(monkeypatch, capsys, tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert exit_code(monkeypatch) == 1
+    assert r"caf\xe9 isn't UTF-8: rename the folder" in capsys.readouterr().err
+    assert not list(folder.iterdir())

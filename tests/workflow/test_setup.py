@@ -127,6 +127,14 @@ def test_old_or_absent_python_is_named(machine, old):
     assert "python3.10" in sentence
 
 
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
+    machine = Machine(tmp_path / os.fsdecode(b"caf\xe9"))
+    done = machine.setup()
+    assert done.returncode == 1
+    assert "isn't UTF-8" in done.stderr
+    assert machine.installations() == 0
+
+
 @pytest.mark.parametrize(("name", "sign"), [("in {braces}", "brace"), ("at 12:30", "colon")])
 def test_a_folder_that_cannot_have_an_environment_is_refused_before_anything_is_begun(tmp_path, name, sign):
     machine = Machine(tmp_path / name)
@@ -444,6 +452,7 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
         "PYTHONPATH": str(machine.folder),
         "CDPATH": str(other),
         "PYTHONHOME": "/nowhere",
+        "SOURCE_DATE_EPOCH": "nonsense",
         "PIP_TARGET": str(other),
         "PIP_DRY_RUN": "1",
         "PIP_USER": "1",

@@ -97,6 +97,7 @@ def refused(config, **changes):
 def test_a_users_mistake_ends_the_run_with_a_sentence():
     config = {"experiments": {"one": experiment({"blas": {"colour": "red"}})}}
     assert refused(config).startswith("ladder: The experiment 'one' can't be planned: ")
+    assert "isn't UTF-8: rename the folder" in refused(config, basedir="/in/caf\udce9")
     assert "has a brace in its name" in refused(config, basedir="/in {braces}")
     assert refused(config, configfiles=["nowhere.yaml"]).startswith(
         "ladder: The configuration nowhere.yaml can't be read"

@@ -3,8 +3,13 @@
 # `setup.sh latex` adds LaTeX. Does nothing if everything is installed; may be interrupted and repeated.
 # GPU=1 installs the packages for a GPU even without one; WHEELHOUSE is a folder of packages, for a machine offline.
 set -eu
+<<<<<<< HEAD
 unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and .venv's Python searches its library elsewhere
 export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
+=======
+# With these `cd` prints and goes elsewhere, .venv's Python searches its library elsewhere, and packages get a date.
+unset CDPATH PYTHONHOME SOURCE_DATE_EPOCH
+>>>>>>> mend2
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed
@@ -75,6 +80,7 @@ if ! flock -n 9; then
     printf 'ladder: waits for the set-up in this folder by %s.\n' "$(cat .venv.lock 2>/dev/null || echo another process)" >&2
     flock 9
 fi
+[ -f .venv.lock ] || rm -f .venv.lock 2>/dev/null || : # writing to a pipe would wait for ever
 { printf 'process %s, at work since %s' "$$" "$(date +%T)" >.venv.lock; } 2>/dev/null || :
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
@@ -83,6 +89,9 @@ fi
 case $PWD in *[{}]*) fail "$PWD has a brace in its name, which setuptools and Snakemake can't handle: rename it." ;; esac
 
 case $PWD in *:*) fail "$PWD has a colon in its name, which a virtual environment can't have: rename it." ;; esac
+
+"$python" -c 'import os; os.getcwdb().decode("utf-8")' 2>/dev/null ||
+    fail "$PWD isn't UTF-8, as results must be that name it: rename the folder."
 
 case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for the packages of a GPU, or omit it." ;; esac
 

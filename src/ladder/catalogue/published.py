@@ -11,6 +11,7 @@ import json
 import lzma
 from pathlib import Path
 
+from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.machine import description, nvidia, revision
 from ladder.records.files import write_atomically
@@ -66,7 +67,11 @@ def publish(workload, file, path):
     """Publish the artefact at a path, made on this machine; an earlier one is replaced."""
     contents = Path(path).read_bytes()
     gpus = [gpu["name"] for gpu in nvidia.gpus()]
-    about = {"source": revision.current(), "cards": gpus, "libraries": description.versions()}
+    about = {
+        "source": revision.of([workloads.problem_path(workload)]),
+        "cards": gpus,
+        "libraries": description.versions(),
+    }
     write_atomically(packed(workload, file), lzma.compress(contents, filters=FILTERS))
     write_atomically(sum_path(workload, file), f"{hashlib.sha256(contents).hexdigest()}  {file}\n")
     write_atomically(about_path(workload, file), json.dumps(about, indent=1) + "\n")

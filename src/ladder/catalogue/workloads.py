@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ladder.catalogue import contracts, literals
 from ladder.errors import LadderError
+from ladder.records.files import require_utf8, shortened
 
 HOME = Path(__file__).parents[1] / "workloads"
 # Tunings that are counts of at least one.
@@ -37,8 +38,18 @@ def roots():
 
 @functools.cache
 def split(folders):
-    """The folders in a text, separated by ':'."""
-    return [home_expanded(folder) for folder in folders.split(":") if folder]
+    """The folders in a text, separated by ':'. Raises LadderError if there is no such folder."""
+    paths = [home_expanded(folder) for folder in folders.split(":") if folder]
+    for folder in paths:
+        require_folder(folder)
+    return paths
+
+
+def require_folder(folder):
+    """Refuse a folder of the user's that doesn't exist or whose path isn't UTF-8."""
+    if not os.path.isdir(folder):  # noqa: PTH112, that of Path raises for a name of 3,000 characters
+        raise LadderError(f"There is no folder {shortened(folder)}, which `variant_folders` or LADDER_VARIANTS names.")
+    require_utf8(folder)
 
 
 def home_expanded(path):
@@ -56,8 +67,7 @@ def search_folders(folders):
     # Not by Path, which raises for a name of 3,000 characters and for a link to itself.
     paths = [os.path.realpath(home_expanded(folder)) for folder in folders]
     for folder in paths:
-        if not os.path.isdir(folder):  # noqa: PTH112
-            raise LadderError(f"There is no folder {folder}, which `variant_folders` or LADDER_VARIANTS names.")
+        require_folder(folder)
     os.environ["LADDER_VARIANTS"] = ":".join(paths)
     require_text()
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from ladder.catalogue import workloads
+from ladder.catalogue import sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_met
@@ -147,6 +147,6 @@ def write(path, comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.current(),
+        "source": revision.of([path for case in comparison.cases.values() for path in sources.code(case)]),
     }
     write_atomically(path, json.dumps(document, indent=1) + "\n")

@@ -1,10 +1,10 @@
 """What a timed case has exclusively: the machine, and the GPUs that its device leases."""
 
 import contextlib
-import os
 
 from ladder import devices
 from ladder.catalogue import workloads
+from ladder.machine import variables
 from ladder.records.locks import quiet_machine
 
 
@@ -17,12 +17,12 @@ def hold_machine(*cases):
 def lease_devices(*cases):
     """Lease the devices of cases, such as GPUs, and yield the environment variables that select them.
 
-    Of a case on several nodes, as LADDER_NODES says, only the GPUs of this node are leased.
+    Of a case on several nodes, only the GPUs of this node are leased.
     """
-    counts, nodes = {}, int(os.environ.get("LADDER_NODES", "1"))
+    counts, nodes = {}, variables.nodes()
     for case in cases:
         lease = devices.of(case).lease  # devices that lease the same share this function
         counts[lease] = max(counts.get(lease, 1), -(-workloads.gpus(case) // nodes))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]
-        yield {name: value for variables in leases for name, value in variables.items()}
+        yield {name: value for lease in leases for name, value in lease.items()}

@@ -11,8 +11,13 @@ from functools import partial
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
+<<<<<<< HEAD
 from ladder.catalogue.sources import fingerprint
 from ladder.errors import LadderError, counted
+=======
+from ladder.catalogue.sources import code, fingerprint
+from ladder.errors import LadderError
+>>>>>>> mend2
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
@@ -92,7 +97,7 @@ def measure(
         )
     workloads.require_sound(case)
     require_met(case, reference)
-    sources, origin = fingerprint(case), revision.current()
+    sources, origin = fingerprint(case), revision.of(code(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them while these start.
     with hold_machine(case):
@@ -129,7 +134,7 @@ def measure(
             "wall": wall,
             "description": description.describe(),
             "clocks": {"before": before, "after": after},
-            "source": revision.combine(origin, revision.current()),
+            "source": revision.combine(origin, revision.of(code(case))),
             "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
             "slurm": description.slurm(),
         },

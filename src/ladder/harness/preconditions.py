@@ -1,7 +1,6 @@
 """What a case requires before its workers start: a device, CPUs, an intact reference, and memory for its arrays."""
 
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,14 @@ from ladder import devices
 from ladder.catalogue import workloads
 from ladder.errors import LadderError
 from ladder.harness import archives
-from ladder.machine import cpus
+from ladder.machine import cpus, variables
 from ladder.records.case import Case
 
 
 def require_met(case, reference):
     """Refuse a case that this machine can't run, or whose `reference`, a path or None, is not the right one."""
     devices.require_known(case.workload, case.variant)
-    cpus.require_quota(-(-case.ranks // int(os.environ.get("LADDER_NODES", "1"))) * case.threads)
+    cpus.require_quota(-(-case.ranks // variables.nodes()) * case.threads)
     require_reference(case, reference)
     require_memory(case)
 

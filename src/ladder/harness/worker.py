@@ -20,10 +20,11 @@ from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
 from ladder.harness import curves, traces, validation
 from ladder.harness.steps import Steps, in_order
+from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
-# Errors of a disk that is full or read-only, which are not the variant's fault.
+# Errors of a disk that is full or read-only.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
@@ -59,15 +60,21 @@ def main():
     except LadderError as error:
         send(json.dumps({"error": str(error)}))
         sys.exit(1)
-    except OSError as error:
-        if error.errno not in FULL:
-            report_crash(send, error)
-            raise
-        send(json.dumps({"error": f"A file can't be written: {error.strerror}. Free some space, then run again."}))
-        sys.exit(1)
     except (Exception, SystemExit) as error:  # the harness would wait forever for a rank that exits silently
+        if sentence := refusal_of_system(error):
+            send(json.dumps({"error": sentence}))
+            sys.exit(1)
         report_crash(send, error)
         raise
+
+
+def refusal_of_system(error):
+    """What the system has refused, which is not the variant's fault, as a sentence; None for another error."""
+    if processes.is_at_limit(error):
+        return processes.AT_LIMIT
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"A file can't be written: {error.strerror}. Free some space, then run again."
+    return None
 
 
 def report_crash(send, error):

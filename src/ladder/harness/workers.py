@@ -20,6 +20,8 @@ from ladder.records import locks
 # Seconds that a worker has to start, which takes long on a slow file system, to release its resources after its answer,
 # and to end after SIGTERM.
 START, LEAVE, PATIENCE = 300, 60, 5
+# What may have killed a worker, by its exit status: OpenBLAS interrupts a process in which it can start no thread.
+HINTS = {-signal.SIGKILL: " (out of memory?)", -signal.SIGINT: " (too few processes and threads allowed?)"}
 
 
 class Worker:
@@ -71,7 +73,7 @@ class Worker:
             print(line, end="", file=sys.stderr)  # output of the launcher
         code = self.process.wait()
         cause = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        hint = " (out of memory?)" if code == -9 else ""
+        hint = HINTS.get(code, "")
         if self.is_launched and not self.is_ready:
             hint = f" ({self.device.launcher_hint()})"
         raise LadderError(f"The measuring process {cause}{hint} before it had a result: see the log.")

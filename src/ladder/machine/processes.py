@@ -10,14 +10,21 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 
+from ladder.errors import LadderError
 from ladder.records import locks
 
 LIBRARY = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 PARENT = "LADDER_PARENT"
 joined = {}
+LOST = b"ladder: the run that LADDER_PARENT names has ended or didn't start this process: unset it, then run again.\n"
+AT_LIMIT = (
+    "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
+    "`--pids-limit` of a container), or end others."
+)
 
 
 def die_with_parent(*parents):
@@ -29,17 +36,27 @@ def die_with_parent(*parents):
     if LIBRARY:
         LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() not in parents:
+            with contextlib.suppress(OSError):
+                os.write(2, LOST)
             os._exit(1)
 
 
 def join_run():
-    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one."""
+    """Die with the run whose rule started this process, given by LADDER_PARENT; whether there is one.
+
+    Exits with a sentence if the variable is wrong, which only a user can have set.
+    """
     if parents := os.environ.pop(PARENT, ""):
         joined[PARENT] = parents  # needed if this process replaces itself by exec
-        die_with_parent(*map(int, parents.split()))
+        try:
+            numbers = list(map(int, parents.split()))
+        except ValueError:
+            sys.exit(f"ladder: {PARENT}={parents!r} is no number of a process: unset it, only the workflow sets it.")
+        die_with_parent(*numbers)
     return bool(parents)
 
 
+<<<<<<< HEAD
 def run(command, capture_output=False, check=False, timeout=None, **options):
     """`subprocess.run` of a command that dies with this process and inherits its locks.
 
@@ -69,6 +86,34 @@ def kill_tree(number):
         for each in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
                 each.kill()
+=======
+def run(command, **options):
+    """`subprocess.run` of a command that dies with this process and inherits its locks.
+
+    Raises LadderError at a limit of processes, which is no sign that the command's program is missing.
+    """
+    die = partial(die_with_parent, os.getpid())
+    try:
+        return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+    except BlockingIOError:
+        raise LadderError(AT_LIMIT) from None
+
+
+def is_at_limit(error):
+    """Whether an error means that the system lets this process start no other process, or no thread."""
+    return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
+
+
+def can_start_thread():
+    """Whether the system lets this process start a thread now."""
+    thread = threading.Thread(target=int)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
+>>>>>>> mend2
 
 
 def main():

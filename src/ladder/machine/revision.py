@@ -1,23 +1,25 @@
 """The revision of the source: its commit, and whether the code that measures was changed since.
 
-Git is queried for the files of this project alone, and only if they belong to the commit: an archive unpacked inside
-another repository has an unknown commit. The work tree is compared with the commit itself, through a temporary index:
-the repository's own may be locked, corrupt, or configured to ignore files. Neither a caller's `GIT_*` variables, which
-a hook sets, nor the user's settings have an effect.
+Git is asked for two things: which commit this is, and which files it has. The project must be among them: an archive
+unpacked inside another repository has an unknown commit. Whether a file was changed is decided by the digest of its
+content, not by git: an index may be locked, corrupt or told to overlook changes, and settings may name another work
+tree, a filter or a monitor that hides them. Nor do a caller's `GIT_*` variables have an effect, which a hook sets.
 
 The source is changed if any file differs from the commit that may affect a measurement: not the project's output in
 `results`, published or not, nor its documents, its paper and its tests. So it is if any file under `src` is not in the
-commit, ignored or not: a new variant measures without being added. Whatever can't be determined counts as changed, so
-that an unknown commit is never clean.
+commit, ignored or not: a new variant measures without being added. A sparse clone may lack files that no job depends
+on. Whatever can't be determined counts as changed, so that an unknown commit is never clean.
 """
 
 import functools
 import hashlib
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 from ladder.errors import LadderError
@@ -27,23 +29,25 @@ DIRTY = "-dirty"
 UNKNOWN = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
+GIVEN = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # as `format` writes a revision
+ENTRY = re.compile(r"(\d{6}) \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, digest, path
+MODE_OF_LINK = "120000"
 # Paths from the project's folder.
 HERE = "src/ladder/machine/revision.py"
-OTHERS = tuple(f":(exclude){name}" for name in ("results", "docs", "paper", "tests"))  # `results` may be a link
+OTHERS = ("results", "docs", "paper", "tests")
 MEASURING = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # what a job depends on
-CACHES = ("__pycache__/", "*.egg-info/", ".*", "*~")  # files under `src` that no measurement reads
-# With these, git could trust another program or an index that a file is unchanged, or run a hook.
-SETTINGS = ("core.fsmonitor=false", "core.ignoreStat=false", "core.splitIndex=false", "core.hooksPath=/dev/null")
+CACHES = ("__pycache__", "*.egg-info", ".*", "*~")  # files and folders under `src` that no measurement reads
 
 
 def current():
     """The source's commit and whether it was changed since: {commit, dirty}.
 
-    LADDER_COMMIT sets it for a copy of the sources without their history. An unknown one is reported on stderr, once.
+    LADDER_COMMIT sets it for a copy of the sources without their history; raises LadderError if that is no commit. An
+    unknown one is reported on stderr, once.
     """
     project = Path(__file__).resolve().parents[3]
     if commit := os.environ.get("LADDER_COMMIT", "").strip():
-        return parse(commit)
+        return given(commit)
     commit, _, state = os.environ.get("LADDER_UNCHANGED", "").partition(" ")
     if state and state == state_of(project):
         return {"commit": commit, "dirty": False}
@@ -55,23 +59,69 @@ def current():
         return UNKNOWN
 
 
+def of(files):
+    """The revision of code in these files. In a folder of the user's it is in no commit, and counts as changed."""
+    source, revision = Path(__file__).resolve().parents[2], current()
+    return revision | {"dirty": revision["dirty"] or not all(path.resolve().is_relative_to(source) for path in files)}
+
+
+def given(text):
+    """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError unless it is one."""
+    if not GIVEN.fullmatch(text):
+        raise LadderError(
+            f"LADDER_COMMIT={shortened(text)!r} is no commit: write its 40 or 64 hexadecimal digits, as "
+            f"`git rev-parse HEAD` prints them, and append {DIRTY} if the sources were changed since."
+        )
+    return parse(text)
+
+
 def revision_of(project, folder):
     """The revision of the project in a folder. Raises LadderError, with the reason, if its commit is unknown."""
-    git = functools.partial(run, project, folder)
-    commit = git("rev-parse", "--verify", "HEAD^{commit}").strip()
+    commit = run(project, folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
         raise LadderError(f"git prints {shortened(commit)!r} in {project} instead of a commit; is it git?")
+    entries = map(ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
+    committed = {entry[3]: entry.group(1, 2) for entry in entries if entry}
+    if HERE not in committed:
+        raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
+    is_changed = any(differs(project, path, *entry) for path, entry in committed.items())
+    return {"commit": commit, "dirty": is_changed or not committed.keys() >= set(sources(project))}
+
+
+def differs(project, path, mode, digest):
+    """Whether a file of the commit may affect a measurement and isn't as it is there."""
+    top = path.partition("/")[0]
+    if top in OTHERS:
+        return False
     try:
-        git("read-tree", commit)
-        if not git("ls-files", "--", HERE):
-            raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
-        changed = git("status", "--porcelain", "-z", "--untracked-files=no", "--", ".", *OTHERS)
-        excluded = [f"--exclude={pattern}" for pattern in CACHES]
-        added = git("ls-files", "--others", "-z", *excluded, "--", "src")
-    except GitError as error:
-        warn_once(f"Whether the sources were changed since their commit is unknown, so they count as changed: {error}")
-        return {"commit": commit, "dirty": True}
-    return {"commit": commit, "dirty": bool(changed or added)}
+        return object_id(project / path, mode, "sha1" if len(digest) == 40 else "sha256") != digest
+    except (FileNotFoundError, NotADirectoryError):
+        return top in MEASURING
+    except OSError:
+        return True
+
+
+def object_id(path, mode, algorithm):
+    """The digest by which git names the content of a file; "" if the file isn't of the kind that its mode says."""
+    kind = path.lstat().st_mode
+    if stat.S_ISLNK(kind) != (mode == MODE_OF_LINK) or not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
+        return ""
+    content = os.fsencode(path.readlink()) if stat.S_ISLNK(kind) else path.read_bytes()
+    return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def sources(project):
+    """The paths, from the project's folder, of the files under `src` and of links to folders."""
+    for folder, folders, names in os.walk(project / "src"):
+        folders[:] = [name for name in folders if not is_cache(name)]
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in [*links, *names]:
+            if not is_cache(name):
+                yield Path(folder, name).relative_to(project).as_posix()
+
+
+def is_cache(name):
+    return any(fnmatch(name, pattern) for pattern in CACHES)
 
 
 def for_jobs():
@@ -103,38 +153,32 @@ def state_of(project):
     return digest.hexdigest()
 
 
-class GitError(LadderError):
-    """Why git gave no answer."""
-
-
 def run(project, folder, *command):
-    """The output of git in the project's folder, with an index in another one. Raises GitError."""
-    settings = [word for setting in SETTINGS for word in ("-c", setting)]
+    """The output of git in the project's folder, by way of another one. Raises LadderError."""
     out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child of git may keep open
     try:
         with out.open("wb") as stdout, err.open("wb") as stderr:
             done = subprocess.run(
-                ["git", "-C", project, *settings, *command],
-                env=environment(folder),
+                ["git", "-C", project, *command],
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
                 timeout=PATIENCE,
             )
     except subprocess.TimeoutExpired:
-        raise GitError(f"`git {command[0]}` takes more than {PATIENCE} s in {project}.") from None
+        raise LadderError(f"`git {command[0]}` takes more than {PATIENCE} s in {project}.") from None
     except OSError as error:
-        raise GitError(f"git can't be run ({error.strerror}); is it installed?") from None
+        raise LadderError(f"git can't be run ({error.strerror}); is it installed?") from None
     if done.returncode:
-        raise GitError(reason(err.read_text(encoding="utf-8", errors="replace"), project))
-    return out.read_text(encoding="utf-8", errors="replace")
+        raise LadderError(reason(err.read_text(encoding="utf-8", errors="replace"), project))
+    return os.fsdecode(out.read_bytes())
 
 
-def environment(folder):
+def environment():
     """The caller's environment without the variables that git reads, except those of its configuration."""
     inherited = {name: value for name, value in os.environ.items() if is_inherited(name)}
-    index = {"GIT_INDEX_FILE": str(Path(folder, "index")), "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    return inherited | index | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    return inherited | {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
 
 def is_inherited(name):

@@ -9,6 +9,8 @@ language of messages English, and Python never imports from the working folder.
 import os
 import re
 
+from ladder.errors import LadderError
+
 # Where programs, libraries and a user's files are.
 PLACES = (
     "PATH HOME USER LOGNAME SHELL TERM TMPDIR LD_LIBRARY_PATH PYTHONHOME PYTHONPATH PYTHONUNBUFFERED VIRTUAL_ENV "
@@ -28,6 +30,7 @@ FAMILIES = (
     "HCOLL_ SHARP_ HWLOC_ CUDA_ CUDNN_ CUBLAS CUPY_ NCCL_ NVIDIA_ NVSHMEM_ GDRCOPY_ PYTORCH_ TORCH ATEN_ TRITON_ XLA_ "
     "MALLOC_ GLIBC_ JEMALLOC_ TCMALLOC_ MIMALLOC_ LD_ PYTHON"
 ).split()
+NODES = "LADDER_NODES"
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # Variables that a record omits: they are private, don't affect the measurement, or are elsewhere in the record.
 OMITTED = (
@@ -43,6 +46,14 @@ OMITTED = (
     "SLURM",
     "LADDER_",
 )
+
+
+def nodes():
+    """The number of nodes on which this job's case runs, as LADDER_NODES says. Raises LadderError if it is wrong."""
+    text = os.environ.get(NODES, "1")
+    if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
+        raise LadderError(f"{NODES}={text!r} is no number of nodes: unset it, only the workflow sets it.")
+    return int(text)
 
 
 def inherited(variables=None):

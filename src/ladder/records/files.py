@@ -35,6 +35,18 @@ def shortened(text):
     return f"{text[:40]}...{text[-40:]}" if len(text) > 83 else text
 
 
+def require_utf8(*folders):
+    """Refuse folders whose paths aren't UTF-8, or are not in this locale: no JSON, log or digest can hold them."""
+    for folder in folders:
+        try:
+            str(folder).encode() and os.fsencode(folder).decode()
+        except UnicodeError:
+            name = os.fsencode(folder).decode(errors="backslashreplace")
+            raise LadderError(
+                f"The name of {name} isn't UTF-8: rename the folder. If it is, set PYTHONUTF8=1 for this locale."
+            ) from None
+
+
 def write_atomically(path, contents):
     """Replace a file's contents by a text or bytes atomically, making its folder; an error leaves the old file."""
     path = Path(path)

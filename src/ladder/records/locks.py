@@ -5,7 +5,7 @@ import io
 import os
 import stat
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def opened(name):
         except OSError as error:
             if os.path.lexists(path):
                 raise LadderError(
-                    f"{path}, a lock of this machine, can't be used: {error.strerror}. Remove it, then run again."
+                    f"{path}, a lock of this machine, can't be used: {error.strerror}. Delete it, then run again."
                 ) from None
             reasons.append(f"{folder}: {error.strerror}")
     if not files:
@@ -88,8 +88,7 @@ def opened(name):
 
 def open_own(path):
     """The file of a lock, created if missing. Raises OSError for anything but a plain file of this user's."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    file = io.FileIO(path, "r+b", opener=lambda path, _: os.open(path, flags, 0o600))
+    file = open_plain(path, mode=0o600)
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
         file.close()
@@ -97,15 +96,30 @@ def open_own(path):
     return file
 
 
+def open_plain(path, mode=0o666):
+    """The file of a lock, created if missing, in place of an empty folder. Raises OSError unless it is a plain file."""
+    with suppress(OSError):
+        Path(path).rmdir()
+    if is_odd(path):
+        raise OSError(0, "it isn't a plain file", str(path))
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return io.FileIO(path, "r+b", opener=lambda path, _: os.open(path, flags, mode))
+
+
+def is_odd(path):
+    """Whether a path is that of a folder, a link, be it a dangling one, a pipe or a device."""
+    return os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)
+
+
 def opened_in(folder, name=".lock"):
     """The file of a lock in a folder, created if missing. Raises LadderError if it can't be written."""
+    path = Path(folder, name)
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        return Path(folder, name).open("a+b", buffering=0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open_plain(path)
     except OSError as error:
-        raise LadderError(
-            f"{error.filename} can't be written: {error.strerror}. Allow writing, or work in a copy of the project."
-        ) from None
+        advice = "Delete it, then run again" if is_odd(path) else "Allow writing, or work in a copy of the project"
+        raise LadderError(f"{error.filename} can't be written: {error.strerror}. {advice}.") from None
 
 
 @contextmanager

@@ -69,8 +69,11 @@ def clear_stale(folder=FOLDER):
 
 def is_at_work(folder=FOLDER):
     """Whether a run is alive in the working directory, or may be on another machine."""
+    path = Path(folder, OF_A_RUN)
     try:
-        with Path(folder, OF_A_RUN).open("rb", buffering=0) as file:
+        if locks.is_odd(path):
+            return bool(left(folder))
+        with path.open("rb", buffering=0) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return bool(left(folder)) and not has_ended(file, folder)
     except FileNotFoundError:
@@ -93,12 +96,18 @@ def is_free(file):
 
 
 def clear(file, folder):
-    """Remove the locks of a run that has ended; whether none is left. The caller holds the lock of a run."""
+    """Remove the locks of a run that has ended; whether none is left. The caller holds the lock of a run.
+
+    Raises LadderError if one can't be removed, such as a folder.
+    """
     stale = left(folder)
     if stale and not has_ended(file, folder):
         return False
     for lock in stale:
-        lock.unlink(missing_ok=True)
+        try:
+            lock.unlink(missing_ok=True)
+        except OSError as error:
+            raise LadderError(f"{lock}, a stale lock, can't be deleted: {error.strerror}. Delete it.") from None
     return True
 
 

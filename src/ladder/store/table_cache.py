@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import sys
 import zlib
 from pathlib import Path
@@ -52,7 +53,7 @@ def keep(table, key, parts):
 
 def path_of(table):
     """Where the content of a table is kept."""
-    return FOLDER / of(str(Path(table).absolute()).encode())[:24]
+    return FOLDER / of(os.fsencode(Path(table).absolute()))[:24]
 
 
 def full(key):

@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 
 from ladder.machine import revision, variables
+from ladder.workflow.mistakes import ending_run
 
 # What a user has exported for Bash would affect every command: with noclobber a log can't be overwritten.
 OF_BASH = ("BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH")
@@ -45,11 +46,12 @@ class Commands:
         return prelude + binding + nodes + self.ladder(verb, "$LADDER_WRAPPER")
 
 
+@ending_run()
 def set_variables(plan, workflow):
     """Set the variables of this process that its jobs inherit.
 
     In commands or parameters of rules a moved folder, or another prelude of a cluster, would have everything measured
-    again; the project's path may have blanks, too.
+    again; the project's path may have blanks, too. Ends the run if LADDER_COMMIT is no commit.
     """
     for name in OF_BASH:
         os.environ.pop(name, None)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 from dataclasses import dataclass
 
 from ladder.catalogue import workloads
@@ -9,6 +10,7 @@ from ladder.errors import LadderError
 from ladder.planning import configuration, plan, targets
 from ladder.records import record
 from ladder.records.case import Case
+from ladder.records.files import require_utf8
 from ladder.workflow.mistakes import ending_run, stop
 
 
@@ -100,6 +102,7 @@ def read(config, workflow):
 
     Ends the run at a user's mistake.
     """
+    require_utf8(workflow.basedir, os.getcwd())  # noqa: PTH109
     if not {"{", "}"}.isdisjoint(workflow.basedir):  # Snakemake takes them for wildcards in the paths of environments
         raise LadderError(f"{workflow.basedir} has a brace in its name, which Snakemake can't handle: rename it.")
     for path in workflow.configfiles if workflow.is_main_process else ():

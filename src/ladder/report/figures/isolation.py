@@ -32,6 +32,17 @@ def isolated():
         os.environ.update(before)
 
 
+@contextlib.contextmanager
+def undated():
+    """Hide the date of a build, by which matplotlib dates a file that it saves meanwhile; it may be no number."""
+    date = os.environ.pop("SOURCE_DATE_EPOCH", None)
+    try:
+        yield
+    finally:
+        if date is not None:
+            os.environ["SOURCE_DATE_EPOCH"] = date
+
+
 def keep_own_fonts(manager, folder):
     """Have matplotlib's manager of fonts know those alone that came with it."""
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(folder)]

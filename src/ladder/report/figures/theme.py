@@ -9,7 +9,7 @@ import io
 import sys
 
 from ladder.records.files import write_atomically
-from ladder.report.figures.isolation import isolated, keep_own_fonts
+from ladder.report.figures.isolation import isolated, keep_own_fonts, undated
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
 TALLEST = 9.5  # inches, what such a page has above a caption
@@ -102,5 +102,6 @@ def save(figure, path):
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     drawn = io.BytesIO()  # a disk that is full would end matplotlib in a traceback
-    figure.savefig(drawn, format=suffix, metadata=dates.get(suffix))
+    with undated():
+        figure.savefig(drawn, format=suffix, metadata=dates.get(suffix))
     write_atomically(path, drawn.getvalue())
