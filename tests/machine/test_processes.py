@@ -12,12 +12,8 @@ import psutil
 import pytest
 
 from conftest import OWN_LOCKS, ROOT
-<<<<<<< HEAD
-from ladder.machine import processes
-=======
 from ladder.errors import LadderError
 from ladder.machine import processes, programs
->>>>>>> mend2
 
 MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 

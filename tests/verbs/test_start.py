@@ -7,11 +7,8 @@ import sys
 
 import pytest
 
-<<<<<<< HEAD
 from conftest import ROOT
-=======
 from ladder.machine import processes
->>>>>>> mend2
 
 SLOW = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
 PROGRAM = """
@@ -40,21 +37,20 @@ def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
     assert set(SLOW) & set(found) == uses
 
 
-<<<<<<< HEAD
-def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
-    for name in ("argparse", "json", "numbers", "random"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('from the working folder')")
-    line = [sys.executable, "-m", "ladder", "measure", "--help"]
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout
-=======
 def exit_code(monkeypatch):
     """That of a verb."""
     monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("ladder", run_name="__main__")
     return ended.value.code
->>>>>>> mend2
+
+
+def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
+    for name in ("argparse", "json", "numbers", "random"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(\x27from the working folder\x27)")
+    line = [sys.executable, "-m", "ladder", "measure", "--help"]
+    variables = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout
 
 
 def test_ctrl_c_ends_a_verb_without_a_traceback(monkeypatch):

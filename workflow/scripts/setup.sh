@@ -3,13 +3,9 @@
 # `setup.sh latex` adds LaTeX. Does nothing if everything is installed; may be interrupted and repeated.
 # GPU=1 installs the packages for a GPU even without one; WHEELHOUSE is a folder of packages, for a machine offline.
 set -eu
-<<<<<<< HEAD
-unset CDPATH PYTHONHOME # with them `cd` prints and goes elsewhere, and .venv's Python searches its library elsewhere
-export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
-=======
 # With these `cd` prints and goes elsewhere, .venv's Python searches its library elsewhere, and packages get a date.
 unset CDPATH PYTHONHOME SOURCE_DATE_EPOCH
->>>>>>> mend2
+export PYTHONSAFEPATH=1 # otherwise Python imports a `random.py` of this folder in place of its own
 cd "$(dirname "$0")/../.."
 python=${PYTHON:-python3}
 stamp=.venv/.installed

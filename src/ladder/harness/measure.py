@@ -11,13 +11,8 @@ from functools import partial
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import workloads
-<<<<<<< HEAD
-from ladder.catalogue.sources import fingerprint
-from ladder.errors import LadderError, counted
-=======
 from ladder.catalogue.sources import code, fingerprint
-from ladder.errors import LadderError
->>>>>>> mend2
+from ladder.errors import LadderError, counted
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible

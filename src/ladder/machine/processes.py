@@ -56,16 +56,20 @@ def join_run():
     return bool(parents)
 
 
-<<<<<<< HEAD
 def run(command, capture_output=False, check=False, timeout=None, **options):
     """`subprocess.run` of a command that dies with this process and inherits its locks.
 
     At the end of its time all that it has started dies too, which would otherwise keep the pipes of its output open.
+    Raises LadderError at a limit of processes, which is no sign that the command's program is missing.
     """
     if capture_output:
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     die = partial(die_with_parent, os.getpid())
-    with subprocess.Popen(command, preexec_fn=die, pass_fds=locks.descriptors, **options) as process:
+    try:
+        process = subprocess.Popen(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
+    except BlockingIOError:
+        raise LadderError(AT_LIMIT) from None
+    with process:
         try:
             output, errors = process.communicate(timeout=timeout)
         except BaseException:
@@ -86,17 +90,6 @@ def kill_tree(number):
         for each in (process, *process.children(recursive=True)):
             with contextlib.suppress(psutil.Error):
                 each.kill()
-=======
-def run(command, **options):
-    """`subprocess.run` of a command that dies with this process and inherits its locks.
-
-    Raises LadderError at a limit of processes, which is no sign that the command's program is missing.
-    """
-    die = partial(die_with_parent, os.getpid())
-    try:
-        return subprocess.run(command, preexec_fn=die, pass_fds=locks.descriptors, **options)
-    except BlockingIOError:
-        raise LadderError(AT_LIMIT) from None
 
 
 def is_at_limit(error):
@@ -113,7 +106,6 @@ def can_start_thread():
         return False
     thread.join()
     return True
->>>>>>> mend2
 
 
 def main():
