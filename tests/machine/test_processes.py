@@ -61,7 +61,7 @@ def unable(*arguments, **options):
 
 
 def test_a_limit_of_processes_is_no_missing_program(monkeypatch):
-    monkeypatch.setattr(processes.subprocess, "run", unable)
+    monkeypatch.setattr(processes.subprocess, "Popen", unable)
     with pytest.raises(LadderError, match=r"^No more processes and threads can be started: raise the limit"):
         programs.output("gcc", "--version")
 

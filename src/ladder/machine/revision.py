@@ -47,7 +47,7 @@ def current():
     """
     project = Path(__file__).resolve().parents[3]
     if commit := os.environ.get("LADDER_COMMIT", "").strip():
-        return given(commit)
+        return of_variable(commit)
     commit, _, state = os.environ.get("LADDER_UNCHANGED", "").partition(" ")
     if state and state == state_of(project):
         return {"commit": commit, "dirty": False}
@@ -65,7 +65,7 @@ def of(files):
     return revision | {"dirty": revision["dirty"] or not all(path.resolve().is_relative_to(source) for path in files)}
 
 
-def given(text):
+def of_variable(text):
     """The revision that LADDER_COMMIT gives, {commit, dirty}. Raises LadderError unless it is one."""
     if not GIVEN.fullmatch(text):
         raise LadderError(
@@ -154,7 +154,7 @@ def state_of(project):
 
 
 def run(project, folder, *command):
-    """The output of git in the project's folder, by way of another one. Raises LadderError."""
+    """The output of git in the project's folder, through files in `folder`. Raises LadderError."""
     out, err = Path(folder, "out"), Path(folder, "err")  # not pipes, which a child of git may keep open
     try:
         with out.open("wb") as stdout, err.open("wb") as stderr:
