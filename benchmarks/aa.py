@@ -19,7 +19,7 @@ from statistics import median
 os.environ["LADDER_VARIANTS"] = str(Path(__file__).parents[1] / "tests/variants")
 
 from ladder.errors import LadderError
-from ladder.harness.comparison import parse_key, side_by_side
+from ladder.harness.comparison import compare_cases, parse_key
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 PERCENT = 5
@@ -52,7 +52,7 @@ def outcome(verdict):
 def verdicts(a, b, count, **rule):
     """The verdicts of so many comparisons, each printed as it comes; `rule` says when one ends."""
     for i in range(1, count + 1):
-        found = side_by_side(a, b, samples=SAMPLES, **rule)
+        found = compare_cases(a, b, samples=SAMPLES, **rule)
         verdict = found.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
