@@ -30,8 +30,7 @@ UNKNOWN = {"commit": "unknown", "dirty": True}
 PATIENCE = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 GIVEN = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # as `format` writes a revision
-ENTRY = re.compile(r"(\d{6}) \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, digest, path
-MODE_OF_LINK = "120000"
+ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, kind, digest, path
 # Paths from the project's folder.
 HERE = "src/ladder/machine/revision.py"
 OTHERS = ("results", "docs", "paper", "tests")
@@ -81,30 +80,30 @@ def revision_of(project, folder):
     if not COMMIT.fullmatch(commit):
         raise LadderError(f"git prints {shortened(commit)!r} in {project} instead of a commit; is it git?")
     entries = map(ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
-    committed = {entry[3]: entry.group(1, 2) for entry in entries if entry}
+    committed = {entry[2]: entry[1] for entry in entries if entry}
     if HERE not in committed:
         raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
-    is_changed = any(differs(project, path, *entry) for path, entry in committed.items())
+    is_changed = any(differs(project, path, digest) for path, digest in committed.items())
     return {"commit": commit, "dirty": is_changed or not committed.keys() >= set(sources(project))}
 
 
-def differs(project, path, mode, digest):
+def differs(project, path, digest):
     """Whether a file of the commit may affect a measurement and isn't as it is there."""
     top = path.partition("/")[0]
     if top in OTHERS:
         return False
     try:
-        return object_id(project / path, mode, "sha1" if len(digest) == 40 else "sha256") != digest
+        return object_id(project / path, "sha1" if len(digest) == 40 else "sha256") != digest
     except (FileNotFoundError, NotADirectoryError):
         return top in MEASURING
     except OSError:
         return True
 
 
-def object_id(path, mode, algorithm):
-    """The digest by which git names the content of a file; "" if the file isn't of the kind that its mode says."""
+def object_id(path, algorithm):
+    """The digest by which git names the content of a file, or the target of a link; "" for anything else."""
     kind = path.lstat().st_mode
-    if stat.S_ISLNK(kind) != (mode == MODE_OF_LINK) or not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
+    if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
         return ""
     content = os.fsencode(path.readlink()) if stat.S_ISLNK(kind) else path.read_bytes()
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
