@@ -20,7 +20,7 @@ def blank(axes, sentence):
 
 def empty(what):
     """A figure that says that nothing of it was measured."""
-    figure = new(1.2)
+    figure = new(0.5)
     blank(figure.subplots(), f"No measurement of {what} is there.")
     return figure
 

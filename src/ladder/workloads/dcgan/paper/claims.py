@@ -43,7 +43,7 @@ def more_cards(word, role, count, images):
     sides = [on_cards("threads", role, number, images) for number in (count // 2, count)]
     then = ratios.short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
     cause = beside(f"then {then}, call alone", *sides)
-    return started(f"{word.lower()}-cards", f"{word} GPUs at {images} pictures", sides, cause)
+    return started(f"{word.lower()}-cards", f"{word} GPUs at {images}", sides, cause)
 
 
 def kernels(math):
@@ -97,7 +97,7 @@ EARLIER = [
     Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
     Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),
     Claim("pinned", "Pinned over pageable, half precision", PAGEABLE, PINNED, needs="both memories", cause=OVER_STAGED),
-    started("one-card", f"One GPU up to {earlier.ONE_UP_TO} pictures", FEW_PICTURES, "GPUs start in turn"),
+    started("one-card", f"One GPU up to {earlier.ONE_UP_TO}", FEW_PICTURES, "GPUs start in turn"),
     more_cards("Two", "two", 2, earlier.TWO_UP_TO),
     more_cards("Four", "four", 4, IMAGES),
 ]

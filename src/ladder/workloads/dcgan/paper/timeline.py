@@ -7,7 +7,7 @@ from ladder.workloads.dcgan.paper.lines import HOME
 
 TITLE = "Batches and their device-to-host copies"
 CAPTION = """\
-When batches are drawn and when they are copied to the host, in half precision, numbered in their order.
+When batches are drawn and copied to the host, in half precision, numbered in order.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_gpu", "dcgan_home")
 WAYS = {"copies after each batch": AFTER, "copies hidden": PINNED}
