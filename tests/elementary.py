@@ -20,7 +20,7 @@ from ladder.devices.host import Host
 EMULATED = TESTS / "emulated"
 OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
 GUARD = 8  # elements behind each array
-needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 
 
 @functools.cache

@@ -183,7 +183,7 @@ def main():
     try:
         version = cuda.load_cupy().cuda.runtime.runtimeGetVersion()
     except LadderError as error:
-        sys.exit(f"test-gpu waits for an NVIDIA GPU. {error}")
+        sys.exit(f"test-gpu requires an NVIDIA GPU. {error}")
     card = nvidia.gpus()[0]
     summary = {
         "ended": None,

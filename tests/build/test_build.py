@@ -146,7 +146,7 @@ def test_processes_that_need_the_same_binary_wait_for_each_other(elsewhere):
 @pytest.mark.parametrize("name", ["by_nvrtc", "by_nvcc"])
 def test_an_illegal_block_is_a_sentence_with_its_reason(name):
     if name == "by_nvcc" and not compiler.shutil.which("nvcc"):
-        pytest.skip("waits for nvcc")
+        pytest.skip("requires nvcc")
     source = binaries.source_of("gemm", "cuda_shared")
     with pytest.raises(
         LadderError, match=r"cuda_shared.cu can't be compiled for sm_90 with .*BLOCK=33.* [Aa]t most 1024"

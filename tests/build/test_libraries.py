@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 from ladder.records.case import Case
 from ladder.records.files import read_json
 
-NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 ONE = "gemm", "c_openmp", "dtype=float64,flags=O2"
 
 

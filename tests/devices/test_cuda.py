@@ -98,7 +98,7 @@ def trained(tmp_path):
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
 def test_pytorch_follows_the_reference(trained, graph):
-    pytest.importorskip("torch", reason="waits for PyTorch")
+    pytest.importorskip("torch", reason="requires PyTorch")
     trained("pytorch_cuda", "784-30-10", "sigmoid", 130, 32, "float64", graph=graph)
 
 
@@ -162,7 +162,7 @@ def test_the_stopwatch_times_the_gpu_and_not_the_launch():
     assert nothing < 0.3 * clock.event_overhead()
 
 
-@pytest.mark.skipif(bool(nvidia.gpus()), reason="waits for a machine without a GPU")
+@pytest.mark.skipif(bool(nvidia.gpus()), reason="requires a machine without a GPU")
 def test_without_a_gpu_a_sentence_says_so():
     with pytest.raises(LadderError, match=r"CuPy is not installed|There is no GPU to work on"):
         cuda.load_cupy()
@@ -396,7 +396,7 @@ def test_the_energy_of_a_run_is_that_of_a_working_card():
     wait = clock.spin()
     found = CUDA.energy(lambda: wait((1,), (1,), (10_000_000,)))
     if not found:
-        pytest.skip("waits for a card that counts its energy")
+        pytest.skip("requires a card that counts its energy")
     assert 10 < found["joules"] / found["sustained"] < 1000
 
 

@@ -28,7 +28,7 @@ print(json.dumps(Host().read_threads()))
 """
 HOST = host.Host()
 CPUS = sorted(os.sched_getaffinity(0))
-TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="waits for two cores")
+TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="requires two cores")
 
 
 def found_with(threads, program=FOUND, **variables):

@@ -32,7 +32,7 @@ from ladder.records.case import Case
 CUDA, MPI, MPI_CUDA = map(devices.load, ("cuda", "mpi", "mpi_cuda"))
 LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
-    not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
+    not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
 LIMIT = 60
 
@@ -485,7 +485,7 @@ def test_products_are_right_at_every_size_and_mode_with_fewer_rows_than_ranks_to
 
 @pytest.mark.exhaustive
 @needs_mpi
-@pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="waits for 20 GiB of free memory")
+@pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="requires 20 GiB of free memory")
 def test_a_part_of_more_than_two_to_the_31_bytes_travels():
     done = products(2, 66_000, 8192)
     assert done.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], done.stderr
@@ -509,7 +509,7 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
 on_cards = [
     needs_mpi,
     pytest.mark.gpu,
-    pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="waits for NVIDIA GPUs and MPI"),
+    pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="requires NVIDIA GPUs and MPI"),
 ]
 
 
@@ -570,7 +570,7 @@ def test_a_record_of_a_graph_has_the_phases_that_are_in_it(late_cards, chunks, p
 @pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=on_cards) for ranks in (1, 2, 4)])
 def test_products_on_cards_are_right_at_every_size(ranks):
     if ranks > len(nvidia.gpus()):
-        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+        pytest.skip(f"requires {ranks} NVIDIA GPUs")
     all_products(ranks)
 
 

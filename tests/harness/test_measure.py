@@ -472,7 +472,7 @@ def test_a_full_disk_is_a_sentence_and_leaves_the_old_record(sound):
     disk = Path("disk")
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", disk], capture_output=True).returncode:
-        pytest.skip("waits for the right to mount a small disk (root)")
+        pytest.skip("requires the right to mount a small disk (root)")
     try:
         (disk / "record.json").write_text("old")
         with pytest.raises(LadderError, match="can't be written: No space left on device"):

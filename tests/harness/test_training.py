@@ -15,7 +15,7 @@ from ladder.harness import training
 from ladder.records.case import Case
 
 pytestmark = pytest.mark.xdist_group("backprop")  # its functions are compiled once
-NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 SIZES = {"layers": "784-13-7-10", "images": 130, "rate": 0.005, "dtype": "float32", "source": "digits"}
 
 

@@ -83,7 +83,7 @@ def test_sizes_are_written_as_lscpu_writes_them(size, text):
 
 
 @pytest.mark.skipif(
-    not shutil.which("lscpu") or platform.machine() != "x86_64", reason="waits for x86-64 with util-linux"
+    not shutil.which("lscpu") or platform.machine() != "x86_64", reason="requires x86-64 with util-linux"
 )
 def test_it_is_what_lscpu_of_this_machine_says():
     said = subprocess.run(["lscpu"], env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True).stdout

@@ -321,7 +321,7 @@ def test_without_a_gpu_it_says_what_it_waits_for(tmp_path):
     done = subprocess.run(command, env=hidden, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("test-gpu waits for an NVIDIA GPU. ")
+    assert done.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "summary.json").exists()
 
@@ -343,7 +343,7 @@ def test_kernels_with_planted_faults_compile(planted, monkeypatch, tmp_path, var
 def watched(planted):
     """A function that has a tool watch a small product by a variant."""
     if not on_gpu.sanitizer():
-        pytest.skip("waits for compute-sanitizer")
+        pytest.skip("requires compute-sanitizer")
 
     def watch(tool, variant):
         case = sanitized.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")

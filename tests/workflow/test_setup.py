@@ -397,7 +397,7 @@ def without_network():
     """The command that takes the network away from another one."""
     command = ["unshare", "--map-root-user", "--net"]
     if not shutil.which("unshare") or subprocess.run([*command, "true"], capture_output=True).returncode:
-        pytest.skip("waits for a system where unshare may take the network away")
+        pytest.skip("requires a system where unshare may take the network away")
     return [shutil.which("unshare"), *command[1:]]
 
 

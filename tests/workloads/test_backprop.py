@@ -22,9 +22,9 @@ from ladder.workloads import backprop
 from ladder.workloads.backprop import reference
 
 pytestmark = pytest.mark.xdist_group("backprop")  # its functions are compiled once
-NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 IN_C = ("before", "loop_order", "temporaries", "fusion", "associativity")
-NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="waits for PyTorch: install ladder[peers]")
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: install ladder[peers]")
 VARIANTS = [
     *(pytest.param(name, marks=NEEDS_GCC) for name in (*IN_C, "openmp", "tuned")),
     "blas",

@@ -109,7 +109,7 @@ FORMS = {
 @pytest.mark.parametrize("variant", FORMS)
 def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     if variant == "pytorch_cuda":
-        pytest.importorskip("torch", reason="waits for PyTorch")
+        pytest.importorskip("torch", reason="requires PyTorch")
     for tuning in FORMS[variant]:
         case = epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
         assert epochs.failures(case, devices.load("cuda")) == [], case.key

@@ -21,7 +21,7 @@ from ladder.records.case import Case
 MPI, MPI_CUDA = devices.load("mpi"), devices.load("mpi_cuda")
 LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
-    not LAUNCHER or not plan.is_installed("mpi4py"), reason="waits for MPI: mpi4py and a launcher"
+    not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
 ALL = 32  # runs
 
@@ -81,7 +81,7 @@ def test_ranks_that_work_wrong_are_noticed(late_cards, fault, words):
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_pictures_on_cards_are_right(ranks):
     if ranks > len(nvidia.gpus()):
-        pytest.skip(f"waits for {ranks} NVIDIA GPUs")
+        pytest.skip(f"requires {ranks} NVIDIA GPUs")
     done = runs(ranks)
     assert done.stdout.splitlines()[-1:] == [f"{ALL} runs were right on {ranks} ranks"], done.stderr
 

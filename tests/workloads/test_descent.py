@@ -494,7 +494,7 @@ def compiled(tmp_path_factory):
     return {dtype: Kernels(tmp_path_factory.mktemp(dtype), dtype) for dtype in DTYPES}
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(
     ("dtype", "batch", "product"),
     [

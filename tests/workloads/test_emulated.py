@@ -46,7 +46,7 @@ def compiler():
     """Leave all out where g++ or its sanitizers are missing."""
     command = ["g++", *elementary.OPTIONS, *SANITIZERS, "-x", "c++", "-", "-o", "/dev/null"]
     if not shutil.which("g++") or subprocess.run(command, input=b"int main() {}", capture_output=True).returncode:
-        pytest.skip("waits for g++ with its sanitizers")
+        pytest.skip("requires g++ with its sanitizers")
 
 
 class Emulation:

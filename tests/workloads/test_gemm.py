@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("gemm")  # its functions are compiled once
 FORMS = ("nn", "tn", "nt")
 DTYPES = ("float64", "float32")
 SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
-NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
 # More products than `gemm.FULL_CHECK`: rows are sampled.

@@ -26,7 +26,7 @@ SHAPES = list(itertools.product(COUNTS, COUNTS))
 SMALL = [(n, m) for n, m in SHAPES if n * m <= 10**5]
 LARGE = [shape for shape in SHAPES if shape not in SMALL]
 DTYPES = ("float64", "float32")
-NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc")
+NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 TUNINGS = {
     "openmp": {"threads": 2},
     "openmp_bound": {"threads": 2, "binding": "spread"},
@@ -249,7 +249,7 @@ def emulated(request, tmp_path_factory):
     return emulate
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
 def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(emulated, n, m):
     matrix, x = whole_numbers(n, m)
@@ -261,7 +261,7 @@ def test_index_arithmetic_is_right_at_every_edge_and_nothing_beyond_is_written(e
         assert np.isnan(transposed[n * m :]).all()
 
 
-@pytest.mark.skipif(not shutil.which("g++"), reason="waits for g++")
+@pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(
     ("team", "rows", "unroll"),
     [(64, 2, 2), *(pytest.param(*tuning, marks=pytest.mark.slow) for tuning in [(32, 3, 1), (32, 1, 2), (64, 1, 3)])],
@@ -349,7 +349,7 @@ def test_elements_beyond_the_reach_of_32_bits_are_found(variant):
     cupy = cuda.load_cupy()
     n, m = 2**16 + 1, 2**15 + 1
     if cupy.cuda.runtime.memGetInfo()[0] < 20 * 2**30:
-        pytest.skip("waits for a GPU with 20 GiB of free memory")
+        pytest.skip("requires a GPU with 20 GiB of free memory")
     case = sanitized.case("gemv", variant, {}, n=n, m=m, dtype="float32")
     problem = make_problem(gemv, case, devices.load("cuda"))
     problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan

@@ -86,7 +86,7 @@ def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(own):
 @pytest.mark.slow
 @pytest.mark.workflow
 @pytest.mark.xdist_group("workflow")
-@pytest.mark.skipif(not shutil.which("pdftotext"), reason="waits for pdftotext")
+@pytest.mark.skipif(not shutil.which("pdftotext"), reason="requires pdftotext")
 def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_project_touched(own):
     study = Study(own.parent)
     study.config["variant_folders"] = [str(own)]

@@ -18,7 +18,7 @@ from ladder.workloads import pattern_input
 
 pytestmark = [
     pytest.mark.xdist_group("pattern_input"),  # its functions are compiled once
-    pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc"),
+    pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
 ]
 FORMS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for block in (1, 17, 65536))]
 

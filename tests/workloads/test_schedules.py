@@ -25,7 +25,7 @@ from ladder.workloads.backprop import in_c
 
 HOST = devices.load("host")
 pytestmark = [
-    pytest.mark.skipif(not shutil.which("gcc"), reason="waits for gcc"),
+    pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
     pytest.mark.skipif(platform.machine() != "x86_64", reason="knows how x86 rounds"),
     pytest.mark.xdist_group("schedules"),  # each library is compiled once
 ]
