@@ -9,5 +9,5 @@
 | `functions` | what a text may ask for: `time`, `speedup`, `share` ... |
 | `templates` | texts as Jinja templates, whose blocks vanish where a measurement is missing |
 | `amortisation` | from which size on something is faster, and after how many calls something done once has paid |
-| `case_tables`, `scaling`, `phase_bars`, `traces` | what tables and figures of several chapters are made of |
+| `scaling`, `phase_bars` | what figures of several chapters are made of |
 """

@@ -27,24 +27,20 @@ def crossing(points, at, everywhere, nowhere, undecided):
     return words.format(first=num(points[0][0]), last=num(points[-1][0]))
 
 
-def calls_to_pay(rows, before, other):
-    """The number of calls from which a case is cheaper than another, given the rows of the work before its calls.
+def calls_to_pay(chapter, kept, other):
+    """The number of calls from which a selection of a chapter is cheaper than another, with the work before its calls.
 
     An answer of `crossings.break_even`: a number with the ends of its interval, or a word. None if one of them wasn't
     measured.
     """
-    rows, others = study.one_case(rows), study.processes(other)
+    rows, others = study.one_case(chapter.find(kept)), study.processes(chapter.find(other))
+    before = chapter.phases(kept, before=True)
     if rows.empty or before.empty or not others:
         return None
     preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
     costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
     spread = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
     return break_even([(count, claims.quotient(processes, others)) for count, processes in spread.items()])
-
-
-def of_selections(chapter, kept, other):
-    """The same of two selections of a chapter."""
-    return calls_to_pay(chapter.find(kept), chapter.phases(kept, before=True), chapter.find(other))
 
 
 def predicate(answer, other, calls):

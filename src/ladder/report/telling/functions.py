@@ -130,7 +130,7 @@ def beyond(chapter, selection):
 
 def break_even(chapter, kept, other, name, calls="calls"):
     """The number of calls after which work done before them pays against another selection, as a predicate."""
-    return amortisation.predicate(amortisation.of_selections(chapter, kept, other), name, calls)
+    return amortisation.predicate(amortisation.calls_to_pay(chapter, kept, other), name, calls)
 
 
 def memory_rate(chapter, role, threads=None):

@@ -3,7 +3,6 @@
 from ladder.report import ladder_table
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
-from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import parts
 from ladder.report.telling.lines import LATEX_TIMES, place
 from ladder.store import study
@@ -13,6 +12,11 @@ def table(chapter):
     """Lines with their ideas, the resources that they relieve, the predicted and the measured times, as LaTeX."""
     groups = [[row(chapter, key) for key, _ in distinct(chapter, keys)] for keys in chapter.table]
     return ladder_table.table(ruled(groups), chapter.unit)
+
+
+def ruled(groups):
+    """The rows of several groups with rules between the groups."""
+    return [row for group in groups if group for row in (None, *group)][1:]
 
 
 def distinct(chapter, keys):

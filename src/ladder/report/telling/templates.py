@@ -122,13 +122,9 @@ def render(path, functions):
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {sentence(error.message)}") from None
     except (LadderError, jinja2.UndefinedError, TypeError) as error:
-        raise LadderError(f"{path}:{line_of(error, path)}: {explained(error, functions)}") from None
-
-
-def line_of(error, path):
-    """The line of a template in which an error was raised."""
-    calls = reversed(traceback.extract_tb(error.__traceback__))
-    return next(call.lineno for call in calls if call.filename == str(path))
+        calls = reversed(traceback.extract_tb(error.__traceback__))
+        line = next(call.lineno for call in calls if call.filename == str(path))
+        raise LadderError(f"{path}:{line}: {explained(error, functions)}") from None
 
 
 def explained(error, functions):

@@ -52,7 +52,8 @@ def threads_of(row):
 def needed(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / threads_of(row)}
+    weights = sum(rows * columns for rows, columns in reference.shapes(row))
+    cached = {"second_cache": PASSES * bytes_of(row, weights) / threads_of(row)}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
@@ -81,8 +82,3 @@ def products_and_images(row, passes=IMAGES):
 def bytes_of(row, count):
     """Bytes of a number of elements per image."""
     return float(row["images"]) * count * BYTES[row["dtype"]]
-
-
-def weights(row):
-    """The number of weights."""
-    return sum(rows * columns for rows, columns in reference.shapes(row))

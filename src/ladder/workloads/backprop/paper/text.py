@@ -1,6 +1,7 @@
 """Functions of this chapter's text beside those of every chapter."""
 
 from ladder.report import latex
+from ladder.report.telling.functions import largest
 from ladder.report.telling.lines import select
 from ladder.store import rates
 from ladder.store.study import middle
@@ -13,14 +14,9 @@ TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select
 FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops
 
 
-def most_cores(study):
-    """The largest number of threads of the machine with most of them."""
-    return int(study.rows(select("tuned", "cores"))["threads"].iloc[0])
-
-
 def efficiency_of_products(study):
     """The parallel efficiency of the best products on all threads, which clock rates and neighbours limit."""
-    count = most_cores(study)
+    count = largest(study, "tuned", "threads")
     single, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
     return latex.percent(several / single / count, 2) if single and several else None
 

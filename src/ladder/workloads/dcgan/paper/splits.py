@@ -1,7 +1,6 @@
 """The earlier study's splits on a GPU: the time of each batch's layers, as products or by loops."""
 
 from ladder.report.figures import timeline
-from ladder.report.telling import traces
 from ladder.report.telling.lines import select
 from ladder.workloads.dcgan.paper.lines import SPLITS
 
@@ -16,4 +15,4 @@ WAYS = {f"{first} + {4 - first}": select("split", split=first) for first in (2, 
 
 def draw(study):
     """A panel for each split."""
-    return timeline.figure(traces.of_selections(study, SPLITS, WAYS), "the splits")
+    return timeline.figure(study.traced(SPLITS, WAYS), "the splits")

@@ -1,7 +1,6 @@
 """Hidden copies: when batches are drawn and copied, sequentially and overlapped."""
 
 from ladder.report.figures import looks, timeline
-from ladder.report.telling import traces
 from ladder.workloads.dcgan.paper.claims import AFTER, PINNED
 from ladder.workloads.dcgan.paper.lines import HOME
 
@@ -15,5 +14,5 @@ WAYS = {"copies after each batch": AFTER, "copies hidden": PINNED}
 
 def draw(study):
     """A panel for each way, on the chapter's GPU."""
-    rows = traces.of_selections(study, HOME, WAYS, [study.machine("card").subject])
+    rows = study.traced(HOME, WAYS, [study.machine("card").subject])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])

@@ -5,8 +5,8 @@ from functools import partial
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
-from ladder.report.telling.case_tables import ruled
 from ladder.report.telling.chapter_study import NotMeasured
+from ladder.report.telling.ladder import ruled
 from ladder.store import rates
 from ladder.store.study import NO_ROWS, by_threads, one_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES

@@ -4,38 +4,30 @@ from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Sou
 
 DTYPE = "float64"
 UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
-# The claims are about matrices far larger than any cache.
-SIZES = {
-    "threads": {"n": 8192, "m": 16384},
-    "ranks": {"n": 32768, "m": 8192},
-    "card": {"n": 16384, "m": 32768},
-    "small": {"n": 1000, "m": 784},
-    "long": {"n": 100, "m": 1000000},
-    "large": {"n": 65536, "m": 32768},
-    "larger": {"n": 131072, "m": 32768},
-}
+# The claims are about matrices far larger than any cache: these, and those that only one source has.
+ON_RANKS, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 
 
-def calls(machine, experiment, size=None, **others):
-    """The calls of an experiment on a matrix, or on all matrices."""
-    return Source(machine, experiment, dtype=DTYPE, **SIZES.get(size, {}), **others)
+def calls(machine, experiment, **conditions):
+    """The calls of an experiment, all of one type."""
+    return Source(machine, experiment, dtype=DTYPE, **conditions)
 
 
 SOURCES = {
-    "threads": calls("host", "gemv_threads", "threads"),
-    "ranks": calls("host", "gemv_mpi", "ranks"),
-    "nodes": calls("host", "gemv_mpi", "ranks", nodes=SEVERAL),
-    "card": calls("card", "gemv_gpu", "card"),
-    "small": calls("card", "gemv_gpu", "small"),
-    "long": calls("card", "gemv_gpu", "long"),
-    "cards": calls("cards", "gemv_cards", "ranks"),
-    "sent": calls("cards", "gemv_cards", "ranks", mode="ship"),
-    "large": calls("cards", "gemv_cards_large", "large"),
-    "most GPUs": calls("widest", "gemv_cards_large", "large"),
-    "larger": calls("widest", "gemv_cards_larger", "larger"),
+    "threads": calls("host", "gemv_threads", n=8192, m=16384),
+    "ranks": calls("host", "gemv_mpi", **ON_RANKS),
+    "nodes": calls("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
+    "card": calls("card", "gemv_gpu", n=16384, m=32768),
+    "small": calls("card", "gemv_gpu", n=1000, m=784),
+    "long": calls("card", "gemv_gpu", n=100, m=1000000),
+    "cards": calls("cards", "gemv_cards", **ON_RANKS),
+    "sent": calls("cards", "gemv_cards", mode="ship", **ON_RANKS),
+    "large": calls("cards", "gemv_cards_large", **LARGE),
+    "most GPUs": calls("widest", "gemv_cards_large", **LARGE),
+    "larger": calls("widest", "gemv_cards_larger", n=131072, m=32768),
     "ranks, all sizes": calls("host", "gemv_mpi"),
     "ranks, smallest": calls("host", "gemv_mpi", n=MIN),
     "GPUs, all sizes": calls("cards", "gemv_cards"),

@@ -1,52 +1,84 @@
 """The tables of the supplement: break-even points, and every case."""
 
+import math
 from dataclasses import replace
 
 import pandas as pd
 
 from ladder.report import latex
-from ladder.report.cells import NONE
-from ladder.report.latex import code, digits
+from ladder.report.cells import NONE, median
+from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
-from ladder.report.telling.case_tables import (
-    by_size,
-    cases,
-    codes,
-    phase_cells,
-    rate_cells,
-    rows_by_size,
-    ruled,
-)
+from ladder.report.telling.chapter_study import phase_times, whole
+from ladder.report.telling.ladder import ruled
 from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
-from ladder.store.study import where
+from ladder.store.study import middle, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
-from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES
+from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES, per_unit
+
+ORDER = ("variant", "mode", "ranks", "threads", "case")
+
+
+def cases(rows):
+    """The rows of every case, by variant, then by ranks and threads."""
+    by = [name for name in ORDER if name in rows]
+    return [case for _, case in rows.groupby(by, sort=True, dropna=False)] if len(rows) else []
+
+
+def by_matrix(rows):
+    """[((n, m), cases)] of rows, from the smallest matrix to the largest."""
+    sizes = set(rows[["n", "m"]].itertuples(index=False, name=None)) if len(rows) else ()
+    ordered = sorted(sizes, key=lambda size: (math.prod(size), size))
+    return [((n, m), cases(where(rows, n=n, m=m))) for n, m in ordered]
+
+
+def rows_by_matrix(rows, row):
+    """The cells that `row` makes of every case, with rules between matrices."""
+    return ruled([[row(case) for case in every] for _, every in by_matrix(rows)])
+
+
+def codes(rows, *columns):
+    """The values of columns as code, as far as a case states them."""
+    return [code(rows[name].iloc[0]) for name in columns if isinstance(rows.iloc[0].get(name), str)]
+
+
+def rate_cells(study, machine, rows):
+    """A case's time, its rate in GB/s, and the share of the predicted rate."""
+    if rows.empty:
+        return [NONE] * 3
+    predicted, time = study.model.predict(machine, rows.iloc[0]), middle(rows.assign(seconds=per_unit(rows)))
+    rate = rows["bytes"].iloc[0] / middle(rows)
+    return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
+
+
+def phase_cells(study, machine, rows):
+    """A case's time, the times of its phases, and the sum of the phases of every call over the call."""
+    phases = study.phases_of(machine, rows)
+    times = phase_times(pd.concat([phases, study.phases_of(machine, rows, before=True)]))
+    share = whole(rows, phases)
+    cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
+    return [median(rows), *cells, digits(share, 2) if share else NONE]
 
 
 def break_even(study):
     """The number of products after which sending a matrix once pays, by matrix."""
     rows = []
-    for (n, m), _ in by_size(study.frame("ranks, all sizes"), "n", "m"):
+    for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
         kept, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
         single, graph = replace(kept, tuning=kept.tuning | {"ranks": 1}), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (kept, single), (kept, threads), (graph, threads)
-        points = (amortisation.of_selections(study, *pair) for pair in pairs)
+        points = (amortisation.calls_to_pay(study, *pair) for pair in pairs)
         rows.append([f"${n} \\times {m}$", *(amortisation.text(point) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 
 def threads(study):
     """Every case on threads: its time and rate."""
-    host = study.machine("host")
-    rows = [
-        [
-            ", ".join(codes(case, "variant", "binding", "schedule")),
-            f"{case['threads'].iloc[0]:.0f}",
-            *rate_cells(study, host, case),
-        ]
-        for case in cases(study.frame("threads"))
-    ]
+    host, rows = study.machine("host"), []
+    for case in cases(study.frame("threads")):
+        name, count = ", ".join(codes(case, "variant", "binding", "schedule")), case["threads"].iloc[0]
+        rows.append([name, f"{count:.0f}", *rate_cells(study, host, case)])
     return latex.table("lrrrr", ["Variant", "Threads", "Time", "GB/s", "of the bandwidth"], rows)
 
 
@@ -58,11 +90,11 @@ def ranks(study):
         computing = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in computing and len(computing)
         imbalance = digits(computing["imbalance"].median()) if has_imbalance else NONE
-        return [*named(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case, PHASES), imbalance]
+        return [*named(case), place(case.iloc[0], LATEX_TIMES), *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
-    return latex.long_table("rllrrrrrrrr", head, rows_by_size(frame, row, "n", "m"))
+    return latex.long_table("rllrrrrrrrr", head, rows_by_matrix(frame, row))
 
 
 def named(case):
@@ -74,7 +106,7 @@ def card(study):
     """Every case on one GPU, by matrix and type, with its block if it has one."""
     machine, groups = study.machine("card"), []
     every = machine.samples("gemv_gpu")
-    for (n, m), double in reversed(by_size(where(every, dtype=DTYPE), "n", "m")):
+    for (n, m), double in reversed(by_matrix(where(every, dtype=DTYPE))):
         groups.append([])
         for case in double:
             first = case.iloc[0]
@@ -97,9 +129,9 @@ def cards(study):
         def row(case, machine=machine):
             first = case.iloc[0]
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-            return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case, PHASES)]
+            return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
 
         frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_CARDS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
-        groups.append([name, None, *rows_by_size(frame, row, "n", "m")])
+        groups.append([name, None, *rows_by_matrix(frame, row)])
     return latex.long_table("rllrrrrrrrr", head, ruled(groups))

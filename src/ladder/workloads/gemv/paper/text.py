@@ -7,7 +7,7 @@ from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 
 STRANGE = 10  # times as long: more than a tree of messages to a few times as many ranks explains
-PRODUCT = cost(lines.SIZES["large"] | {"seed": 1, "dtype": lines.DTYPE})
+PRODUCT = cost({"seed": 1, "dtype": lines.DTYPE} | lines.LARGE)
 INTENSITY = PRODUCT.flops / PRODUCT.bytes
 
 

@@ -3,7 +3,7 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, flops, median, share
 from ladder.report.latex import code
-from ladder.report.telling.case_tables import ruled
+from ladder.report.telling.ladder import ruled
 from ladder.store import rates, study
 from ladder.workloads.mlp.paper.lines import DTYPE, GPU_PRODUCTS, PRODUCTS
 
