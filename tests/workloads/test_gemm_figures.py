@@ -6,14 +6,14 @@ from drawings import MACHINES, ceilings, draw, tables, words
 from ladder.report import figures
 from ladder.report.figures import layout
 from ladder.store.study import Study
-from ladder.workloads.gemm.paper.roofline import roofs_by_threads
+from ladder.workloads.gemm.paper.roofline import roofs_of_threads
 
 
 def test_roofs_are_those_of_one_kind_of_threads():
-    one, most = roofs_by_threads(Study({}, MACHINES[0], roofs=ceilings()))
-    assert one == (1, 50e9, 20e9)
-    assert most == (24, 1200e9, 480e9)
-    assert roofs_by_threads(Study({}, MACHINES[0], roofs={})) == []
+    one, most = roofs_of_threads(Study({}, MACHINES[0], roofs=ceilings()))
+    assert one == ("1 thread", 50e9, 20e9)
+    assert most == ("24 threads", 1200e9, 480e9)
+    assert roofs_of_threads(Study({}, MACHINES[0], roofs={})) == []
 
 
 def test_a_card_has_a_roofline_of_its_own_with_and_without_tensor_cores():

@@ -15,18 +15,18 @@ from ladder.data import dataset
 from ladder.report import figures, verdict_table
 from ladder.report.figures import theme
 from ladder.report.latex import code, num
-from ladder.report.telling import chapter_study, ladder, traces
+from ladder.report.telling import chapter_study, ladder
 from ladder.report.telling.chapter_study import NotMeasured, parts
 from ladder.report.telling.lines import select
 from ladder.store.study import NO_ROWS, Study
 from ladder.workloads.backprop.paper import text
-from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, block_of
+from ladder.workloads.backprop.paper.lines import CHANGES, OTHER, part_of
 from ladder.workloads.backprop.paper.tables import measured
 from ladder.workloads.dcgan.paper import splits, timeline
 from ladder.workloads.dcgan.paper.lines import HOME, SPLITS
 from ladder.workloads.dcgan.paper.lines import PHASES as LAYERS
 from ladder.workloads.dcgan.paper.tables import MEMORIES, WAYS
-from ladder.workloads.descent.paper import earlier, model, residuals, theory
+from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper import lines as descent_lines
 from ladder.workloads.gemv.paper.lines import PHASES
 from made_up import MACHINE
@@ -189,7 +189,7 @@ def test_tables_of_products_of_matrix_and_vector_hold_every_case():
 def test_shares_of_blocks_are_those_of_the_phases():
     study = chapter.study("backprop")
     blocks = {"7 first change": "weight change", "2 output products": "products", "something else": OTHER}
-    assert {phase: block_of(phase) for phase in blocks} == blocks
+    assert [*part_of(pd.Series([*blocks]))] == [*blocks.values()]
     kernels = parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
     assert set(kernels) == {"products", "weight change", "update"}  # not what flattens
     assert "flatten" not in all_tables("backprop")["kernels"]
@@ -232,8 +232,8 @@ def test_an_iteration_is_what_the_earlier_study_and_the_theory_say():
     """Two products of A and two of a row, each summed up in five passes of four, and four kernels on vectors."""
     assert model.kernels("cuda_version2", 512) == 4 * (1 + 5) + 4
     assert [earlier.iteration(count) for count in (1, 2)] == pytest.approx([0.50e-3, 0.81e-3], rel=0.01)
-    np.testing.assert_allclose(theory.steepest(3.0, [0, 1, 3]), [1, 0.5, 0.125])
-    np.testing.assert_allclose(theory.conjugate(9.0, [0, 1, 3]), [1, 1, 0.25])
+    np.testing.assert_allclose(residuals.steepest(3.0, [0, 1, 3]), [1, 0.5, 0.125])
+    np.testing.assert_allclose(residuals.conjugate(9.0, [0, 1, 3]), [1, 1, 0.25])
 
 
 def test_recomputing_has_an_effect_beyond_a_factor_of_two():
@@ -338,7 +338,7 @@ def test_timelines_are_of_every_machine_that_was_traced():
     every = traced(("a", "b"), splits.WAYS.values())
     some = every[(every["machine"] == "b") | (every["split"] == 2)]
     study = chapter_study.of_chapter("dcgan", Study({SPLITS: {"samples": NO_ROWS, "traces": some}}, None))
-    titled = traces.of_selections(study, SPLITS, splits.WAYS)
+    titled = study.traced(SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 

@@ -114,7 +114,8 @@ class ChapterStudy:
     def line(self, selection):
         """The line of a selection, with the tuning that the selection changes."""
         selection = selection_of(selection)
-        return selection.changed(nearest("line", selection.line, self.lines))
+        line = nearest("line", selection.line, self.lines)
+        return replace(line, tuning=line.tuning | selection.tuning)
 
     def frame(self, name):
         """All rows of a source, its timed calls."""

@@ -20,19 +20,14 @@ def verdicts(study):
 
 
 def answered(study, claim):
-    """A claim with its answer."""
-    ratio, needs = measured(study, claim)
+    """A claim with its answer, and with what testing it needs."""
+    try:
+        ratio, needs = ratio_of(study, claim), claim.needs
+    except NotMeasured as missing:
+        ratio, needs = None, missing.needs or claim.needs
     words = claim.words(study) if callable(claim.words) else claim.words
     answer = decide(ratio, claim.min, claim.max, claim.margin)
-    return verdict_table.Claim(claim.key, coded(words), needs, cause(study, claim.cause, ratio), answer)
-
-
-def measured(study, claim):
-    """The ratio that a claim is about, or None, and what testing it needs."""
-    try:
-        return ratio_of(study, claim), coded(claim.needs)
-    except NotMeasured as missing:
-        return None, coded(missing.needs or claim.needs)
+    return verdict_table.Claim(claim.key, coded(words), coded(needs), cause(study, claim.cause, ratio), answer)
 
 
 def ratio_of(study, about):

@@ -20,7 +20,7 @@ and `claims.py` CLAIMS, {group: [Claim]}, the groups `earlier` and `rungs`.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -142,10 +142,6 @@ class Selection:
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict)
-
-    def changed(self, line):
-        """The line with its tuning changed."""
-        return replace(line, tuning=line.tuning | self.tuning) if self.tuning else line
 
 
 def select(line, source=None, **tuning):

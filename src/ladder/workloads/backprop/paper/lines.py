@@ -22,8 +22,6 @@ BLOCKS = {
 }
 OTHER = "other"
 OUTSIDE = {"phase": ("to device", "to host", "flatten", "constants")}
-
-
 SOURCES = {
     "before": Source("host", "backprop_before", **SIZE),
     "loops": Source("host", "backprop_before", "backprop_ladder", device="host", **SIZE),
@@ -45,8 +43,6 @@ MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "e
 THREADS, O2, ALL, OFFSETS = {"threads": MAX}, {"flags": "O2"}, {"flags": "all"}, {"index": "offsets"}
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
 COMPILED, AUTOGRAD, BY_HAND = {"graph": "on", "compiled": "on"}, {"gradients": "autograd"}, {"gradients": "by_hand"}
-
-
 LINES = {
     "before": Line("before", O2, "loops", "the loop over patterns innermost"),
     "loop_order": Line("loop_order", O2, "loops", "the loop over patterns outermost, contiguous inner loops", "caches"),
@@ -104,9 +100,4 @@ def changed(line, source=None, **tuning):
 
 def part_of(phases):
     """The macro block of each phase."""
-    return phases.map(block_of)
-
-
-def block_of(phase):
-    """The macro block of a phase."""
-    return next((block for word, block in BLOCKS.items() if word in phase), OTHER)
+    return phases.map(lambda phase: next((block for word, block in BLOCKS.items() if word in phase), OTHER))

@@ -28,13 +28,10 @@ def kernels(study):
     times = {name: kernel_times(study, rows) for name, rows in cases}
     times = {name: seconds for name, seconds in times.items() if len(seconds)}
     phases = sorted(set().union(*(seconds.index for seconds in times.values())), key=number_of)
-    rows = [
-        [
-            latex.prose(phase),
-            *(latex.digits(1e6 * seconds[phase]) if phase in seconds else NONE for seconds in times.values()),
-        ]
-        for phase in phases
-    ]
+    rows = []
+    for phase in phases:
+        cells = (latex.digits(1e6 * seconds[phase]) if phase in seconds else NONE for seconds in times.values())
+        rows.append([latex.prose(phase), *cells])
     head = ["Kernel", *(rf"\rotatebox{{60}}{{{latex.prose(name)}}}" for name in times)]
     return latex.table("l" + "r" * len(times), head, rows)
 

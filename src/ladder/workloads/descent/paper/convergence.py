@@ -5,8 +5,7 @@ import numpy as np
 from ladder.report.figures import formats, layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D
 from ladder.store.study import values, where
-from ladder.workloads.descent.paper import theory
-from ladder.workloads.descent.paper.residuals import curves_of
+from ladder.workloads.descent.paper import residuals
 
 TITLE = "Error by iteration against the theory"
 CAPTION = """\
@@ -31,7 +30,7 @@ BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 def draw(study):
     """A panel for each condition."""
-    curves = curves_of(study)
+    curves = residuals.curves_of(study)
     if curves.empty:
         return layout.empty("convergence")
     panels = [(kappa, where(curves, kappa=kappa)) for kappa in values(curves, "kappa")]
@@ -49,8 +48,8 @@ def draw(study):
 def fill(axes, kappa, rows):
     """The residuals at a condition on the lines of the theory."""
     steps = np.arange(rows["step"].max() + 1)
-    axes.plot(steps, theory.steepest(kappa, steps), **RATE)
-    axes.plot(steps, theory.conjugate(kappa, steps), **BOUND)
+    axes.plot(steps, residuals.steepest(kappa, steps), **RATE)
+    axes.plot(steps, residuals.conjugate(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
     scales.log_axis(axes.yaxis, (MIN, 5), formats.power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")

@@ -1,5 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
+from functools import partial
+
 from ladder.report import ratios
 from ladder.report.telling.lines import MAX, Line, Needs, Source, select
 from ladder.store.study import values, where
@@ -40,11 +42,7 @@ def of_one_load(rows):
     return rows[order == order.groupby([rows[key] for key in ("kernel", "block", "n", "launch")]).transform("min")]
 
 
-def iterations(experiment, **conditions):
-    """The solves of an experiment, by iteration."""
-    return Source("host", experiment, prepare=by_iteration, dtype=DTYPE, **conditions)
-
-
+iterations = partial(Source, "host", prepare=by_iteration, dtype=DTYPE)  # of the solves of an experiment
 SOURCES = {
     "ladder": iterations("descent_ladder", n=N),
     "ladder on a GPU": iterations("descent_ladder", n=N, device="cuda"),

@@ -1,28 +1,49 @@
-"""The residuals of solves by iteration, and the effect of rounding and recomputation on them."""
+"""The residuals of solves by iteration: in theory, as measured, and the effect of rounding and recomputation on them.
+
+The theory is in Y. Saad, Iterative Methods for Sparse Linear Systems (2003), sections 5.3 and 6.11.
+"""
 
 import math
+
+import numpy as np
 
 from ladder.report.telling.chapter_study import required
 from ladder.store import collect
 from ladder.store.study import one_case, where
-from ladder.workloads.descent.paper import theory
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 
 STARTS = {"steepest": "worst", "cg": "random"}
 RECOMPUTED = " recomputed"  # behind an algorithm
 FAR = 2.0  # times as large, of residuals that differ
+FALLEN = 1e-3  # of the residual at the start, up to where its rate is measured
+
+
+def factor(kappa):
+    """The bound of the error's factor in a step of steepest descent, in A's norm; exact from the worst start."""
+    return (kappa - 1) / (kappa + 1)
+
+
+def steepest(kappa, steps):
+    """The error of steepest descent after `steps`, over that at the start."""
+    return factor(kappa) ** np.asarray(steps)
+
+
+def conjugate(kappa, steps):
+    """The bound of the error of conjugate gradients after `steps`, over that at the start."""
+    return np.minimum(2 * factor(kappa**0.5) ** np.asarray(steps), 1.0)
 
 
 def curves_of(study):
-    """The curves of one variant, of the GPU if available, with the column `method`."""
-    rows = study.machine("host").rows("curves", CONVERGENCE)
+    """The curves of one variant, of the GPU if available, with `method` and `relative`, the residual over the first."""
+    rows = study.machine("host").rows("curves", CONVERGENCE).reset_index(drop=True)
     rows = where(rows, variant="cuda_fused") if len(where(rows, variant="cuda_fused")) else rows
     if rows.empty:
         return rows
     rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
     recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
     rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + RECOMPUTED))
-    rows = rows.assign(relative=theory.relative(rows))
+    first = rows.sort_values("step").groupby(["machine", "variant", "case", "process"])["residual"].transform("first")
+    rows = rows.assign(relative=np.sqrt(rows["residual"] / first))
     lines = [one_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
     return collect.concatenated(lines).drop_duplicates(["kappa", "method", "step"]).sort_values("step", kind="stable")
 
@@ -30,6 +51,15 @@ def curves_of(study):
 def curve_of(study, method, kappa):
     """The curve of an algorithm, whose residual is carried along or RECOMPUTED, at a condition."""
     return required(where(curves_of(study), method=method, kappa=kappa))
+
+
+def rate(curve):
+    """The factor per step by which a curve falls until it is FALLEN, or until its end; None without points."""
+    if len(curve) < 2:
+        return None
+    reached = curve[curve["relative"] <= FALLEN]
+    end = reached.iloc[0] if len(reached) else curve.iloc[-1]
+    return float(end["relative"] ** (1 / end["step"]))
 
 
 def reported(study, curve):

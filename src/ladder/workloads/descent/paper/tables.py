@@ -12,14 +12,10 @@ MICRO = 1e-6
 
 def kernels(study):
     """Microseconds of each elementary kernel then and now, by block and N."""
-    now = {name: [middle(study.find(kernel(name, *column))) for column in LOADS] for name in KERNELS}
-    if not any(time for row in now.values() for time in row):
-        return latex.table("", (), ())
-    then = {name: [seconds(name, *column) for column in LOADS] for name in KERNELS}
-    pairs = {name: zip(then[name], now[name], strict=True) for name in KERNELS}
-    rows = [
-        [code(name), *(digits(time / MICRO) if time else NONE for pair in pairs[name] for time in pair)]
-        for name in KERNELS
-    ]
+    rows, is_measured = [], False
+    for name in KERNELS:
+        pairs = [(seconds(name, *column), middle(study.find(kernel(name, *column)))) for column in LOADS]
+        rows.append([code(name), *(digits(time / MICRO) if time else NONE for pair in pairs for time in pair)])
+        is_measured |= any(now for _, now in pairs)
     first, *heads = latex.grouped(["Kernel"], {f"{block}, {n}": ["then", "now"] for block, n in LOADS})
-    return latex.table("l" + "rr" * len(LOADS), [f"Block, $N${first}", *heads], rows)
+    return latex.table("l" + "rr" * len(LOADS), [f"Block, $N${first}", *heads], rows if is_measured else ())

@@ -8,7 +8,7 @@ from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import select
 from ladder.store import rates
 from ladder.store.study import middle, values, where
-from ladder.workloads.descent.paper import earlier, model, residuals, theory
+from ladder.workloads.descent.paper import earlier, model, residuals
 from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
 
 # The work of an iteration, the elements that it reads, and the error after k iterations in theory.
@@ -106,12 +106,12 @@ def more_steps(study):
 
 def rate_in_theory(study, kappa):
     """The factor by which the error of steepest descent falls in each step from the worst start."""
-    return number(theory.factor(kappa), 4)
+    return number(residuals.factor(kappa), 4)
 
 
 def rate_measured(study, kappa):
     """The factor by which the residual of steepest descent falls in each step from the worst start."""
-    return (rate := theory.rate(residuals.curve_of(study, "steepest", kappa))) and number(rate, 4)
+    return (rate := residuals.rate(residuals.curve_of(study, "steepest", kappa))) and number(rate, 4)
 
 
 def recomputed_every(study):

@@ -17,10 +17,6 @@ SOURCES = {
     **{name: Source("card", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
     "mixed": Source("mixed", "gemm_gpu_mixed", prepare=one_size),
 }
-MACHINES = {
-    "card": Needs(tuple(SQUARE.values())),
-    "host": Needs(("host",)),
-    "mixed": Needs(("mixed",), apart=True),
-}
+MACHINES = {"card": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), apart=True)}
 PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
 LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

@@ -50,16 +50,14 @@ def draw(study):
     return figure
 
 
-def roofs_by_threads(machine):
-    """The roofs of a machine, [(threads, FLOP/s, B/s)] for every number of threads with which both were measured."""
+def roofs_of_threads(machine):
+    """The roofs of the fewest threads and of those with the highest FLOP/s: [(label, FLOP/s, B/s)].
+
+    They are among the numbers of threads with which both were measured.
+    """
     memory = rates.bandwidths(machine)
     products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
-    return [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
-
-
-def roofs_of_threads(machine):
-    """The roofs of the fewest threads and of those with the highest FLOP/s: [(label, FLOP/s, B/s)]."""
-    roofs = roofs_by_threads(machine)
+    roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
     ends = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
     return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in ends]
 

@@ -1,5 +1,7 @@
 """Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
 
+from functools import partial
+
 from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source, Widest
 
 DTYPE = "float64"
@@ -9,13 +11,7 @@ ON_RANKS, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
 ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
-
-
-def calls(machine, experiment, **conditions):
-    """The calls of an experiment, all of one type."""
-    return Source(machine, experiment, dtype=DTYPE, **conditions)
-
-
+calls = partial(Source, dtype=DTYPE)  # of an experiment, all of one type
 SOURCES = {
     "threads": calls("host", "gemv_threads", n=8192, m=16384),
     "ranks": calls("host", "gemv_mpi", **ON_RANKS),

@@ -63,7 +63,6 @@ TILES = {
     "cublas": {"math": "default"},
 }
 WIDE = {"bm": 128, "bn": 128, "bk": 32, "wm": 64, "wn": 64, "stages": 3}  # of `cuda_mma` in TF32
-PEERS = ("peers/numpy_loop", "peers/pytorch", "pytorch_cuda")
 ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 
 
@@ -96,12 +95,9 @@ LINES = {
     # Not its strongest form: the step isn't compiled.
     "pytorch_cuda": line("pytorch_cuda", GRAPH, "card", "graph"),
 }
-# The table of the ladder: products on each device, and trainings in their best forms.
-TABLE = (
-    PRODUCTS,
-    tuple(TILES),
-    ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma", *PEERS),
-)
+# The table of the ladder: products on each device, and trainings in their best forms with their peers.
+BEST_FORMS = ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma")
+TABLE = (PRODUCTS, tuple(TILES), (*BEST_FORMS, "peers/numpy_loop", "peers/pytorch", "pytorch_cuda"))
 # The panels of the waterfall, by the sources of their lines.
 PANELS = {
     "A product on the host": ("products",),
