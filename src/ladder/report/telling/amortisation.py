@@ -43,20 +43,8 @@ def calls_to_pay(chapter, kept, other):
     return break_even([(count, claims.quotient(processes, others)) for count, processes in spread.items()])
 
 
-def predicate(answer, other, calls):
-    """Such an answer as the predicate of a sentence, against another's calls; None stays None."""
-    if isinstance(answer, tuple):
-        return f"pays off against {other} after {text(answer)} {calls}"
-    return {
-        None: None,
-        EVERYWHERE: f"pays off against {other} with the first of the {calls}",
-        NOWHERE: f"never pays off against {other}",
-        UNDECIDED: f"has no significant break-even point against {other}",
-    }[answer]
-
-
 def text(answer):
-    """A number of calls with its interval, or the word why there is none; None stays None."""
+    """Such a number of calls with its interval, or the word why there is none; None stays None."""
     if not isinstance(answer, tuple):
         return {EVERYWHERE: "at once", NOWHERE: "never"}.get(answer, answer)
     value, low, high = answer

@@ -170,15 +170,6 @@ class ChapterStudy:
         """The rows of the phases of every call of a selection's case, or before the first; none if not timed."""
         return self.in_units(selection, self.phases_of(self.machine_of(selection), self.find(selection), before))
 
-    def traced(self, experiment, selections, machines=None):
-        """{machine and title: what ran when in the first process} of {title: selection}; by default on all machines."""
-        traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
-        machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: queries.where(traces, machine=name, process=0) for name in machines}
-        lines = {title: self.line(selection) for title, selection in selections.items()}
-        rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
-        return {title: traced for title, traced in rows.items() if len(traced)}
-
     def phases_of(self, machine, rows, before=False):
         """The same of some rows of a case of a machine."""
         if rows.empty:
@@ -189,6 +180,15 @@ class ChapterStudy:
         is_before = every.reindex(columns=[*self.outside]).isin(self.outside).all(axis=1)
         every = every[is_before == before]
         return every.assign(phase=self.part_of(every["phase"])) if self.part_of and len(every) else every
+
+    def traced(self, experiment, selections, machines=None):
+        """{machine and title: what ran when in the first process} of {title: selection}; by default on all machines."""
+        traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
+        machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
+        first = {name: queries.where(traces, machine=name, process=0) for name in machines}
+        lines = {title: self.line(selection) for title, selection in selections.items()}
+        rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
+        return {title: traced for title, traced in rows.items() if len(traced)}
 
     def over_the_rest(self, selection, phases, inverse=False):
         """The time of some phases of every call over that of all others, or the other way round, as a Ratio.

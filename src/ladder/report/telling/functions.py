@@ -16,6 +16,8 @@ from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, nearest, required, selection_of
 from ladder.report.telling.claims import coded
 from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
+from ladder.statistics.crossings import EVERYWHERE, NOWHERE
+from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import rates, study
 
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
@@ -130,7 +132,15 @@ def beyond(chapter, selection):
 
 def break_even(chapter, kept, other, name, calls="calls"):
     """The number of calls after which work done before them pays against another selection, as a predicate."""
-    return amortisation.predicate(amortisation.calls_to_pay(chapter, kept, other), name, calls)
+    answer = amortisation.calls_to_pay(chapter, kept, other)
+    if isinstance(answer, tuple):
+        return f"pays off against {name} after {amortisation.text(answer)} {calls}"
+    return {
+        None: None,
+        EVERYWHERE: f"pays off against {name} with the first of the {calls}",
+        NOWHERE: f"never pays off against {name}",
+        UNDECIDED: f"has no significant break-even point against {name}",
+    }[answer]
 
 
 def memory_rate(chapter, role, threads=None):

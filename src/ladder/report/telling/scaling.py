@@ -43,9 +43,14 @@ def figure(study, panels, work, ceiling, empty, height=HEIGHT):
 
 
 def summaries_of(study, panel, work):
-    """Rates of all lines of a panel in 1e9 a second, a row for each number of cores."""
-    lines = [(look.label, along(study, selection)) for selection, look in panel.lines]
-    return pd.concat([rates(rows, label, work) for label, rows in lines if len(rows)] or [pd.DataFrame()])
+    """Rates of all lines of a panel in 1e9 a second, a row for each number of cores or GPUs."""
+    rates = []
+    for selection, look in panel.lines:
+        if len(rows := along(study, selection)):
+            rows = rows.assign(method=look.label, at=[width(row) for row in rows.to_dict("records")])
+            summaries = medians.one_each(medians.summaries(rows, ("method", "at")), ("method", "at"))
+            rates.append(medians.rates(summaries, rows[work].iloc[0] / 1e9))
+    return pd.concat(rates or [pd.DataFrame()])
 
 
 def along(study, selection):
@@ -57,13 +62,6 @@ def along(study, selection):
     tunings = [selection.tuning | dict(zip(free, count, strict=True)) for count in counts]
     cases = [study.find(replace(selection, tuning=tuning)) for tuning in tunings]
     return pd.concat([rows for rows in cases if len(rows)] or [pd.DataFrame()])
-
-
-def rates(rows, method, work):
-    """Rates of a line in 1e9 a second, by the cores or GPUs of a case."""
-    rows = rows.assign(method=method, at=[width(row) for row in rows.to_dict("records")])
-    summaries = medians.one_each(medians.summaries(rows, ("method", "at")), ("method", "at"))
-    return medians.rates(summaries, rows[work].iloc[0] / 1e9)
 
 
 def width(row):

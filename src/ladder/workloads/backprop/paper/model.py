@@ -5,6 +5,7 @@ by the rates that the machine has reached. Peers have no model.
 """
 
 from ladder.report.assumptions import LOADS, SECOND_CACHE
+from ladder.report.telling.chapter_study import counted
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 
@@ -38,22 +39,16 @@ def reached(machine, row):
     """The rates of a case's machine: FLOP/s of products and of multiply-adds in registers, B/s of memory and cache."""
     return {
         "products": rates.products_of(machine, row),
-        "reading": rates.memory_of(machine, row, threads_of(row)),
+        "reading": rates.memory_of(machine, row, counted(row, "threads_found")),
         "multiply_adds": rates.multiply_adds(machine, row["dtype"], row["device"]),
         "second_cache": SECOND_CACHE,
     }
 
 
-def threads_of(row):
-    """The threads of a case; 1 on a GPU."""
-    return int(row["threads_found"]) if row["device"] == "host" else 1
-
-
 def needed(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
-    weights = sum(rows * columns for rows, columns in reference.shapes(row))
-    cached = {"second_cache": PASSES * bytes_of(row, weights) / threads_of(row)}
+    cached = {"second_cache": PASSES * bytes_of(row, weights(row)) / counted(row, "threads_found")}
     scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
@@ -82,3 +77,8 @@ def products_and_images(row, passes=IMAGES):
 def bytes_of(row, count):
     """Bytes of a number of elements per image."""
     return float(row["images"]) * count * BYTES[row["dtype"]]
+
+
+def weights(row):
+    """The number of weights."""
+    return sum(rows * columns for rows, columns in reference.shapes(row))

@@ -17,7 +17,6 @@ scalars in constant and tables in texture memory, sums of the error per block an
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_before", "backprop_ladder", "backprop_gpu")
 INCHES = 0.13  # height of a change
 AROUND = 0.72  # inches of a panel above and below its changes
-LINE = {"color": theme.DARK, "linewidth": 0.9}
 REACH = 3.0  # how far an interval is followed, as a factor
 MIN = 2.0  # the minimum reach of an axis to either side of 1
 
@@ -55,7 +54,7 @@ def changes(study, *lines, source=None):
 def fill(axes, rows):
     """The changes of a panel, top to bottom."""
     rows = rows.assign(at=range(len(rows)))
-    axes.axvline(1, **LINE, zorder=1)
+    axes.axvline(1, color=theme.DARK, linewidth=0.9, zorder=1)
     marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
     axes.set_yticks(rows["at"], rows["label"])
     axes.tick_params(axis="y", length=0)

@@ -12,6 +12,7 @@ from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
 EQUAL = 0.05  # the margin of a claim of equality
 NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
 beside = partial(Cause, has_interval=True)
+peer = partial(Claim, needs="both", cause="exact and fused")
 CEILINGS, NO_PRODUCTS = "the rung and ceilings", "projection and tanh too"
 
 
@@ -72,12 +73,6 @@ def all_hidden(math, line, words):
     return Claim(f"home/{math}", text, None, None, 1, 1, EQUAL, needs, cause, ratio)
 
 
-def against_peer(line, other, words, share):
-    """The claim that a call takes at most a share of PyTorch's."""
-    text = f"`home` over PyTorch, {words}"
-    return Claim(f"peer/{line}", text, other, line, 1 / share, needs="both", cause="exact and fused")
-
-
 PINNED, STAGED, PAGEABLE = (copied(memory, "hidden") for memory in ("pinned", "staged", "pageable"))
 AFTER = copied("pinned", "after")
 OVER_STAGED, IMPLICIT = beside("staged", STAGED, PINNED), beside("implicit", "four", "three")
@@ -105,9 +100,9 @@ RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
     Claim("host-peer", "`tuned` over PyTorch, all threads", "pytorch", "tuned", needs="both", cause="exact products"),
     Claim("ceiling", "Near the ceiling, float32", "window", FLOOR, 0, NEAR, needs=CEILINGS, cause=NO_PRODUCTS),
-    against_peer("home", "peer-home", "float32", 0.6),
-    against_peer("home-brought-tf32", "peer-home-tf32", "TF32", 0.65),
-    against_peer("home-brought", "peer-home-float16", "half precision", 0.75),
+    peer("peer/home", "`home` over PyTorch, float32", "peer-home", "home", 1 / 0.6),
+    peer("peer/home-brought-tf32", "`home` over PyTorch, TF32", "peer-home-tf32", "home-brought-tf32", 1 / 0.65),
+    peer("peer/home-brought", "`home` over PyTorch, half precision", "peer-home-float16", "home-brought", 1 / 0.75),
     all_hidden("float32", "home", "float32"),
     all_hidden("tf32", "home-brought-tf32", "TF32"),
     all_hidden("float16", "home-brought", "half"),

@@ -5,7 +5,7 @@ from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.store.study import values, where
-from ladder.workloads.descent.paper.lines import ALGORITHMS, points
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
@@ -16,7 +16,6 @@ Medians with 95 % intervals, hollow if not converged.
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
 PANEL = 0.75  # and of what is drawn in it
-DEVICES = ("host", "cuda")
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
 # Two variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
@@ -26,11 +25,10 @@ CROSSED = {"color": DARK, "linewidth": 0.8}
 
 def draw(study):
     """A panel per machine and device."""
-    machines = {name: study.study.of(name) for name in study.study.machines()}
     line, groups = ("variant", "algorithm", "n"), {}
-    for name, machine in machines.items():
-        solves = study.sources["solves"].rows(machine)
-        for device in DEVICES:
+    for name in study.study.machines():
+        solves = study.sources["solves"].rows(study.study.of(name))
+        for device in LINES_OF:
             if len(rows := where(solves, device=device)):
                 rows = along(rows)
                 panel = device, rows, medians.one_each(medians.summaries(rows, line), line)

@@ -18,6 +18,7 @@ BY_MPI = select("mpi-ship", "cards")
 PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
 LONGER = "Communication far longer than computation"
 BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
+near = partial(Claim, faster=FLOOR, min=0, max=NEAR, margin=0, needs=CEILINGS, cause=share_of_floor())
 
 
 def bound(study):
@@ -48,11 +49,6 @@ def of_most_cards(study):
     """The words of a claim, with the number of GPUs."""
     count = max(values(study.frame("most GPUs"), "ranks"), default=0)
     return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
-
-
-def near(key, words, line):
-    """The claim that a line comes near the predicted time."""
-    return Claim(key, words, line, FLOOR, 0, NEAR, 0, CEILINGS, share_of_floor())
 
 
 def several(count, numeral, claimed):

@@ -1,5 +1,7 @@
 """The claims about products and the training, of the earlier study and behind our rungs."""
 
+from functools import partial
+
 from ladder.report import ratios
 from ladder.report.latex import num, percent
 from ladder.report.telling.chapter_study import NotMeasured, required
@@ -13,6 +15,7 @@ FAR = 2  # the minimum speed-up for "far ahead"
 CLOSE = 0.5  # the margin of "close to each other"
 SAME = 0.1  # the margin of equality of two forms
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
+same = partial(Claim, min=1, max=1, margin=SAME)
 LARGER_BATCH = SOURCES["peers, larger"].conditions["batch"]
 
 
@@ -102,11 +105,6 @@ def over(key, slower, faster, claimed, cause):
     return Claim(key, f"`{faster}` over `{slower}`", slower, faster, claimed, cause=cause)
 
 
-def same(key, words, slower, faster, needs="both rungs", cause=None):
-    """The claim that two are as fast as each other."""
-    return Claim(key, words, slower, faster, 1, 1, SAME, needs, cause)
-
-
 TRANSFERS = f"Copies bring cuBLAS close to OpenBLAS on {BEST} threads"
 NO_COPIES = Cause("without copies", on("blas", BEST), FEW_IMAGES)
 SHARES = {"min": SHARE / (1 - SHARE), "ratio": products_over_the_rest, "cause": share_of_products}
@@ -124,12 +122,12 @@ EARLIER = [
 RUNGS = [
     over("interchanged", "openmp", "interchanged", VECTORS, "vectors, rows in order"),
     same("tiled", "Training by `tiled` as fast as by the BLAS", on("tiled", 1), BLAS, cause="packed panels"),
-    same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, "both", "the same loops"),
+    same("compiled", "`openmp` as fast as in C ($512^3$)", *COMPILED, needs="both", cause="the same loops"),
     over("columns", "cuda_shared", "cuda_columns", 2, "one operand stays in a register"),
     over("registers", "cuda_shared", "cuda_tiled", 4, "a load serves eight multiply-adds"),
     over("tensor-cores", "cuda_tiled", "cuda_mma", 2, "twice the multiply-adds a cycle"),
     same("mma", "`cuda_mma` as fast as `cublas`", "cuda_mma", "cublas"),
-    same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", "both"),
+    same("tf32", "`cuda_mma` as fast as `cublas`, both TF32", "tf32/cuda_mma", "tf32/cublas", needs="both"),
     Claim("graph", "A CUDA graph halves an epoch by `cublas`", *CUBLAS, 2, needs="both forms", cause=BY_SHARED),
     peer("numpy_loop"),
     peer("pytorch"),

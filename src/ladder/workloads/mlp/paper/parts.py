@@ -32,10 +32,9 @@ def draw(study):
         sides = [(name, select(f"training/{name}", threads=count)) for name in PRODUCTS]
         panel = phase_bars.panel(study, "A batch on the host", {formats.threads(count): sides})
         panels[study.machine("host").subject].append(panel)
-    launches = {"one by one": "off", "as a graph": "on"}
     groups = {
         words: [(name, select(f"training/{name}", graph=graph)) for name in GPU_PRODUCTS]
-        for words, graph in launches.items()
+        for words, graph in {"one by one": "off", "as a graph": "on"}.items()
     }
     panels[study.machine("card").subject].append(phase_bars.panel(study, "A batch on the GPU", groups))
     return phase_bars.figure(panels, COLOURS, "the training by operation")
