@@ -57,7 +57,7 @@ def row(name, sizes, tuning, best, device="host"):
 
 @pytest.fixture
 def rates_drawn(monkeypatch):
-    """The ceilings, {threads or cards: rate}, that panels of rates are given, in place of the panels."""
+    """The ceilings, {threads or GPUs: rate}, that panels of rates are given, in place of the panels."""
     found = []
     monkeypatch.setattr(by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: found.append(ceiling))
     return found
@@ -83,18 +83,18 @@ def test_rates_of_the_training_stand_under_the_products_of_their_machine_on_as_m
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "factor", "cards", "words"),
+    ("name", "column", "factor", "gpus", "words"),
     [
         ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "GPUs: GB/s"]),
         ("backprop_host", 0, 2, [], ["time of an epoch: 1 thread, 20,000 images", "threads: GFLOP/s"]),
     ],
 )
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
-    name, column, factor, cards, words, rates_drawn
+    name, column, factor, gpus, words, rates_drawn
 ):
-    """Of cards it is the memory of all."""
+    """Of GPUs it is the memory of all."""
     figure = draw(name, tables(name), ceilings())
-    assert rates_drawn == [{threads: factor * own[column] for threads, own in ON_THREADS.items()}, *cards]
+    assert rates_drawn == [{threads: factor * own[column] for threads, own in ON_THREADS.items()}, *gpus]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
 
 
@@ -177,15 +177,15 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
     given, unit = ceilings(), UNIT[HERE]
     found = Study({}, HERE, roofs=given)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
-    on_card = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
+    on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
     flops, reading = (unit * one for one in ON_THREADS[threads])
     rates = model_of_backprop.reached(found, on_host)
     assert (rates["products"], rates["reading"]) == (2 * flops, reading)
-    rates = model_of_backprop.reached(found, on_card)
+    rates = model_of_backprop.reached(found, on_gpu)
     assert (rates["products"], rates["reading"], rates["multiply_adds"]) == (600 * unit, 50 * unit, FUSED * unit)
-    assert [rates_of_studies.products_of(found, row) for row in (on_host, on_card)] == [2 * flops, 600 * unit]
+    assert [rates_of_studies.products_of(found, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in ON_THREADS.items()}
-    assert (rates_of_studies.bandwidths(found), rates_of_studies.card_bandwidth(found)) == (memory, 50 * unit)
+    assert (rates_of_studies.bandwidths(found), rates_of_studies.gpu_bandwidth(found)) == (memory, 50 * unit)
 
 
 def told(text, *names):

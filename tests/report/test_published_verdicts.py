@@ -20,7 +20,7 @@ from ladder.store import PUBLISHED, collect, stored
 from ladder.store.study import Study
 
 # Claims of cold starts, of calls with copies, and of a call over its link.
-OTHERS = ("one-card", "two-cards", "four-cards", "transfers", "home/float16")
+OTHERS = ("one-gpu", "two-gpus", "four-gpus", "transfers", "home/float16")
 FOLDERS = sorted(path.parent for path in (ROOT / "results/published").glob("*/samples.csv.gz"))
 
 

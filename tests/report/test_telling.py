@@ -120,8 +120,8 @@ def test_a_chapter_study_is_made_once_for_a_study(found, study):
 
 def test_machines_of_other_roles_stand_apart():
     """Of one machine with both comes the first one's; a role that stands apart has no part in choosing it."""
-    sources = {name: Source(name, name) for name in ("host", "card", "old", "more")}
-    needs = {"host": Needs(("old", "host")), "card": Needs(("card",)), "more": Needs(("more",), apart=True)}
+    sources = {name: Source(name, name) for name in ("host", "gpu", "old", "more")}
+    needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), apart=True)}
 
     def pick(**having):
         frames = {
@@ -130,10 +130,10 @@ def test_machines_of_other_roles_stand_apart():
         }
         return [one.subject for one in pick_machines(Study(frames, None), needs, sources).values()]
 
-    assert pick(host=["a", "b"], card=["b", "c"], more=["c"]) == ["b", "b", "c"]
-    assert pick(host=["a"], card=["b", "c"]) == ["a", "b", None]
-    assert pick(host=["a"], old=["b"], card=["a"]) == ["b", "a", None]
-    assert pick(host=["b", "a (published)"], card=["a (published)"]) == ["a (published)"] * 2 + [None]
+    assert pick(host=["a", "b"], gpu=["b", "c"], more=["c"]) == ["b", "b", "c"]
+    assert pick(host=["a"], gpu=["b", "c"]) == ["a", "b", None]
+    assert pick(host=["a"], old=["b"], gpu=["a"]) == ["b", "a", None]
+    assert pick(host=["b", "a (published)"], gpu=["a (published)"]) == ["a (published)"] * 2 + [None]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_odd_claims_are_functions(study):
     [
         (lambda study: study.find("opnmp"), "There is no line 'opnmp': did you mean 'openmp'?"),
         (lambda study: study.find(select("openmp", "thread")), "no source 'thread': did you mean 'threads'?"),
-        (lambda study: study.machine("gpu"), "no machine 'gpu'"),
+        (lambda study: study.machine("tpu"), "no machine 'tpu'"),
         (lambda study: functions.verdict(study, "stayin"), "no claim 'stayin': did you mean 'staying'?"),
         (lambda study: functions.tally(study, "early"), "no group of claims 'early': did you mean 'earlier'?"),
     ],
@@ -248,7 +248,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
         lambda study: functions.energy(study, "openmp"),
         lambda study: functions.phase(study, "openmp", "compute"),
         lambda study: functions.beyond(study, select("ship", "ranks")),
-        lambda study: functions.other_machine(study, "card", "host"),
+        lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),
         lambda study: functions.speedup(study, ABSENT, "openmp"),
         lambda study: functions.claimed_ratio(study, "nodes"),
@@ -267,6 +267,6 @@ def test_values_of_a_text(study):
     assert ask["place"]("hybrid") == r"2 $\times$ 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
     named = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
-    assert functions.gpu(chapter_study.of_chapter("gemv", named), "card") == "NVIDIA H200"
+    assert functions.gpu(chapter_study.of_chapter("gemv", named), "gpu") == "NVIDIA H200"
     assert ask["tally"]("earlier").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

@@ -60,7 +60,7 @@ def test_a_name_is_in_its_bar_or_in_the_legend():
     figure = drawn({"a case": HIDDEN})
     assert sorted(text.get_text() for text in figure.axes[0].texts) == ["1", "1", "2"]
     assert legends(figure) == []
-    brief = rows_of(("card", "a step with a long name", 0.0, 0.001), ("card", "b", 0.001, 0.02))
+    brief = rows_of(("gpu", "a step with a long name", 0.0, 0.001), ("gpu", "b", 0.001, 0.02))
     figure = drawn({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
     assert legends(figure) == ["a step with a long name", "1", "2"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["b"]
@@ -68,7 +68,7 @@ def test_a_name_is_in_its_bar_or_in_the_legend():
 
 def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_ones():
     names = [f"a quite long name of a step {number}" for number in range(4)]
-    brief = [("card", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
+    brief = [("gpu", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
     figure = drawn({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
     panel = timeline.BELOW + timeline.ABOVE + 2 * timeline.LANE
     assert panel < figure.get_figheight() < theme.TALLEST, "room for the legend below"
@@ -111,4 +111,4 @@ def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
 
 
 def test_rows_of_no_length_are_drawn():
-    drawn({"a case": rows_of(("card", "1", 0.0, 0.0))})
+    drawn({"a case": rows_of(("gpu", "1", 0.0, 0.0))})

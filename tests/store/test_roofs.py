@@ -49,7 +49,7 @@ def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_so_many_thread
     assert roofs.arithmetic(found, "float64", 2) == roofs.arithmetic(found, "float64") == 2000.0
     assert roofs.arithmetic(found, "float32", 1) == 4000.0
     assert roofs.arithmetic(found, "float64", 4) is None
-    assert roofs.card_arithmetic(found, "float64") is None
+    assert roofs.gpu_arithmetic(found, "float64") is None
 
 
 def test_a_card_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
@@ -58,9 +58,9 @@ def test_a_card_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
         call("gemm", 0.125, "cuda", "tf32", dtype="float32"),
         call("fma", 0.5, "cuda", "float32"),
     )
-    assert roofs.card_arithmetic(found, "float32") == 1000.0
-    assert roofs.card_arithmetic(found, "tf32") == 8000.0
-    assert roofs.card_arithmetic(found, "float64") is None
+    assert roofs.gpu_arithmetic(found, "float32") == 1000.0
+    assert roofs.gpu_arithmetic(found, "tf32") == 8000.0
+    assert roofs.gpu_arithmetic(found, "float64") is None
 
 
 def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise():
@@ -93,7 +93,7 @@ def two_machines():
 def shares(found):
     """What is held against on one thread and on two, of memory, and on a card."""
     on_threads = (roofs.arithmetic(found, "float64", threads) for threads in (1, 2, None))
-    return [*on_threads, roofs.bandwidth(found), roofs.card_arithmetic(found, "float64")]
+    return [*on_threads, roofs.bandwidth(found), roofs.gpu_arithmetic(found, "float64")]
 
 
 def test_of_two_machines_each_has_its_own_ceilings():
@@ -170,10 +170,10 @@ def test_no_published_share_of_a_ceiling_exceeds_one(published, workload, device
         threads = int(case.threads) if device == "host" else None
         if workload == "gemm":
             name = case.precision
-            top = roofs.arithmetic(published, name, threads) if threads else roofs.card_arithmetic(published, name)
+            top = roofs.arithmetic(published, name, threads) if threads else roofs.gpu_arithmetic(published, name)
             assert top, "a product sets a ceiling itself"
         else:
-            top = roofs.bandwidth(published, threads) if threads else roofs.card_bandwidth(published)
+            top = roofs.bandwidth(published, threads) if threads else roofs.gpu_bandwidth(published)
         if top:
             shares.append(getattr(case, ceilings.bound(workload)) / case.seconds / top)
     assert 0.3 < max(shares, default=1.0) <= MOST

@@ -27,10 +27,10 @@ EXPECTED = {
             "staying": 4,
             "coalesced": 2.5,
         }
-        | {"hybrid": 1.75 / (1 + 1 / 16), "cublas": 4.2 / 2.5, "card": 4200 / 240, "memory": 300 / 288 / 0.997}
-        | {"cards-over-ranks": (1.75 / 10) / (1 / 12 + 0.25 / 4200), "warp": 4.4 / 4.3 / 0.997, "equal": 4.3 / 4.2}
+        | {"hybrid": 1.75 / (1 + 1 / 16), "cublas": 4.2 / 2.5, "gpu": 4200 / 240, "memory": 300 / 288 / 0.997}
+        | {"gpus-over-ranks": (1.75 / 10) / (1 / 12 + 0.25 / 4200), "warp": 4.4 / 4.3 / 0.997, "equal": 4.3 / 4.2}
         | {"small": 2 * 4.3 / 4.2, "nccl": (1 / 12 + 0.25 / 4200) / (1 / 49 + 0.25 / 4200), "graph": 1.25}
-        | {"link": 50 * (1 / 49 + 0.25 / 4200) / 0.997, "cards/2": 2, "cards/4": 4},
+        | {"link": 50 * (1 / 49 + 0.25 / 4200) / 0.997, "gpus/2": 2, "gpus/4": 4},
         "refuted": {"dynamic": 0.5, "shared": 0.9, "long": 4.3 / 4.2, "pieces": 1 / 1.1},
         "not tested": {"nodes": None},  # of which there is one
     },
@@ -52,10 +52,10 @@ EXPECTED = {
     # A start takes 0.4 s on one GPU, 0.7 on two and 1.3 on four; up to 200 pictures 6 us each, or half as long on two.
     "dcgan": {
         "confirmed": {"parity": 2, "two": 2, "split": 1.3, "registers": 2, "batch": 64 / 6, "hidden": 2.15 / 1.4}
-        | {"pinned": 4, "one-card": 0.7006 / 0.4012, "host-parity": 5, "host-peer": 1.5, "ceiling": 6 / 5.47 / 0.997}
-        | {"peer/home": 2, "peer/home-brought": 3 / 1.4, "peer/home-brought-tf32": 3 / 1.4, "cards": 2, "ranks": 1}
+        | {"pinned": 4, "one-gpu": 0.7006 / 0.4012, "host-parity": 5, "host-peer": 1.5, "ceiling": 6 / 5.47 / 0.997}
+        | {"peer/home": 2, "peer/home-brought": 3 / 1.4, "peer/home-brought-tf32": 3 / 1.4, "gpus": 2, "ranks": 1}
         | {f"home/{name}": 1 for name in ("float32", "tf32", "float16")},
-        "refuted": {"two-cards": 0.406 / 0.703, "four-cards": 0.7157 / 1.3079},
+        "refuted": {"two-gpus": 0.406 / 0.703, "four-gpus": 0.7157 / 1.3079},
     },
 }
 

@@ -146,10 +146,10 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     every, gpu = (made.study(workload, drop=drop, machine="there (published)") for drop in drops)
     studies = host, made_up.both(host, every).of("here"), made_up.both(host, gpu).of("here")
     alone, together, apart = (chapter.machines(workload, study) for study in studies)
-    roles = {"host", "card"} & {*alone}
+    roles = {"host", "gpu"} & {*alone}
     assert {together[role] for role in roles} == {"there (published)"}
-    assert (alone["host"], alone.get("card")) == ("here", None)
-    assert len(roles) < 2 or [apart[role] for role in ("host", "card")] == ["here", "there (published)"]
+    assert (alone["host"], alone.get("gpu")) == ("here", None)
+    assert len(roles) < 2 or [apart[role] for role in ("host", "gpu")] == ["here", "there (published)"]
     if workload == "gemv":  # other chapters tell of two machines below
         text = text_of(workload, studies[2])
         assert [name for name in ("here", "there (published)") if code(name) not in text] == []

@@ -13,7 +13,7 @@ from ladder.store import rates
 # Of each chapter, {what a template may ask for: how its text begins}, but for claims' ratios (test_chapter_claims.py).
 VALUES = {
     "gemm": {
-        'product_rate("card", "tf32")': "301 tera flops",  # by the fastest of the processes
+        'product_rate("gpu", "tf32")': "301 tera flops",  # by the fastest of the processes
         'product_rate("mixed", "float16")': "401 tera flops",
         # A tenth of each bound, over that of float32, 6 sqrt(4097) 2^-24, to which operands of float16 add 2^-10.
         'error("float16")': "4.37",
@@ -65,7 +65,7 @@ VALUES = {
         # 0.4 s on one and 0.7 on two.
         'pays("two", 2)': "pay off from 11",
         'pays("two", 2, with_start=True)': "pay off at no number from ",
-        'efficiency_on("tapered", "most", most_cards())': "50 percent",
+        'efficiency_on("tapered", "most", most_gpus())': "50 percent",
         'efficiency_on("graph", "most", 4, weak=True)': "80 percent",
         # Of half precision 0.6 us a picture for a screen, where 32 bits take 1.4.
         'seconds(lines.IMAGES * median(select("screen", math="float16")))': "3.15 milli second",
@@ -131,8 +131,8 @@ FLOORS = {"mlp": 0.01, "backprop": 2e9 / 1e11 + 2 * IMAGES / 4e12, "descent": RE
 @pytest.mark.parametrize("workload", PREDICTED)
 def test_a_model_charges_what_limits_a_rung(workload, has_rates, monkeypatch):
     """Without the rates it predicts nothing of a GPU. The floor is the work at the best rates."""
-    known = {"card_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
-    for name in ("card_bandwidth", "link", "products", "multiply_adds"):
+    known = {"gpu_bandwidth": 4e12, "link": 50e9, "products": 1e11, "multiply_adds": 6e13} if has_rates else {}
+    for name in ("gpu_bandwidth", "link", "products", "multiply_adds"):
         monkeypatch.setattr(rates, name, lambda *_, name=name, **__: known.get(name))
     monkeypatch.setattr(rates, "bandwidths", lambda study: {1: 25e9, 4: 100e9})
     model, (default, *rows) = chapter_study.module(workload, "model"), PREDICTED[workload]

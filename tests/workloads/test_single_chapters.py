@@ -161,7 +161,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     assert parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
     assert "scatter" not in parts(study.rows(staying), study.phases(staying))
     with pytest.raises(NotMeasured):  # both at once
-        study.over_the_rest(select("nccl-ship", "cards", chunks=4), ["compute"])
+        study.over_the_rest(select("nccl-ship", "gpus", chunks=4), ["compute"])
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_tables_of_products_of_matrix_and_vector_hold_every_case():
     every = all_tables("gemv")
     assert every["threads"].count(" \\\\\n") - 1 == len(made.measurements("gemv_threads"))
     assert every["ranks"].count("mpi") == sum("ranks" in one.case.tuning for one in made.measurements("gemv_mpi"))
-    assert "1, graph" in every["cards"]
+    assert "1, graph" in every["gpus"]
     assert r"\texttt{mpi\_\allowbreak{}openmp}, \texttt{resident}, 2 $\times$ 8 threads" in every["ladder"]
 
 
@@ -292,12 +292,12 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     ask = asked("dcgan", slow)
     assert ask["pays"]("two", 2).startswith("pay off at no number")
     with pytest.raises(NotMeasured):
-        ask["most_cards"]()
-    assert "no measurement" in CHAPTERS["dcgan"].table("most_cards", slow)
+        ask["most_gpus"]()
+    assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
 def test_earlier_and_present_times_stand_side_by_side():
-    rows = all_tables("dcgan")["cards"].splitlines()
+    rows = all_tables("dcgan")["gpus"].splitlines()
     by_pictures = {row.split("}")[0][5:]: row.split("&") for row in rows if row.startswith(r"\num{")}
     assert list(by_pictures) == ["10", "100", "1000", "2512", "5248"]
     cells = [cell.split("}")[0].split("{")[-1] for cell in by_pictures["5248"]]
@@ -308,7 +308,7 @@ def test_earlier_and_present_times_stand_side_by_side():
 
 def test_ways_of_the_most_gpus_stand_below_each_other():
     fewer = made.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and count(case) == 2)
-    table = CHAPTERS["dcgan"].table("most_cards", fewer)
+    table = CHAPTERS["dcgan"].table("most_gpus", fewer)
     assert [cells[2] for cells in cells_of(table, "threads, half")] == ["--"]
     shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]
     assert shares == [rf"\qty{{{share}" for share in (100, 80, 50, 100, 25, 80)]
@@ -329,7 +329,7 @@ def traced(machines, ways):
     rows = []
     for name, selection in ((name, way) for name in machines for way in ways):
         first = chapter.study("dcgan").rows(selection).iloc[0].dropna()
-        own = {"machine": name, "lane": "card", "name": "1", "start": 0.0, "end": 1.0}
+        own = {"machine": name, "lane": "gpu", "name": "1", "start": 0.0, "end": 1.0}
         rows += [{**first, **own, "process": number} for number in (0, 1)]
     return pd.DataFrame(rows)
 

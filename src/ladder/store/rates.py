@@ -15,9 +15,9 @@ def bandwidths(machine, device="host"):
     return peaks.by_threads(machine.ceilings, roofs.STREAMS, device)
 
 
-def card_bandwidth(machine):
+def gpu_bandwidth(machine):
     """B/s of the GPU's memory."""
-    return roofs.card_bandwidth(machine)
+    return roofs.gpu_bandwidth(machine)
 
 
 def link(machine):
@@ -39,7 +39,7 @@ def products_of(machine, row):
 
 def memory_of(machine, row, threads):
     """B/s of the memory of a case: of its host on so many threads, or of its GPU."""
-    return bandwidths(machine).get(threads) if row["device"] in ("host", "mpi") else card_bandwidth(machine)
+    return bandwidths(machine).get(threads) if row["device"] in ("host", "mpi") else gpu_bandwidth(machine)
 
 
 def products_by_threads(machine, precision):

@@ -71,11 +71,11 @@ def bandwidth(machine, threads=None, kernel=None):
     return peaks.best(machine.ceilings, STREAMS, "host", threads, kernel=kernel)
 
 
-def card_arithmetic(machine, dtype):
+def gpu_arithmetic(machine, dtype):
     """FLOP/s of the GPU's products in a precision: a dtype, or that of tensor cores, such as tf32."""
     return peaks.best(machine.ceilings, PRODUCTS, "cuda", precision=dtype)
 
 
-def card_bandwidth(machine, kernel=None):
+def gpu_bandwidth(machine, kernel=None):
     """B/s of the GPU's memory, or the rate of one kernel of the streams in it."""
     return peaks.best(machine.ceilings, STREAMS, "cuda", kernel=kernel)

@@ -146,7 +146,7 @@ def break_even(chapter, kept, other, name, calls="calls"):
 def memory_rate(chapter, role, threads=None):
     """The bandwidth of a machine's memory on so many threads, or of its GPU's without a number."""
     machine = chapter.machine(role)
-    return bandwidth(required(rates.bandwidths(machine).get(threads) if threads else rates.card_bandwidth(machine)))
+    return bandwidth(required(rates.bandwidths(machine).get(threads) if threads else rates.gpu_bandwidth(machine)))
 
 
 def reading_rate(chapter, role, threads):

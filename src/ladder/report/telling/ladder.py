@@ -41,7 +41,7 @@ def row(chapter, key):
 
 def has_place(chapter, line):
     """Whether a label says where a line runs: on threads, on ranks or, where there are several, on a GPU."""
-    return bool({"threads", "ranks"} & {*line.tuning}) or "cards" in chapter.machines
+    return bool({"threads", "ranks"} & {*line.tuning}) or "gpus" in chapter.machines
 
 
 def waterfall_of(chapter, problem, what, ceiling, colours=None, **options):

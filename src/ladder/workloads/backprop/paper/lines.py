@@ -32,11 +32,11 @@ SOURCES = {
     "cores": Source("widest", "backprop_ladder", device="host", **SIZE),
     "threads on cores": Source("widest", "backprop_openmp"),
     "tuned": Source("widest", "backprop_ladder", variant="tuned", **SIZE),
-    "card": Source("card", "backprop_gpu", device="cuda", **SIZE),
-    "kernels": Source("card", "backprop_kernels"),
-    "learning on a GPU": Source("card", "backprop_learning", device="cuda"),
+    "gpu": Source("gpu", "backprop_gpu", device="cuda", **SIZE),
+    "kernels": Source("gpu", "backprop_kernels"),
+    "learning on a GPU": Source("gpu", "backprop_learning", device="cuda"),
 }
-MACHINES = {"host": Needs(("before", "loops")), "card": Needs(("card",)), "widest": Widest("tuned", "threads")}
+MACHINES = {"host": Needs(("before", "loops")), "gpu": Needs(("gpu",)), "widest": Widest("tuned", "threads")}
 # The bases of the variations of `openmp` and of the earlier study's kernels.
 SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
@@ -53,21 +53,21 @@ LINES = {
     "openmp": Line("openmp", SHARED | THREADS, "loops", "patterns shared among threads", "cores"),
     "blas": Line("blas", THREADS, "loops", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "loops", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "cuda_flat": Line("cuda_flat", OFFSETS, "card", "a thread per unit and pattern, layers in one flat array", "cores"),
+    "cuda_flat": Line("cuda_flat", OFFSETS, "gpu", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(
-        "cuda_kernels", MEMORIES, "card", "the earlier study's eleven kernels", "index arithmetic, loads"
+        "cuda_kernels", MEMORIES, "gpu", "the earlier study's eleven kernels", "index arithmetic, loads"
     ),
-    "cuda": Line("cuda", CUBLAS, "card", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
-    "cuda_fused": Line("cuda_fused", DEFAULT, "card", "three kernels, units in shared memory", "memory, launches"),
-    "tf32": Line("cuda_fused", TF32, "card", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
+    "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
+    "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
+    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", ("tf32",)),
     "numpy_loop": Line("numpy_loop", THREADS, "loops", "written by hand in NumPy"),
     "pytorch": Line("pytorch", AUTOGRAD | THREADS, "loops", "PyTorch, gradients by autograd"),
     "by hand": Line(
         "pytorch", BY_HAND | THREADS, "loops", "PyTorch, gradients by hand: its fastest form", words=("by_hand",)
     ),
-    "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "card", "PyTorch, compiled and as a CUDA graph"),
+    "pytorch_cuda": Line("pytorch_cuda", COMPILED | DEFAULT, "gpu", "PyTorch, compiled and as a CUDA graph"),
     "pytorch_cuda/tf32": Line(
-        "pytorch_cuda", COMPILED | TF32, "card", "the same in TF32 on tensor cores", words=("tf32",)
+        "pytorch_cuda", COMPILED | TF32, "gpu", "the same in TF32 on tensor cores", words=("tf32",)
     ),
 }
 TABLE, FIGURE = [list(LINES)], list(LINES)

@@ -51,7 +51,7 @@ def measured(study, line, source=None):
 def kernel_times(study, rows):
     """The median seconds of every kernel of a case."""
     first = rows.iloc[0]
-    phases = study.machine("card").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
+    phases = study.machine("gpu").rows("samples", first["experiment"], variant=first["variant"], case=first["case"])
     phases = phases[~phases["phase"].isin(("total", *OUTSIDE["phase"]))]
     return phases.groupby("phase")["seconds"].median()
 

@@ -23,7 +23,7 @@ MIN = 2.0  # the minimum reach of an axis to either side of 1
 
 def draw(study):
     """A panel for each host of the chapter, and one for its GPU."""
-    host, widest, gpu = (study.machine(role).subject for role in ("host", "widest", "card"))
+    host, widest, gpu = (study.machine(role).subject for role in ("host", "widest", "gpu"))
     panels = {host: changes(study, "openmp")}
     if widest != host:
         panels[widest] = changes(study, "openmp", source="threads on cores")

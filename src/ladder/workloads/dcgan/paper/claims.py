@@ -7,7 +7,7 @@ from ladder.report.telling.chapter_study import required
 from ladder.report.telling.lines import FLOOR, Cause, Claim, select
 from ladder.store.study import by_case, fastest, middle, where
 from ladder.workloads.dcgan.paper import earlier
-from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
+from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 
 EQUAL = 0.05  # the margin of a claim of equality
 NEAR = 1 / 0.85  # times as long as the ceiling permits, for "near"
@@ -39,12 +39,12 @@ def started(key, words, sides, cause):
     return Claim(key, f"{words}, with start-up", needs="both, with start-up", cause=cause, ratio=ratio)
 
 
-def more_cards(word, role, count, images):
+def more_gpus(word, role, count, images):
     """The claim that `count` GPUs are faster than half as many; the earlier study had so many in each of two nodes."""
-    sides = [on_cards("threads", role, number, images) for number in (count // 2, count)]
+    sides = [on_gpus("threads", role, number, images) for number in (count // 2, count)]
     then = ratios.short(earlier.CALLS[count][images] / earlier.CALLS[2 * count][images])
     cause = beside(f"then {then}, call alone", *sides)
-    return started(f"{word.lower()}-cards", f"{word} GPUs at {images}", sides, cause)
+    return started(f"{word.lower()}-gpus", f"{word} GPUs at {images}", sides, cause)
 
 
 def kernels(math):
@@ -81,20 +81,20 @@ TILED = beside("`cuda_tiled`", ratio=partial(one_operand, others="cuda_tiled"))
 TWO, THREE, FOUR = (select("split", split=first) for first in (2, 3, 4))  # layers as products
 FULL = "a product fills the GPU"
 BATCHES = [select("window", batch=number) for number in (1, earlier.BATCH)]
-FEW_PICTURES = [on_cards("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
-THREADS, RANKS, IN_HALF = ([on_cards(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
+FEW_PICTURES = [on_gpus("threads", "two", count, earlier.ONE_UP_TO) for count in (2, 1)]
+THREADS, RANKS, IN_HALF = ([on_gpus(way, "two", count) for count in (1, 2)] for way in ("threads", "ranks", "half"))
 HALF, ONE_RANK = beside("half precision", *IN_HALF), beside("over one rank", *RANKS)
 EARLIER = [
-    Claim("parity", "Loops at the right parity, GPU", "naive", "card-parity", earlier.PARITY_GAIN),
+    Claim("parity", "Loops at the right parity, GPU", "naive", "gpu-parity", earlier.PARITY_GAIN),
     Claim("two", "A split of 3 + 1 over 2 + 2", TWO, THREE, needs="both splits", cause="a third product"),
     Claim("split", "A split of 3 + 1 over 4 + 0", FOUR, THREE, needs="both splits", cause=IMPLICIT),
     Claim("registers", "One operand in a register over none", needs="both products", cause=TILED, ratio=one_operand),
     Claim("batch", f"Batches of {earlier.BATCH} images over one", *BATCHES, needs="both batches", cause=FULL),
     Claim("hidden", "Hidden copies, half precision", AFTER, PINNED, needs="both forms", cause=FLOAT32),
     Claim("pinned", "Pinned over pageable, half precision", PAGEABLE, PINNED, needs="both memories", cause=OVER_STAGED),
-    started("one-card", f"One GPU up to {earlier.ONE_UP_TO}", FEW_PICTURES, "GPUs start in turn"),
-    more_cards("Two", "two", 2, earlier.TWO_UP_TO),
-    more_cards("Four", "four", 4, IMAGES),
+    started("one-gpu", f"One GPU up to {earlier.ONE_UP_TO}", FEW_PICTURES, "GPUs start in turn"),
+    more_gpus("Two", "two", 2, earlier.TWO_UP_TO),
+    more_gpus("Four", "four", 4, IMAGES),
 ]
 RUNGS = [
     Claim("host-parity", "`parity` over `loops`, one thread", "loops", "parity", 3, cause="vectors, no branch"),
@@ -106,7 +106,7 @@ RUNGS = [
     all_hidden("float32", "home", "float32"),
     all_hidden("tf32", "home-brought-tf32", "TF32"),
     all_hidden("float16", "home-brought", "half"),
-    Claim("cards", f"Two GPUs over one, {IMAGES} pictures", *THREADS, 1.8, needs="both numbers of GPUs", cause=HALF),
+    Claim("gpus", f"Two GPUs over one, {IMAGES} pictures", *THREADS, 1.8, needs="both numbers of GPUs", cause=HALF),
     Claim("ranks", "Ranks over threads, two GPUs", THREADS[1], RANKS[1], 1, 1, EQUAL, "both on two GPUs", ONE_RANK),
 ]
 CLAIMS = {"earlier": EARLIER, "rungs": RUNGS}

@@ -11,7 +11,7 @@ IMAGES = 5248
 ON_HOST = 64  # images
 ALL = SIZE | {"images": IMAGES}
 HOME, SPLITS = "dcgan_home", "dcgan_splits"
-CARDS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
+GPUS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
@@ -25,18 +25,18 @@ def of_network(rows):
 
 SOURCES = {
     "host": Source("host", "dcgan_host", images=ON_HOST, **SIZE),
-    "card": Source("card", "dcgan_gpu", HOME, **ALL),
-    "splits": Source("card", SPLITS, **SIZE),
+    "gpu": Source("gpu", "dcgan_gpu", HOME, **ALL),
+    "splits": Source("gpu", SPLITS, **SIZE),
     "screen": Source("screen", "dcgan_home_uint8", **ALL | {"pictures": "uint8"}),
     "floats": Source("screen", HOME, **ALL),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=of_network),
     "products": Source("products", "gemm_gpu_float32", form="nn", m=4096, n=4096, k=4096, dtype="float32"),
-    "threads": Source("most", CARDS, **SIZE),
-    **{role: Source(role, CARDS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
+    "threads": Source("most", GPUS, **SIZE),
+    **{role: Source(role, GPUS, RANKS, WEAK, HALF, PAGEABLE, GRAPH, **SIZE) for role in ("two", "four", "most")},
 }
 MACHINES = {
     "host": Needs(("host",)),
-    "card": Needs(("card",), frozenset({"cuda"})),
+    "gpu": Needs(("gpu",), frozenset({"cuda"})),
     "two": Needs(("threads",), min={"gpus": 2}, apart=True),
     "four": Needs(("threads",), min={"gpus": 4}, apart=True),
     "most": Widest("threads", "gpus"),
@@ -68,9 +68,9 @@ def on_host(note, idea, relieves, tuning):
     return Line("host", {"threads": MAX} | tuning, "host", idea, relieves, note=note)
 
 
-def on_card(note, idea, relieves, tuning):
+def on_gpu(note, idea, relieves, tuning):
     """A line of the GPU without copies to the host."""
-    return Line("cuda", tuning, "card", idea, relieves, note=note, begins=note == "naive")
+    return Line("cuda", tuning, "gpu", idea, relieves, note=note, begins=note == "naive")
 
 
 # Precisions of PyTorch's peers, by the ends of the keys of their lines: the tuning and its note.
@@ -82,23 +82,23 @@ LINES = {
     "blas": on_host("BLAS", "products of all rows of the filter, added up", "instructions", PARITY | {"first": "blas"}),
     "tuned": on_host("tuned", "products of exact size in registers", "caches", FUSED | TILED),
     "mixed": on_host("tuned, BLAS", "BLAS for the last layer's few channels", "idle registers", FUSED | MIXED),
-    "naive": on_card("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
-    "card-parity": on_card("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
-    "two": on_card("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
-    "three": on_card("3 + 1", "three layers as implicit products", "loads", SPLIT | {"split": 3}),
-    "four": on_card("4 + 0", "all layers as implicit products", "loads", {"first": "cuda_implicit", "split": 4}),
-    "window": on_card("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
-    "tf32": on_card("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
-    "float16": on_card("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
-    "brought": on_card("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
-    "home": Line("home", FIRST_HOME, "card", "hidden copies, two streams, one graph", "the link", (), "float32", True),
-    "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "card", note="TF32"),
-    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "card", note="TF32, copy engine"),
-    "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "card", note="half"),
-    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "card", note="half, copy engine"),
+    "naive": on_gpu("naive", "a thread per element of a layer", "cores", {"first": "cuda_naive"}),
+    "gpu-parity": on_gpu("parity", "the same at the right parity", "a branch", {"first": "cuda_parity"}),
+    "two": on_gpu("2 + 2", "two layers as implicit products", "products, by tiles", SPLIT | {"split": 2}),
+    "three": on_gpu("3 + 1", "three layers as implicit products", "loads", SPLIT | {"split": 3}),
+    "four": on_gpu("4 + 0", "all layers as implicit products", "loads", {"first": "cuda_implicit", "split": 4}),
+    "window": on_gpu("3 + 1, window", "a window of pixels per thread, last layer", "idle columns", TILES | DEFAULT),
+    "tf32": on_gpu("TF32", "tensor cores", "multiply-adds", TENSOR_CORES | TF32 | IN_LARGE),
+    "float16": on_gpu("half", "operands half as large", "memory", TENSOR_CORES | HALF_LARGE),
+    "brought": on_gpu("half, copy engine", "pixels loaded once, layers start early", "copies", HALF_COPY_ENGINE),
+    "home": Line("home", FIRST_HOME, "gpu", "hidden copies, two streams, one graph", "the link", (), "float32", True),
+    "home-tf32": Line("home", STREAMS | TENSOR_CORES | TF32 | {"batch": 256}, "gpu", note="TF32"),
+    "home-brought-tf32": Line("home", ON_ONE_STREAM | TAPERED, "gpu", note="TF32, copy engine"),
+    "home-float16": Line("home", STREAMS | TENSOR_CORES | FLOAT16 | IN_SMALL, "gpu", note="half"),
+    "home-brought": Line("home", ON_ONE_STREAM | FLOAT16 | IN_SMALL, "gpu", note="half, copy engine"),
     "pytorch": Line("pytorch", {"threads": MAX, "batch": 16}, "host", begins=True),
     **{
-        key + end: Line(variant, TUNED | {"math": math}, "card", note=note, begins=not end)
+        key + end: Line(variant, TUNED | {"math": math}, "gpu", note=note, begins=not end)
         for key, variant in {"peer": "pytorch_cuda", "peer-home": "pytorch_home"}.items()
         for end, (math, note) in PRECISIONS.items()
     },
@@ -111,8 +111,8 @@ GRAPHS = SINGLE | {"graph": "on"}
 LINES |= {
     "split": Line("cuda", {"first": "cuda_im2col", "batch": 100}, "splits"),
     "screen": Line("home", ON_ONE_STREAM | TAPERED | {"batch": 1056}, "screen"),
-    "copied-float32": Line("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "card"),
-    "copied-float16": Line("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "card"),
+    "copied-float32": Line("home", ONE_STREAM | {"math": UNSTATED, "batch": 1280}, "gpu"),
+    "copied-float16": Line("home", ONE_STREAM | {"math": "float16", "batch": 512, "graph": "off"}, "gpu"),
     "threads": Line("home", SINGLE | {"graph": UNSTATED, "gpus": MAX}, "most"),
     "graph": Line("home", GRAPHS | {"batches": UNSTATED, "gpus": MAX}, "most"),
     "tapered": Line("home", GRAPHS | {"batches": "tapered", "gpus": MAX}, "most"),
@@ -122,7 +122,7 @@ LINES |= {
 }
 
 
-def on_cards(way, source, count, images=IMAGES):
+def on_gpus(way, source, count, images=IMAGES):
     """A way to draw on so many GPUs."""
     return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
 

@@ -2,12 +2,12 @@
 
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
-from ladder.report.figures.formats import gpus
+from ladder.report.figures import formats
 from ladder.report.latex import code, num
 from ladder.store.study import middle, values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.lines import IMAGES, on_cards, starts
+from ladder.workloads.dcgan.paper.lines import IMAGES, on_gpus, starts
 
 GATHERED = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.FULL)]  # rows of the images before each layer
@@ -68,36 +68,36 @@ def home(study):
     return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
 
 
-def cards(study):
+def gpus(study):
     """Times by images of the earlier study: then on GPUs of two nodes, now of a call, without and with start-up."""
-    counts, rows = numbers_of_cards(study), []
+    counts, rows = numbers_of_gpus(study), []
     sizes = [{*values(where(study.frame("threads"), gpus=count), "images")} for count in counts]
     for size in sorted(set().union(*sizes) & {*earlier.CALLS[2]}):
-        now = [study.find(on_cards("threads", "most", count, size)) for count in counts]
+        now = [study.find(on_gpus("threads", "most", count, size)) for count in counts]
         then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
         begun = [latex.seconds(middle(case), 2) if len(case) else NONE for case in map(starts, now)]
         rows.append([num(size), *then, *map(median, now), *begun])
-    then, now = (list(map(gpus, every)) for every in (earlier.CALLS, counts))
+    then, now = (list(map(formats.gpus, every)) for every in (earlier.CALLS, counts))
     head = latex.grouped(["Pictures"], {"then, with start-up": then, "now, a call": now, "now, with start-up": now})
     return latex.table("r" * len(head), head, rows)
 
 
-def numbers_of_cards(study):
+def numbers_of_gpus(study):
     """One GPU, the largest number, and the numbers between that have drawn all pictures; none without several GPUs."""
     largest = max(values(study.frame("threads"), "gpus"), default=0)
     known = values(where(study.frame("most"), images=IMAGES), "gpus")
     return sorted({1, largest, *(count for count in known if count < largest)}) if largest > 1 else []
 
 
-def most_cards(study):
+def most_gpus(study):
     """The time of a call on one GPU and on more, by ways to do it, and the parallel efficiency on all GPUs."""
-    counts, rows = numbers_of_cards(study), []
+    counts, rows = numbers_of_gpus(study), []
     if not counts or counts[-1] == 2:
         return latex.table("", (), ())
     for name, way in WAYS.items():
-        cases = [study.find(on_cards(way, "most", count)) for count in counts]
+        cases = [study.find(on_gpus(way, "most", count)) for count in counts]
         if any(map(len, cases)):
             efficiency = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
             rows.append([name, *map(median, cases), efficiency or NONE])
-    head = ["", *map(gpus, counts), f"efficiency on {counts[-1]}"]
+    head = ["", *map(formats.gpus, counts), f"efficiency on {counts[-1]}"]
     return latex.table("l" + "r" * (len(counts) + 1), head, rows)

@@ -32,7 +32,7 @@ def products_by_zero(study, method):
     return ratios.short(gathered / other)
 
 
-def most_cards(study):
+def most_gpus(study):
     """The largest number of GPUs, if above two."""
     count = max(values(study.frame("threads"), "gpus"), default=0)
     return required(count if count > 2 else None)
@@ -40,7 +40,7 @@ def most_cards(study):
 
 def efficiency_on(study, way, source, count, weak=False):
     """The parallel efficiency of a way to draw on so many GPUs: all pictures or, in weak scaling, as many on each."""
-    sides = (lines.on_cards(way, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
+    sides = (lines.on_gpus(way, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
     return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
@@ -49,7 +49,7 @@ def pays(study, source, count, with_start=False):
     counts, rows_of = (count, count // 2), lines.starts if with_start else one_case
     drawn = (values(where(study.frame(source), variant="home", gpus=number), "images") for number in counts)
     sizes = sorted(set.intersection(*map(set, drawn)))
-    sides = [[study.find(lines.on_cards("threads", source, number, size)) for number in counts] for size in sizes]
+    sides = [[study.find(lines.on_gpus("threads", source, number, size)) for number in counts] for size in sizes]
     return amortisation.crossing(
         [(size, ratios.of(*map(rows_of, pair))) for size, pair in zip(sizes, sides, strict=True)],
         "pay off from {} pictures on",

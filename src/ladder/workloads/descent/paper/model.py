@@ -42,5 +42,5 @@ def predict(machine, row):
 
 def floor(machine, row):
     """Seconds in which a machine's GPU, or else its host, reads A once; None where the rate isn't known."""
-    rate = rates.card_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
+    rate = rates.gpu_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
     return rate and bytes_of(row) / rate

@@ -43,7 +43,7 @@ def rising(study):
 
 def product_share(study):
     """The largest `product` as a share of the best rate of reading."""
-    by_size, best = product_rates(study), rates.card_bandwidth(study.machine("host"))
+    by_size, best = product_rates(study), rates.gpu_bandwidth(study.machine("host"))
     return percent(by_size[max(by_size)] / best, 2) if by_size and best else None
 
 

@@ -13,10 +13,10 @@ SOURCES = {
     "large": Source("host", "gemm_large", threads=1),
     "threads": Source("host", "gemm_threads", dtype="float64"),
     "host": Source("host", "gemm_square", "gemm_threads", device="host"),
-    **{name: Source("card", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
-    **{name: Source("card", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
+    **{name: Source("gpu", f"gemm_gpu_{dtype}") for dtype, name in SQUARE.items()},
+    **{name: Source("gpu", f"gemm_gpu_training_{dtype}") for dtype, name in TRAINING.items()},
     "mixed": Source("mixed", "gemm_gpu_mixed", prepare=one_size),
 }
-MACHINES = {"card": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), apart=True)}
+MACHINES = {"gpu": Needs(tuple(SQUARE.values())), "host": Needs(("host",)), "mixed": Needs(("mixed",), apart=True)}
 PRECISIONS = {"cublas": ("float32", "tf32"), "cublas_mixed": ("float16", "bfloat16", "tf32x3")}
 LINES = {name: Line(variant, {"precision": name}, "mixed") for variant, names in PRECISIONS.items() for name in names}

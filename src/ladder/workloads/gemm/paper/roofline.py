@@ -64,7 +64,7 @@ def roofs_of_threads(machine):
 
 def roofs_of_gpu(machine):
     """The roofs of a GPU with tensor cores and without them."""
-    bandwidth, products = rates.card_bandwidth(machine), rates.products(machine, DTYPE, device="cuda")
+    bandwidth, products = rates.gpu_bandwidth(machine), rates.products(machine, DTYPE, device="cuda")
     roofs = [("cuBLAS", products), ("no tensor cores", rates.multiply_adds(machine, DTYPE, "cuda"))]
     return [(label, rate, bandwidth) for label, rate in roofs if rate and bandwidth]
 

@@ -66,7 +66,7 @@ def threads(study):
 
 def gpu(study):
     """FLOP/s of every rung and tuning on the large product, and the share of the best of cuBLAS in its precision."""
-    machine, groups = study.machine("card"), []
+    machine, groups = study.machine("gpu"), []
     for frame in map(study.frame, SQUARE.values()):
         groups.append([])
         for name, cases in variants(frame):

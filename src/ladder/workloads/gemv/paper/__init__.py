@@ -3,7 +3,7 @@
 ORDER = 30
 TITLE = "Matrix-vector products"
 CATEGORY = "GEMV"
-TABLES = ("break_even", "threads", "ranks", "card", "cards")
+TABLES = ("break_even", "threads", "ranks", "gpu", "gpus")
 # Those that products of two matrices have too look as there.
 LOOKS = {
     "openmp_bound": ("openmp_bound", "orange", ">", (5, 1.5)),

@@ -14,8 +14,8 @@ EQUAL = 0.05  # the margin of a claim of equality
 COMPUTE = "compute"
 SENT, STAYING = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE_SENT, ONE_STAYING = (select(key, "ranks", ranks=1) for key in ("ship", "resident"))
-BY_MPI = select("mpi-ship", "cards")
-PIECES, PIECES_RESIDENT = ([select(key, "cards", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
+BY_MPI = select("mpi-ship", "gpus")
+PIECES, PIECES_RESIDENT = ([select(key, "gpus", chunks=n) for n in (1, 4)] for key in ("nccl-ship", "nccl"))
 LONGER = "Communication far longer than computation"
 BOTH, CEILINGS = "one rank and several", "the rung and ceilings"
 near = partial(Claim, faster=FLOOR, min=0, max=NEAR, margin=0, needs=CEILINGS, cause=share_of_floor())
@@ -45,7 +45,7 @@ def scattering(study, ratio):
     return f"`scatter`: {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
-def of_most_cards(study):
+def of_most_gpus(study):
     """The words of a claim, with the number of GPUs."""
     count = max(values(study.frame("most GPUs"), "ranks"), default=0)
     return f"A CUDA graph over launches, {count} GPUs" if count else "A CUDA graph over launches"
@@ -55,14 +55,14 @@ def several(count, numeral, claimed):
     """The claim that so many GPUs speed up a product over one GPU."""
     eager, graph = ([select(key, "most GPUs", ranks=ranks) for ranks in (1, count)] for key in ("nccl", "graph"))
     words, cause = f"{numeral} GPUs over one, with a graph", Cause("without a graph", *eager)
-    return Claim(f"cards/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
+    return Claim(f"gpus/{count}", words, *graph, claimed, needs=f"{count} GPUs", cause=cause)
 
 
 ON_TWO_RANKS = Cause("on two ranks", ratio=partial(communication, selection=select("ship", "ranks", ranks=2)))
 SPREAD = Cause("spread over close", select("spread", "threads", binding="close"), select("spread", "threads"))
 OVER_THREADS = Cause("over all threads", select("openmp", "ranks"), STAYING)
 HYBRID_STAYING = Cause("matrix resident", "resident", "hybrid")
-BY_NCCL = Cause("with NCCL", SENT, select("nccl-ship", "cards"))
+BY_NCCL = Cause("with NCCL", SENT, select("nccl-ship", "gpus"))
 PIECES_STAYING = Cause("matrix resident", *PIECES_RESIDENT)
 EARLIER = [
     Claim("openmp", "Threads speed up a product", "serial", "openmp"),
@@ -76,8 +76,8 @@ EARLIER = [
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced"),
     Claim("shared", "`cuda_shared` over `cuda_naive`", "naive", "shared"),
     Claim("cublas", "`cublas` over `cuda_coalesced`", "coalesced", "cublas"),
-    Claim("cards-over-ranks", "Several GPUs over ranks, matrix sent", SENT, BY_MPI, needs="both", cause=BY_NCCL),
-    Claim("card", "One GPU over all threads", "openmp", "cublas"),
+    Claim("gpus-over-ranks", "Several GPUs over ranks, matrix sent", SENT, BY_MPI, needs="both", cause=BY_NCCL),
+    Claim("gpu", "One GPU over all threads", "openmp", "cublas"),
 ]
 RUNGS = [
     near("memory", "`openmp_bound` near the bandwidth", "spread"),
@@ -88,7 +88,7 @@ RUNGS = [
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     near("link", "`nccl_cublas` near the link's rate", "nccl-ship"),
     Claim("pieces", "Four pieces over one, matrix sent", *PIECES, needs="both numbers of pieces", cause=PIECES_STAYING),
-    Claim("graph", of_most_cards, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
+    Claim("graph", of_most_gpus, select("nccl", "most GPUs"), select("graph", "most GPUs"), needs="both"),
     several(2, "Two", 1.8),
     several(4, "Four", 3.6),
 ]

@@ -10,29 +10,29 @@ UNIT, GIGABYTE = "Gigabyte", 1e9  # of the ladder, and its bytes
 ON_RANKS, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
-ON_CARDS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
+ON_GPUS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 calls = partial(Source, dtype=DTYPE)  # of an experiment, all of one type
 SOURCES = {
     "threads": calls("host", "gemv_threads", n=8192, m=16384),
     "ranks": calls("host", "gemv_mpi", **ON_RANKS),
     "nodes": calls("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
-    "card": calls("card", "gemv_gpu", n=16384, m=32768),
-    "small": calls("card", "gemv_gpu", n=1000, m=784),
-    "long": calls("card", "gemv_gpu", n=100, m=1000000),
-    "cards": calls("cards", "gemv_cards", **ON_RANKS),
-    "sent": calls("cards", "gemv_cards", mode="ship", **ON_RANKS),
-    "large": calls("cards", "gemv_cards_large", **LARGE),
+    "gpu": calls("gpu", "gemv_gpu", n=16384, m=32768),
+    "small": calls("gpu", "gemv_gpu", n=1000, m=784),
+    "long": calls("gpu", "gemv_gpu", n=100, m=1000000),
+    "gpus": calls("gpus", "gemv_cards", **ON_RANKS),
+    "sent": calls("gpus", "gemv_cards", mode="ship", **ON_RANKS),
+    "large": calls("gpus", "gemv_cards_large", **LARGE),
     "most GPUs": calls("widest", "gemv_cards_large", **LARGE),
     "larger": calls("widest", "gemv_cards_larger", n=131072, m=32768),
     "ranks, all sizes": calls("host", "gemv_mpi"),
     "ranks, smallest": calls("host", "gemv_mpi", n=MIN),
-    "GPUs, all sizes": calls("cards", "gemv_cards"),
+    "GPUs, all sizes": calls("gpus", "gemv_cards"),
 }
 # A GPU requires its first and its last rung, so that no ladder is incomplete.
 MACHINES = {
     "host": Needs(("threads",)),
-    "card": Needs(("card",), frozenset({"cuda_naive", "cublas"})),
-    "cards": Needs(("sent",), min={"ranks": 2}),
+    "gpu": Needs(("gpu",), frozenset({"cuda_naive", "cublas"})),
+    "gpus": Needs(("sent",), min={"ranks": 2}),
     "widest": Widest("large", "ranks"),
 }
 TILES = {"block": 128}
@@ -52,11 +52,11 @@ LINES = {
     "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "copies", SENT),
     "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT),
     "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "copies", RESIDENT),
-    "naive": Line("cuda_naive", TILES, "card", "one thread per row", "memory", begins=True),
-    "shared": Line("cuda_shared", TILES, "card", "x staged in shared memory", "loads"),
-    "coalesced": Line("cuda_coalesced", TILES, "card", "transposed matrix, coalesced loads", "sectors"),
-    "warp": Line("cuda_warp", {}, "card", "at least one warp per row, 16-byte loads", "idle loads"),
-    "cublas": Line("cublas", {}, "card", "cuBLAS"),
+    "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
+    "shared": Line("cuda_shared", TILES, "gpu", "x staged in shared memory", "loads"),
+    "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "sectors"),
+    "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "idle loads"),
+    "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
     "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SENT, begins=True),
     "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),
     "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT),

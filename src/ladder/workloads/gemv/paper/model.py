@@ -22,7 +22,7 @@ def floor(machine, row):
 
 def memory_of_gpus(machine):
     """B/s of the memory of one GPU, and of all on which the large product was measured, by their number."""
-    rate, largest = rates.card_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
+    rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["large"].rows(machine), "ranks"), default=1)
     return {count: count * rate for count in (1, largest)} if rate else {}
 
 

@@ -23,7 +23,7 @@ HOST = [
     (select("resident", "ranks"), Look("mpi, resident", COLOURS["pink"], "o")),
     (select("hybrid", "ranks"), Look("mpi_openmp, resident", COLOURS["sky"], "o")),
 ]
-CARDS = [
+GPUS = [
     (select("graph", "most GPUs"), Look("nccl_cublas, graph", COLOURS["indigo"], "o")),
     (select("nccl", "most GPUs"), Look("nccl_cublas", COLOURS["indigo"], "o", DASHED)),
     (select("mpi", "most GPUs"), Look("mpi_cublas", COLOURS["sky"], "o", DASHED)),
@@ -34,6 +34,6 @@ def draw(study):
     """A panel of the host and one of the GPUs."""
     panels = [
         scaling.Panel("host", HOST, "cores", rates.bandwidths),
-        scaling.Panel("widest", CARDS, "GPUs", memory_of_gpus),
+        scaling.Panel("widest", GPUS, "GPUs", memory_of_gpus),
     ]
     return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")

@@ -15,7 +15,7 @@ from ladder.report.telling.lines import LATEX_TIMES, place, select
 from ladder.store import collect
 from ladder.store.study import middle, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
-from ladder.workloads.gemv.paper.lines import DTYPE, ON_CARDS, PHASES, per_unit
+from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
@@ -102,9 +102,9 @@ def named(case):
     return [str(case["n"].iloc[0]), *codes(case, "mode", "variant")]
 
 
-def card(study):
+def gpu(study):
     """Every case on one GPU, by matrix and type, with its block if it has one."""
-    machine, groups = study.machine("card"), []
+    machine, groups = study.machine("gpu"), []
     every = machine.samples("gemv_gpu")
     for (n, m), double in reversed(by_matrix(where(every, dtype=DTYPE))):
         groups.append([])
@@ -120,10 +120,10 @@ def card(study):
     return latex.table("rlrrrrrr", head, ruled(groups))
 
 
-def cards(study):
+def gpus(study):
     """Every case on GPUs, below the name of the machine: that of the chapter and that with most GPUs."""
     head, groups = ["$n$", "Mode", "Variant", "Pieces", "GPUs", "Time", *PHASES, "sum"], []
-    machines = {study.machine(role).subject: study.machine(role) for role in ("cards", "widest")}
+    machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for machine in (machine for name, machine in machines.items() if name):
 
         def row(case, machine=machine):
@@ -131,7 +131,7 @@ def cards(study):
             pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
             return [*named(case), pieces, f"{first['ranks']:.0f}", *phase_cells(study, machine, case)]
 
-        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_CARDS])
+        frame = collect.concatenated([machine.samples(name, dtype=DTYPE) for name in ON_GPUS])
         name = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(machine.subject)}}}"]
         groups.append([name, None, *rows_by_matrix(frame, row)])
     return latex.long_table("rllrrrrrrrr", head, ruled(groups))

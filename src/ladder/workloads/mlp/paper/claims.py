@@ -28,10 +28,10 @@ LOOPS, BLAS = on("openmp", 1), on("blas", 1)
 FEW_IMAGES = select("training/cublas", "few images", graph="off")
 COMPILED = select("c_openmp", "loops"), select("openmp", "loops")
 CUBLAS, SHARED, (EAGER, PYTORCH) = (
-    [select(line, "card", graph=graph) for graph in ("off", "on")]
+    [select(line, "gpu", graph=graph) for graph in ("off", "on")]
     for line in ("training/cublas", "training/cuda_shared", "pytorch_cuda")
 )
-MMA = select("training/cuda_mma", "card")
+MMA = select("training/cuda_mma", "gpu")
 BY_SHARED = Cause("by `cuda_shared`", *SHARED)
 
 

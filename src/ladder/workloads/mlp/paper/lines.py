@@ -25,20 +25,20 @@ FORMS = ("nn", "tn", "nt")  # of the large product, that of most claims first
 SOURCES = {
     "products": Source("host", "gemm_threads", m=1000, device="host", **PRODUCT),
     "loops": Source("host", "gemm_square", form="nn", m=512, n=512, k=512, dtype=DTYPE),
-    **{form: Source("card", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
-    "single": Source("card", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
-    "rows": Source("card", "gemm_gpu_training_float64", **PRODUCT),
+    **{form: Source("gpu", "gemm_gpu_float64", form=form, dtype=DTYPE, **LARGE) for form in FORMS},
+    "single": Source("gpu", "gemm_gpu_float32", form="nn", dtype="float32", **LARGE),
+    "rows": Source("gpu", "gemm_gpu_training_float64", **PRODUCT),
     "training": Source("host", "mlp_threads", images=2000, device="host", **BATCHES),
     "widest": Source("widest", "mlp_threads", images=2000, device="host", **BATCHES),
-    "few images": Source("card", "mlp_threads", images=2000, device="cuda", **BATCHES),
-    "card": Source("card", "mlp_gpu", images=60000, device="cuda", **BATCHES),
+    "few images": Source("gpu", "mlp_threads", images=2000, device="cuda", **BATCHES),
+    "gpu": Source("gpu", "mlp_gpu", images=60000, device="cuda", **BATCHES),
     "peers": Source("host", "mlp_peers", images=6000, **BATCHES),
     "peers, larger": Source("host", "mlp_peers", images=6000, batch=1000, **NETWORK),
     "learning": Source("learner", "mlp_accuracy"),
 }
 MACHINES = {
     "host": Needs(("training",)),
-    "card": Needs(("card",)),
+    "gpu": Needs(("gpu",)),
     "widest": Widest("widest", "threads"),
     "learner": Needs(("learning",), apart=True),
 }
@@ -88,12 +88,12 @@ LINES = {
     "training/blas/best": on_host("blas", {"threads": BEST}, idea="the same"),
     "training/blas/all": on_host("blas", EVERY, idea="the same"),
     **{f"widest/{name}": on_host(name, EVERY, "widest") for name in ("openmp", "blas")},
-    **{f"training/{name}": line("cuda", {"product": name} | GRAPH, "card", name, "graph") for name in GPU_PRODUCTS},
+    **{f"training/{name}": line("cuda", {"product": name} | GRAPH, "gpu", name, "graph") for name in GPU_PRODUCTS},
     "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
     "peers/pytorch": line("pytorch", EVERY, "peers"),
     # Not its strongest form: the step isn't compiled.
-    "pytorch_cuda": line("pytorch_cuda", GRAPH, "card", "graph"),
+    "pytorch_cuda": line("pytorch_cuda", GRAPH, "gpu", "graph"),
 }
 # The table of the ladder: products on each device, and trainings in their best forms with their peers.
 BEST_FORMS = ("peers/tiled", "training/blas/best", "training/blas/all", "training/cuda_mma")
@@ -102,7 +102,7 @@ TABLE = (PRODUCTS, tuple(TILES), (*BEST_FORMS, "peers/numpy_loop", "peers/pytorc
 PANELS = {
     "A product on the host": ("products",),
     "A product on the GPU": ("nn",),
-    "A batch of the training": ("training", "card", "peers"),
+    "A batch of the training": ("training", "gpu", "peers"),
 }
 FIGURE = [key for key in LINES if key != "peers/tiled"]
 

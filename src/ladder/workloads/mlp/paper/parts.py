@@ -27,7 +27,7 @@ COLOURS |= {name: looks.lighter(looks.COLOURS[colour], 0.1) for name, colour in 
 def draw(study):
     """A panel for each number of threads of the host, and one of the GPU."""
     counts = dict.fromkeys([1, text.best_threads(study)]) if len(study.frame("training")) else ()
-    panels = {study.machine(role).subject: [] for role in ("host", "card")}
+    panels = {study.machine(role).subject: [] for role in ("host", "gpu")}
     for count in counts:
         sides = [(name, select(f"training/{name}", threads=count)) for name in PRODUCTS]
         panel = phase_bars.panel(study, "A batch on the host", {formats.threads(count): sides})
@@ -36,5 +36,5 @@ def draw(study):
         words: [(name, select(f"training/{name}", graph=graph)) for name in GPU_PRODUCTS]
         for words, graph in {"one by one": "off", "as a graph": "on"}.items()
     }
-    panels[study.machine("card").subject].append(phase_bars.panel(study, "A batch on the GPU", groups))
+    panels[study.machine("gpu").subject].append(phase_bars.panel(study, "A batch on the GPU", groups))
     return phase_bars.figure(panels, COLOURS, "the training by operation")

@@ -29,7 +29,7 @@ def peers(chapter):
 
 def gpu(chapter):
     """The epoch on the GPU by product, with and without a graph, and PyTorch's; with the precision by name."""
-    frame, groups = chapter.machine("card").samples("mlp_gpu"), []
+    frame, groups = chapter.machine("gpu").samples("mlp_gpu"), []
     for dtype in study.values(frame, "dtype")[::-1]:
         groups.append([])
         for name, tuning in ON_GPU.items():

@@ -39,11 +39,11 @@ def gpu_ceilings(study):
 
 def gpu_cells(machine):
     """The cells of a machine's GPU; none without a rate."""
-    halves = [roofs.card_arithmetic(machine, precision) for precision in HALVES]
-    flops = [roofs.card_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
+    halves = [roofs.gpu_arithmetic(machine, precision) for precision in HALVES]
+    flops = [roofs.gpu_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
     flops += [max(filter(None, halves), default=None)]
     flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
-    moved = [roofs.card_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
+    moved = [roofs.gpu_bandwidth(machine, kernel) for kernel in KERNELS] + [link(machine, way) for way in TRANSFERS]
     cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in moved)]
     return cells if any([*flops, *moved]) else []
 
