@@ -471,7 +471,8 @@ def products(ranks, *arguments):
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
     command = [*MPI.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
-    environment = MPI.environment(1) | os.environ | threads
+    # mpi4py replaces the first entry of sys.path, which is the working folder only without PYTHONSAFEPATH.
+    environment = MPI.environment(1) | os.environ | threads | {"PYTHONSAFEPATH": ""}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
 
 
