@@ -189,6 +189,7 @@ def test_the_workflow_unpacks_what_is_published_and_makes_nothing(study, monkeyp
     study.config["variant_folders"] = ["own"]
     study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
     monkeypatch.chdir(study.folder)
+    monkeypatch.setenv("LADDER_VARIANTS", str(study.folder / "own"))
     for number in range(2):
         np.save("made.npy", np.full(784, number))
         published.publish("scaling", "weights.npy", "made.npy")
@@ -217,5 +218,6 @@ def test_what_is_made_of_what_is_published_is_shown_without_measuring(study, mon
     figure = "results/figures/scaling_picture.pdf"
     assert study.snakemake("-n", figure)[1], "digits would have to be fetched"
     np.save("made.npy", np.ones(784))
+    monkeypatch.setenv("LADDER_VARIANTS", str(study.folder / "own"))
     published.publish("scaling", "weights.npy", "made.npy")
     assert {WEIGHTS, PICTURE, figure} <= study.pending(figure)
