@@ -25,7 +25,7 @@ OPEN_MPI = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
-# Without a remote shell Open MPI doesn't even start ranks on its own node, where this program is never called.
+# Open MPI requires a remote shell, even to start ranks on its own node, where it never calls one: `false` stands in.
 NO_REMOTE_SHELL = {"OMPI_MCA_plm_rsh_agent": "false", "PRTE_MCA_plm_ssh_agent": "false"}
 # Otherwise ranks started by srun would wait for one that has failed, or has ended without a message.
 SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
@@ -46,7 +46,7 @@ NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER = 1  # the tag of a message with an order
 # The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ones.
 NAP = 0.5
-SHARING = ("mpiexec", "mpirun")
+SHARING = ("mpiexec", "mpirun")  # launchers of which several may run at the same time
 
 
 class Mpi(Host):
@@ -96,7 +96,7 @@ class Mpi(Host):
     def environment(self, threads, overrides=MappingProxyType({})):
         """The variables of a process, and those of launchers.
 
-        Open MPI's may run as root, as in a container, and binds nothing.
+        Open MPI's launcher may run as root, as in a container, and binds nothing.
         """
         one_node = OWN_NODE if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL

@@ -12,8 +12,8 @@ The case's own columns: machine (with " (published)" where it is), experiment, w
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
 writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's GPU was
-held back for power or heat; `joules` is the energy of a run, where the protocol asks for it, and `sustained` its
-seconds meanwhile, one run after the other for a second (what was published early lacks them). `cold_start` is a
+throttled for power or heat. Where the protocol asks for it, `joules` and `sustained` are the energy and the seconds of
+a run, averaged over runs repeated for at least a second (what was published early lacks them). `cold_start` is a
 process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a GPU's start
 is part of it where the arrays lie on the host. What was published early lacks it. Where there are ranks, `nodes` counts
 those that they ran on (what was published early lacks it, too), a phase's seconds are those of the slowest rank, and
@@ -33,7 +33,7 @@ from ladder.records.case import Case
 from ladder.store import PUBLISHED, TABLES, stored
 
 KEY = ["machine", "workload", "variant", "case"]
-# Of a process's state what was measured by repeating the run.
+# The entries of a process's state that are averages over repeated runs.
 REPEATED = ("joules", "sustained")
 
 
@@ -60,7 +60,7 @@ def collect(plan, folder, published=()):
                 tables[name] += rows
     frames = {}
     for name, rows in tables.items():
-        # What was measured here needs no publication of the same machine beside it.
+        # Published rows are skipped if there are new ones of the same case on the same machine.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
         parts = [published_rows(path, name, plan["experiment"], here) for path in published]
         frames[name] = concatenated([pd.DataFrame(rows), *parts])
@@ -129,7 +129,7 @@ def key_of(row):
 def published_rows(folder, name, experiment, here):
     """An experiment's rows of a published table, the machine named as published; empty where there is no such table.
 
-    Without the cases of the keys in `here`.
+    Cases whose keys are in `here` are skipped.
     """
     frame = stored.published(folder, name, experiment)
     if frame.empty:

@@ -1,5 +1,5 @@
-// A whole solve by one cluster of BLOCKS blocks, for GPUs with clusters: a warp stores its elements of q in the shared
-// memory of every block.
+// A whole solve by one cluster of BLOCKS blocks, for GPUs with clusters: a warp stores its elements of q = A p in the
+// shared memory of every block (`in_registers.cuh` has the algorithm).
 //
 //   barrier            one phase per  arrivals per phase                                     waited for by
 //   mbarriers[0], [1]  2 steps        1: thread 0, which expects the bytes of all of q       the block's warps
@@ -21,7 +21,7 @@ extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared_address.cuh"
 
-constexpr int OWN = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);
+constexpr int OWN = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);  // rows of A per warp
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
 
 // Store values (COUNT) asynchronously at an address in another block's shared memory and complete their bytes at an

@@ -12,7 +12,7 @@ START, TAIL = 64, 0.25
 
 
 def rows(parities):
-    """The number of taps of the packed filter or, with several parities in one product, of pixels around one."""
+    """The rows of the packed filter, for products of 1, 2 or 4 neighbouring elements of the result (`parities`)."""
     return {1: TAPS**2, 2: 3 * TAPS, 4: 9}[parities]
 
 

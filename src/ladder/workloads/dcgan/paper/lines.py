@@ -1,4 +1,4 @@
-"""Where the chapter's measurements come from, and the lines of its ladder, at tunings that are fixed beforehand."""
+"""Sources and lines of the chapter; `home` copies pictures to the host, `brought` loads inputs by the copy engine."""
 
 from ladder.report.telling.lines import MAX, UNSTATED, Line, Needs, Source, Widest, select
 from ladder.store import collect, study
@@ -13,6 +13,7 @@ ALL = SIZE | {"images": IMAGES}
 HOME, SPLITS = "dcgan_home", "dcgan_splits"
 GPUS, RANKS, WEAK = "dcgan_cards", "dcgan_ranks", "dcgan_weak"
 HALF, PAGEABLE, GRAPH = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
+# Phases that aren't part of every call, and the parts of a call, as the waterfall shows them.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
 
@@ -123,7 +124,7 @@ LINES |= {
 
 
 def on_gpus(way, source, count, images=IMAGES):
-    """A way to draw on so many GPUs."""
+    """The selection of `images` pictures drawn on `count` GPUs; the way is the key of a line, such as `ranks`."""
     return select(way, source, **{"ranks" if way == "ranks" else "gpus": count}, images=images)
 
 

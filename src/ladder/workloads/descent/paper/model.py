@@ -15,7 +15,7 @@ LOAD = 4  # elements that a thread of version 2 sums up
 # Seconds of an iteration that aren't spent on launches and on A.
 WAITS = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
 WAITS["cuda_symmetric"] = 4 * BARRIER
-# How many times A goes through memory: version 2 has two products, each read, written and read again.
+# How many times A goes through memory: each of version 2's two products reads A, then writes n^2 terms and reads them.
 TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused": 1, "cuda_symmetric": 0.5}
 
 

@@ -1,4 +1,4 @@
-"""Functions of this chapter's text beside those of every chapter; None, too, is a value without a measurement."""
+"""Functions of this chapter's text beside those of every chapter; they return None if a measurement is missing."""
 
 from ladder.report import latex
 from ladder.report.latex import num, number, percent, seconds
@@ -31,7 +31,7 @@ def product_rates(study):
 
 
 def rising(study):
-    """Whether these rise, as the predicate of a sentence: a rate within a tenth of the best has levelled off."""
+    """Up to which N those rates rise, as a predicate: a rate within a tenth of the best has levelled off."""
     by_size = product_rates(study)
     if len(by_size) < 2:
         return None
@@ -85,14 +85,14 @@ def condition(study, column):
 
 
 def steps_to_tolerance(study, method, kappa):
-    """The steps of a curve to that tolerance, or None."""
+    """The steps of a curve to the solves' tolerance; None if it doesn't reach it."""
     curve = residuals.curve_of(study, method, kappa)
     reached = curve[curve["relative"] <= condition(study, "tolerance")]["step"]
     return int(min(reached)) if len(reached) else None
 
 
 def steps_of(study, method, kappa):
-    """These steps as text, which may be more than were taken."""
+    """The same as text: "more than" the steps of the curve if it doesn't reach the tolerance."""
     steps = steps_to_tolerance(study, method, kappa)
     return num(steps) if steps else f"more than {num(residuals.curve_of(study, method, kappa)['step'].max())}"
 
