@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import importlib
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ladder.verbs import VERBS
 def main(arguments=None):
     """Run one verb; a LadderError becomes a sentence on standard error and the exit status 1."""
     is_job = processes.join_run()  # before anything takes time
+    os.environ.pop("SOURCE_DATE_EPOCH", None)  # NumPy doesn't load with a wrong one, and files have dates of their own
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
