@@ -1,9 +1,9 @@
 """The number of GPUs that pays, by published times of calls on one GPU and on more, by the number of images.
 
-Both are words of the contract, of no workload: IMAGES is the size that the verb `generate` counts
-(`harness/generation.py`), GPUS the tuning of every variant of the device `offload`.
+No workload defines these two names: IMAGES is the size that the verb `generate` counts (`harness/generation.py`), and
+GPUS is the tuning of every variant of the device `offload`.
 
-Publishing writes them to the small file TIMES, so that the verb `generate` need not read all that was measured.
+Publishing writes the times to the small file TIMES, so that the verb `generate` need not read all measurements.
 """
 
 from pathlib import Path

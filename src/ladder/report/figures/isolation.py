@@ -34,7 +34,7 @@ def isolated():
 
 @contextlib.contextmanager
 def undated():
-    """Hide the date of a build, by which matplotlib dates a file that it saves meanwhile; it may be no number."""
+    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a saved file, from programs that draw without the command line."""
     date = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         yield
