@@ -34,7 +34,7 @@ def isolated():
 
 @contextlib.contextmanager
 def undated():
-    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a saved file, from programs that draw without the command line."""
+    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a saved file; the command line has dropped it already."""
     date = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         yield
