@@ -1,4 +1,4 @@
-"""Verdicts on claims: each of the five words, on either side of 1, and break-even points of two costs."""
+"""Verdicts on claims: each of the seven words, on either side of 1, and break-even points of two costs."""
 
 import math
 
@@ -7,61 +7,76 @@ import pytest
 
 from ladder.errors import LadderError
 from ladder.statistics import verdicts
-from ladder.statistics.claims import Ratio, decide, middle, multiple, quotient
+from ladder.statistics.claims import decide, has_number
 from ladder.statistics.crossings import break_even, crossing
+from ladder.statistics.quotients import Ratio, middle, multiple, quotient
 from ladder.statistics.selection import choose_best
+
+
+AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0, 1.0), (0.0, 2.0)
 
 
 @pytest.mark.parametrize(
     ("low", "high", "claimed", "verdict"),
     [
-        # At least three times, with a margin of a tenth.
-        (2.9, 3.3, (3.0,), "confirmed"),
-        (30.0, 33.0, (3.0,), "confirmed"),
-        (1.2, 2.6, (3.0,), "weaker"),
-        (2.6, 2.9, (3.0,), "undecided"),
-        (1.05, 2.0, (3.0,), "undecided"),
-        (1.01, 1.09, (3.0,), "refuted"),  # an effect, but none beyond the margin
-        (0.3, 0.9, (3.0,), "refuted"),
-        # Twice: an interval that is short of it, and a wide one that contains it.
-        (1.1001, 1.3, (2.0,), "weaker"),
-        (1.42, 8.64, (2.0,), "undecided"),
-        # Three to four times, no more.
-        (4.5, 5.0, (3.0, 4.0), "refuted"),
-        (4.0, 5.0, (3.0, 4.0), "undecided"),
-        # More than one, however little.
-        (1.05, 1.2, (1.0,), "undecided"),
-        (1.11, 1.2, (1.0,), "confirmed"),
-        (0.5, 1.09, (1.0,), "refuted"),
-        # As much.
-        (0.95, 1.05, (1.0, 1.0), "confirmed"),
-        (1.05, 1.15, (1.0, 1.0), "undecided"),
-        (1.15, 1.3, (1.0, 1.0), "refuted"),
-        (0.5, 0.8, (1.0, 1.0), "refuted"),
-        # At most twice: as good as the best, and better.
-        (1.02, 1.04, (0.0, 2.0), "confirmed"),
-        (0.9, 0.95, (0.0, 2.0), "confirmed"),
-        (1.9, 2.3, (0.0, 2.0), "undecided"),
-        (2.3, 2.5, (0.0, 2.0), "refuted"),
+        (2.9, 3.3, AT_LEAST_3, "as claimed"),
+        (30.0, 33.0, AT_LEAST_3, "as claimed"),
+        (2.8, 2.9, AT_LEAST_3, "less than claimed"),  # within the margin, but wholly short of the bound
+        (1.2, 2.6, AT_LEAST_3, "less than claimed"),
+        (0.6, 1.8, AT_LEAST_3, "less than claimed"),  # excludes the claim, though it shows no direction
+        (2.6, 3.1, AT_LEAST_3, "undecided"),
+        (1.42, 8.64, AT_LEAST_3, "undecided"),
+        (0.95, 1.08, AT_LEAST_3, "no effect"),
+        (0.3, 0.9, AT_LEAST_3, "the opposite"),
+        (2.8, 2.9, ABOUT_3, "as claimed"),
+        (3.1, 3.2, ABOUT_3, "as claimed"),
+        (4.5, 5.0, ABOUT_3, "more than claimed"),
+        (3.2, 5.0, ABOUT_3, "undecided"),
+        (2.0, 2.7, ABOUT_3, "less than claimed"),
+        (4.5, 5.0, (3.0, 4.0), "more than claimed"),
+        (3.0, 4.2, (3.0, 4.0), "as claimed"),
+        # However little: an effect within the margin has a direction all the same.
+        (1.035, 1.053, FASTER, "as claimed"),
+        (1.03, 1.2, FASTER, "as claimed"),
+        (1.005, 1.2, FASTER, "undecided"),
+        (1.001, 1.003, FASTER, "no effect"),
+        (0.5, 0.98, FASTER, "the opposite"),
+        (0.95, 1.05, EQUAL, "as claimed"),
+        (1.05, 1.15, EQUAL, "undecided"),
+        (1.15, 1.3, EQUAL, "the opposite"),
+        (0.5, 0.8, EQUAL, "the opposite"),
+        (1.02, 1.04, AT_MOST_2, "as claimed"),
+        (0.9, 0.95, AT_MOST_2, "as claimed"),
+        (1.9, 2.15, AT_MOST_2, "as claimed"),
+        (1.9, 2.3, AT_MOST_2, "undecided"),
+        (2.05, 2.15, AT_MOST_2, "less than claimed"),  # within the margin, but wholly beyond the bound
         # From too few processes for an interval.
-        (0.0, math.inf, (0.0, 2.0), "undecided"),
-        (0.0, math.inf, (3.0,), "undecided"),
-        (0.0, math.inf, (1.0, 1.0), "undecided"),
+        (0.0, math.inf, AT_MOST_2, "undecided"),
+        (0.0, math.inf, AT_LEAST_3, "undecided"),
+        (0.0, math.inf, EQUAL, "undecided"),
+        (0.0, math.inf, FASTER, "undecided"),
     ],
 )
-def test_the_whole_interval_decides_a_claim_of_either_direction(low, high, claimed, verdict):
-    value = math.sqrt(low * high) if low else 2.0
-    assert decide(Ratio(value, low, high), *claimed).verdict == verdict
-    least, most = claimed[0], claimed[1] if len(claimed) > 1 else math.inf
-    turned = Ratio(value, low, high).inverse()
-    assert decide(turned, 1 / most if most < math.inf else 1e-300, 1 / least if least else math.inf).verdict == verdict
+def test_the_whole_interval_decides_a_claim(low, high, claimed, verdict):
+    ratio = Ratio(math.sqrt(low * high) if low else 2.0, low, high)
+    assert decide(ratio, *claimed).verdict == verdict
+    if claimed[0] > 1 and len(claimed) > 1:
+        lower, upper = claimed
+        assert decide(ratio.inverse(), 1 / upper, 1 / lower).verdict == verdict
+
+
+@pytest.mark.parametrize("claimed", [AT_LEAST_3, ABOUT_3, AT_MOST_2])
+def test_claims_with_a_number_are_told_from_those_of_a_direction(claimed):
+    assert has_number(*(claimed if claimed[1:] else (*claimed, math.inf)))
+    assert not has_number(1.0, math.inf)
+    assert not has_number(1.0, 1.0)
 
 
 def test_what_was_not_measured_is_not_tested():
     assert decide(None, 2.0).verdict == "not tested"
 
 
-@pytest.mark.parametrize("claimed", [(0.0, 0.0), (0.0, math.inf), (2.0, 1.0), (-1.0, 2.0)])
+@pytest.mark.parametrize("claimed", [(0.0, 0.0), (0.0, math.inf), (2.0, 1.0), (-1.0, 2.0), (0.5, 2.0)])
 def test_a_claim_that_says_nothing_is_refused(claimed):
     with pytest.raises(LadderError, match="says nothing"):
         decide(Ratio(1.0, 0.9, 1.1), *claimed)
@@ -91,7 +106,7 @@ def test_one_process_of_each_leaves_everything_undecided():
 def test_a_ratio_keeps_the_cases_that_it_rests_on_and_is_no_other_for_them():
     cases = (("here", "gemm", "blas", "n=1,cache=cold"),)
     found = quotient([[2.0]] * 5, [[1.0]] * 5, cases)
-    assert found.inverse().cases == found.times(3.0).cases == decide(found, 1, 3).ratio.cases == cases
+    assert found.inverse().cases == found.times(3.0).cases == decide(found, 2, 3).ratio.cases == cases
     assert found == quotient([[2.0]] * 5, [[1.0]] * 5)
     assert "gemm" not in repr(found)
 
@@ -105,11 +120,11 @@ def test_a_multiple_of_an_exact_time_has_the_interval_of_the_median():
     assert multiple(studies[0], 3.0).value == middle(studies[0]) / 3.0
 
 
-def test_what_could_have_been_seen_is_beyond_the_margin_and_grows_with_the_noise():
+def test_what_could_have_been_seen_is_beyond_the_threshold_and_grows_with_the_noise():
     narrow, wide = (Ratio(1.0, 1 / width, width) for width in (1.001, 1.2))
-    assert 0.1 < narrow.detectable() < 0.102
-    assert 0.3 < wide.detectable() < 0.5
-    assert wide.detectable(margin=0.0) < wide.detectable()
+    assert 0.01 < narrow.detectable() < 0.012
+    assert 0.2 < wide.detectable() < 0.5
+    assert wide.detectable(threshold=0.0) < wide.detectable()
 
 
 def around(value):
@@ -175,4 +190,4 @@ def test_a_ratio_times_a_number_is_so_many_times_as_large_at_both_ends_too():
 @pytest.mark.parametrize("least", [0, 0.0])
 @pytest.mark.parametrize("most", [0.5, 1])
 def test_a_claim_of_at_most_less_than_one_says_something(least, most):
-    assert decide(Ratio(0.45, 0.44, 0.46), least, most).verdict == "confirmed"
+    assert decide(Ratio(0.45, 0.44, 0.46), least, most).verdict == "as claimed"

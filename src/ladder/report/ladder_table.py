@@ -6,7 +6,7 @@ import pandas as pd
 
 from ladder.report import latex
 from ladder.report.cells import NONE
-from ladder.statistics import claims
+from ladder.statistics import quotients
 from ladder.store import study
 
 
@@ -44,4 +44,4 @@ def cells(rung):
 
 def measured(rows):
     """The median of the processes' medians."""
-    return latex.seconds(claims.middle(study.processes(rows))) if len(rows) else NONE
+    return latex.seconds(quotients.middle(study.processes(rows))) if len(rows) else NONE

@@ -1,9 +1,11 @@
 """Ratios as text: `2.1 × [1.9, 2.3]`, with as many decimals as tell it from the ends of its interval."""
 
 import math
+from itertools import chain
 
 from ladder.report.latex import digits, percent
-from ladder.statistics import claims, verdicts
+from ladder.statistics import quotients, verdicts
+from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
@@ -18,7 +20,17 @@ def of(rows, other):
     if not (len(rows) and len(other)):
         return None
     rows, other = map(study.one_case, (rows, other))
-    return claims.quotient(*map(study.processes, (rows, other)), study.cases(rows, other))
+    return between(study.by_campaign(rows), study.by_campaign(other), study.cases(rows, other))
+
+
+def between(times, others, cases=()):
+    """The ratio of two cases, {campaign: processes}: over the campaigns that measured both, or of all processes.
+
+    Without a common campaign the ratio has no `spread`; no verdict rests on it.
+    """
+    if common := [name for name in times if name and name in others]:
+        return over_campaigns([quotient_in_turns(times[name], others[name]) for name in common], cases)
+    return quotients.quotient(*(list(chain.from_iterable(sides.values())) for sides in (times, others)), cases)
 
 
 def of_best(rows, cases):
@@ -27,14 +39,23 @@ def of_best(rows, cases):
         return None
     rows, cases = study.one_case(rows), {key: study.one_case(case) for key, case in cases.items()}
     best, tested = study.chosen_apart(cases)
+    behind = study.cases(rows, cases[best])
+    if {*study.by_campaign(rows)} & {*study.by_campaign(tested)} - {None, ""}:
+        return between(study.by_campaign(rows), study.by_campaign(tested), behind)
     of_all, apart = study.processes(cases[best]), study.processes(tested)
-    return claims.quotient(study.processes(rows), of_all, study.cases(rows, cases[best]), apart)
+    return quotients.quotient(study.processes(rows), of_all, behind, apart)
 
 
 def over(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
+    if not (len(rows) and seconds):
+        return None
     rows = study.one_case(rows)
-    return claims.multiple(study.processes(rows), seconds, study.cases(rows)) if len(rows) and seconds else None
+    times = study.by_campaign(rows)
+    if campaigns := [processes for name, processes in times.items() if name]:
+        exact = [quotient_in_turns(processes, [[seconds]] * len(processes)) for processes in campaigns]
+        return over_campaigns(exact, study.cases(rows))
+    return quotients.multiple(study.processes(rows), seconds, study.cases(rows))
 
 
 def bounded(low, high):
@@ -47,9 +68,9 @@ def of_parts(rows, other):
     if rows.empty or other.empty:
         return None
     rows, other = map(study.one_case, (rows, other))
-    summed = (part.groupby(["process", "sample"])["seconds"].sum() for part in (rows, other))
-    processes = ([list(process) for _, process in times.groupby("process")] for times in summed)
-    return claims.quotient(*processes, study.cases(rows))
+    keys = [name for name in ("campaign", "process", "sample") if name in rows]
+    summed = (part.groupby(keys, dropna=False)["seconds"].sum().reset_index() for part in (rows, other))
+    return between(*map(study.by_campaign, summed), study.cases(rows))
 
 
 def parts(ratio):

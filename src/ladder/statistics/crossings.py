@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from ladder.statistics.claims import Ratio
+from ladder.statistics.quotients import Ratio
 from ladder.statistics.verdicts import UNDECIDED
 
 EVERYWHERE, NOWHERE = "everywhere", "nowhere"

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from ladder.statistics.claims import middle
+from ladder.statistics.quotients import middle
 
 
 def split_processes(processes: Sequence) -> tuple[list, list]:

@@ -22,7 +22,7 @@ def rows_of(frame):
     Cases without a cold start are skipped.
     """
     from ladder.records.case import Case  # here, like the next ones, because `generate` need not load pandas
-    from ladder.statistics import claims
+    from ladder.statistics import quotients
     from ladder.store import study
 
     if not {GPUS, IMAGES, "cold_start"} <= set(frame.columns):
@@ -38,7 +38,7 @@ def rows_of(frame):
                 "tuning": without(case.tuning, GPUS),
                 GPUS: case.tuning[GPUS],
                 IMAGES: case.sizes[IMAGES],
-                "seconds": claims.middle(study.processes(rows)),
+                "seconds": quotients.middle(study.processes(rows)),
                 "cold_start": float(rows.groupby("process")["cold_start"].first().median()),
             }
         )

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.records import documents
-from ladder.statistics import claims, selection
+from ladder.statistics import quotients, selection
 from ladder.store import PUBLISHED, peaks, roofs, stored
 
 NO_ROWS = pd.DataFrame()
@@ -156,6 +156,14 @@ def processes(rows):
     return [by_process[process] for process in sorted(by_process)]
 
 
+def by_campaign(rows):
+    """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
+    if rows.empty or "campaign" not in rows:
+        return {None: processes(rows)}
+    rows = one_case(rows)
+    return {name: processes(of_campaign) for name, of_campaign in rows.groupby(rows["campaign"].fillna(""))}
+
+
 def cases(*frames):
     """What some rows rest on, each (machine, workload, variant, case) once; none where a table doesn't say so."""
     columns = ["machine", *CASE]
@@ -165,7 +173,7 @@ def cases(*frames):
 
 def middle(rows):
     """Seconds of the one case, the median over processes of the processes' medians; None without one."""
-    return claims.middle(processes(rows)) if len(rows) else None
+    return quotients.middle(processes(rows)) if len(rows) else None
 
 
 def energy(frame):

@@ -5,7 +5,7 @@ import pandas as pd
 
 from ladder.catalogue import workloads
 from ladder.report.figures import methods
-from ladder.statistics import claims, intervals
+from ladder.statistics import intervals, quotients
 from ladder.store import study
 
 FAR = 1e30  # beyond every axis: the end of an interval that has none
@@ -62,7 +62,7 @@ def summaries(rows, by=("method", "threads")):
     names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
     for key, group in rows.groupby(names, sort=False, dropna=False):
         processes = study.processes(group)
-        interval, middle = intervals.summary(processes), claims.middle(processes)
+        interval, middle = intervals.summary(processes), quotients.middle(processes)
         low, high = min(interval.low, middle), max(interval.high, middle)
         cases.append((*key, middle, low, high, bool(group["converged"].all()), processes))
     return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)

@@ -11,7 +11,7 @@ import pandas as pd
 from ladder.report import ratios
 from ladder.report.figures import bars, formats, layout, looks, marks, scales, theme
 from ladder.report.figures.theme import Line2D, Patch
-from ladder.statistics import claims
+from ladder.statistics import quotients
 
 MIN, MAX = 0.108, 0.148  # inches of a rung
 TALL = 4.2  # inches of all panels together, if rungs can be so low
@@ -135,17 +135,17 @@ def spread(processes, at):
     """Each process's median and its place on a rung's line, one below the other."""
     step = SPREAD / max(len(processes) - 1, 1)
     start = at - step * (len(processes) - 1) / 2
-    return [(claims.middle([times]), start + step * number) for number, times in enumerate(processes)]
+    return [(quotients.middle([times]), start + step * number) for number, times in enumerate(processes)]
 
 
 def write(axes, places, rungs):
     """Beside each rung its time; beside that, between two rungs, how many times the upper one's time is the lower's."""
     right = bars.BESIDE | {"xycoords": ("axes fraction", "data")}
     for at, rung in zip(places, rungs, strict=True):
-        axes.annotate(formats.time(claims.middle(rung.processes)), (1, at), (3, 0), **right)
+        axes.annotate(formats.time(quotients.middle(rung.processes)), (1, at), (3, 0), **right)
     for at, upper, lower in zip(places, rungs, rungs[1:], strict=False):
         if not (lower.is_peer or lower.begins):
-            gain = claims.quotient(upper.processes, lower.processes)
+            gain = quotients.quotient(upper.processes, lower.processes)
             axes.annotate(ratios.plain(gain), (1, at + 0.5), (BESIDE, 0), **right)
 
 

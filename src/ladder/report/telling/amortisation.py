@@ -6,7 +6,7 @@ import numpy as np
 
 from ladder.report import ratios
 from ladder.report.latex import digits, num
-from ladder.statistics import claims
+from ladder.statistics import quotients
 from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import study
@@ -40,7 +40,7 @@ def calls_to_pay(chapter, kept, other):
     preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
     costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
     spread = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
-    return break_even([(count, claims.quotient(processes, others)) for count, processes in spread.items()])
+    return break_even([(count, quotients.quotient(processes, others)) for count, processes in spread.items()])
 
 
 def text(answer):

@@ -1,0 +1,78 @@
+"""Ratios over campaigns: the campaign, not the process, is the unit of replication of a conclusion.
+
+A campaign is one stretch of measuring: one start, one commit, one host, one set of GPUs. GPUs of one model differ by
+8 % in the mean (P. Sinha et al., SC 2022), so processes on one GPU say nothing about another. Both sides of a
+ratio are measured in the same campaign, process by process in turns; the ratio is taken there, and what host, GPU
+and drift have in common for both sides cancels.
+
+The ratio of a campaign has an interval of its processes: the rank interval of the median of the pairs' ratios, or
+Student's t with fewer than 8 pairs. The ratio over campaigns is the geometric mean of theirs, and its interval is
+Student's t of their logarithms, from REPLICATED campaigns on; from 8 on it is their median with its rank interval.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ladder.errors import LadderError
+from ladder.statistics.intervals import location, log_medians, median_rank, require_processes, t_interval
+from ladder.statistics.quotients import LEVEL, Ratio, extended, middle
+from ladder.statistics.verdicts import shift_between
+
+REPLICATED = 3  # the minimum number of campaigns whose spread gives an interval
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a ratio rests on: `campaigns`, their number, and the components of the variance of its logarithm.
+
+    `within` is the standard deviation between the pairs of processes of a campaign, `between` that between campaigns
+    beyond what `within` explains, 0 if it explains all and nan with a single campaign. Both are those of logarithms:
+    0.01 is 1 %.
+    """
+
+    campaigns: int
+    within: float
+    between: float
+
+
+def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> tuple[Ratio, float, float]:
+    """The time of a over that of b in a campaign, the variance of its logarithm, and that of a pair of processes.
+
+    Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
+    interval is that of `verdicts.shift_between`. Variances are nan with a single process.
+    """
+    logarithms = [log_medians(require_processes(times, "the case")) for times in (a, b)]
+    value = middle(a) / middle(b)
+    if len(a) == len(b):
+        differences = logarithms[0] - logarithms[1]
+        variance = float(differences.var(ddof=1)) if len(a) > 1 else math.nan
+        return extended(value, location(differences, LEVEL), ()), variance / len(a), variance
+    variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
+    of_mean = sum(variance / side.size for variance, side in zip(variances, logarithms, strict=True))
+    return extended(value, shift_between(*logarithms, LEVEL), ()), float(of_mean), float(sum(variances))
+
+
+def over_campaigns(campaigns: Sequence[tuple[Ratio, float, float]], cases: tuple = ()) -> Ratio:
+    """The ratio over campaigns, each as `quotient_in_turns` gives it, with its Spread.
+
+    With fewer than REPLICATED campaigns the interval is that of their processes alone: it holds for these GPUs only.
+    """
+    if not campaigns:
+        raise LadderError("A ratio needs a campaign in which both of its sides were measured.")
+    ratios, variances, pairs = zip(*campaigns, strict=True)
+    logarithms = np.log([ratio.value for ratio in ratios])
+    count = len(ratios)
+    if count < REPLICATED:
+        value = math.exp(logarithms.mean())
+        low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
+    else:
+        centre, *ends = location(logarithms, LEVEL)
+        value, (low, high) = math.exp(centre), np.exp(ends)
+    between = math.nan
+    if count > 1:
+        between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))
+    spread = Spread(count, math.sqrt(float(np.mean(pairs))), between)
+    return Ratio(value, float(low), float(high), cases, spread)

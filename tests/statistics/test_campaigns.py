@@ -1,0 +1,130 @@
+"""A thousand made-up studies of several campaigns with known answers: at most 1 % of the verdicts are wrong.
+
+GPUs differ, campaigns on them differ, processes have two states and all times drift during a campaign.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from ladder.errors import LadderError
+from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+from ladder.statistics.claims import decide
+from ladder.statistics.verdicts import outcome_of
+
+STUDIES, PROCESSES = 1000, 10
+WRONG = 0.01
+# Standard deviations of logarithms: of GPUs and of campaigns as a whole, which both sides of a ratio share; of a case
+# on one GPU and in one campaign, which they don't share.
+GPU, CAMPAIGN, CASE_ON_GPU, CASE_IN_CAMPAIGN = 0.08, 0.02, 0.02, 0.01
+SLOW, IS_SLOW, JITTER = math.log(20.4 / 18.8), 0.3, 0.002  # the slow state of a process, its probability, the rest
+DRIFT = 0.1  # of all times from the first to the last process of a campaign
+
+
+@cache
+def studies(campaigns, case_on_gpu=CASE_ON_GPU):
+    """Seconds of two cases with equal times over all GPUs, of shape (STUDIES, campaigns, 2, PROCESSES, 1)."""
+    rng = np.random.default_rng(campaigns)
+    shape = STUDIES, campaigns
+    common = GPU * rng.standard_normal(shape) + CAMPAIGN * rng.standard_normal(shape)
+    of_case = math.hypot(case_on_gpu, CASE_IN_CAMPAIGN) * rng.standard_normal((*shape, 2))
+    states = SLOW * (rng.random((*shape, 2, PROCESSES)) < IS_SLOW) + JITTER * rng.standard_normal(
+        (*shape, 2, PROCESSES)
+    )
+    turns = DRIFT * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, PROCESSES)
+    return np.exp(common[..., None, None] + of_case[..., None] + turns[..., None, :] + states)[..., None]
+
+
+@cache
+def ratios(campaigns, case_on_gpu=CASE_ON_GPU):
+    """The ratio of the two cases in every study; its true value is 1."""
+    return [
+        over_campaigns([quotient_in_turns(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)
+    ]
+
+
+@pytest.mark.parametrize("campaigns", [3, 5, 8])
+@pytest.mark.parametrize(  # the right verdicts: "less" is true of what has the opposite direction, too
+    ("true", "claimed", "right"),
+    [
+        (3.0, (2.0,), {"as claimed"}),
+        (1.5, (2.0,), {"less than claimed"}),
+        (0.7, (2.0,), {"the opposite", "less than claimed"}),
+        (1.0, (1.0, 1.0), {"as claimed"}),
+        (1.3, (1.0, 1.0), {"the opposite"}),
+        (1.0, (1.0,), {"no effect"}),
+        (2.5, (2.5, 2.5), {"as claimed"}),
+        # Where two verdicts meet: a hair short of a number, of a direction, and of equality.
+        (1.999, (2.0,), {"less than claimed", "as claimed"}),
+        (1.0099, (1.0,), {"no effect"}),
+        (1.101, (1.0, 1.0), {"the opposite"}),
+    ],
+)
+def test_verdicts_over_campaigns_are_right_or_undecided(campaigns, true, claimed, right):
+    words = [decide(ratio.times(true), *claimed).verdict for ratio in ratios(campaigns)]
+    assert np.mean([word not in right | {"undecided"} for word in words]) <= WRONG
+
+
+@pytest.mark.parametrize("campaigns", [3, 5, 8])
+def test_a_program_beside_itself_is_neither_faster_nor_slower(campaigns):
+    """A/A on several GPUs."""
+    outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(campaigns)]
+    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) <= WRONG
+
+
+def test_verdicts_are_given():
+    """Verdicts that are never wrong because all are undecided would be useless."""
+    for campaigns, share in ((3, 0.5), (5, 0.95), (8, 0.95)):
+        words = [decide(ratio.times(3.0), 2.0).verdict for ratio in ratios(campaigns)]
+        assert np.mean([word == "as claimed" for word in words]) >= share
+
+
+def test_one_gpu_says_nothing_about_others():
+    """The interval of processes holds for its GPU, and excludes the ratio over all GPUs far too often."""
+    assert np.mean([not ratio.low <= 1 <= ratio.high for ratio in ratios(1)]) > 5 * WRONG
+    outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(1, case_on_gpu=0.0)]
+    assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) > WRONG
+
+
+def test_the_same_program_on_two_gpus_shows_no_effect_of_the_gpus():
+    """Both sides are measured on each GPU, so that the difference of 8 % between GPUs cancels."""
+    assert np.mean([abs(math.log(ratio.value)) for ratio in ratios(2)]) < GPU / 2
+
+
+@pytest.mark.parametrize("campaigns", [5, 8])
+def test_the_components_of_the_variance_are_found(campaigns):
+    spreads = [ratio.spread for ratio in ratios(campaigns)]
+    between = math.sqrt(np.mean([spread.between**2 for spread in spreads]))
+    assert between == pytest.approx(math.sqrt(2) * math.hypot(CASE_ON_GPU, CASE_IN_CAMPAIGN), rel=0.25)
+    within = math.sqrt(2 * (JITTER**2 + SLOW**2 * IS_SLOW * (1 - IS_SLOW)))
+    assert math.sqrt(np.mean([spread.within**2 for spread in spreads])) == pytest.approx(within, rel=0.1)
+    assert {spread.campaigns for spread in spreads} == {campaigns}
+
+
+def test_a_ratio_keeps_its_spread():
+    ratio = ratios(3)[0]
+    assert ratio.times(2).spread == ratio.inverse().spread == decide(ratio, 1).ratio.spread == ratio.spread
+
+
+def test_the_drift_of_a_campaign_cancels_in_turns():
+    """Both sides slow down by half during a campaign, and their ratio is exact in every pair."""
+    slower = np.linspace(1.0, 1.5, PROCESSES)[:, None]
+    ratio, variance, _ = quotient_in_turns(3 * slower, slower)
+    assert (ratio.value, ratio.low, ratio.high) == (pytest.approx(3),) * 3
+    assert variance == pytest.approx(0, abs=1e-20)
+
+
+@pytest.mark.parametrize(("numbers", "interval"), [((1, 1), (0.0, math.inf)), ((10, 4), None), ((1, 10), (0, math.inf))])
+def test_sides_may_have_few_or_different_numbers_of_processes(numbers, interval):
+    rng = np.random.default_rng(3)
+    ratio, *_ = quotient_in_turns(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in numbers))
+    assert ratio.low <= ratio.value <= ratio.high
+    if interval:
+        assert (ratio.low, ratio.high) == interval
+
+
+def test_a_ratio_without_a_campaign_is_refused():
+    with pytest.raises(LadderError, match="needs a campaign"):
+        over_campaigns([])
