@@ -13,6 +13,7 @@ from ladder.store import TABLES
 from ladder.workflow import builds, commands, data, figures, measurement, paper, study_plan
 from ladder.workflow.builds import Builds
 from ladder.workflow.ceilings import Ceilings
+from ladder.workflow.claims import Claims
 from ladder.workflow.figures import Figures
 from ladder.workflow.measurement import Measurement
 from ladder.workflow.paper import Paper

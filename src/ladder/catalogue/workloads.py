@@ -285,6 +285,14 @@ def used(case):
     return {(workload, tuning[name]) for name, workload in uses.items()}
 
 
+def reference_slug(case):
+    """The name of the file of a case's reference, without its suffix; None where the worker computes it."""
+    sizes = load(case.workload).reference_sizes(case.sizes)
+    if sizes is None:
+        return None
+    return Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
+
+
 def device(case):
     """The name of the device that a case is timed on."""
     return constants(case.workload, case.variant)["DEVICE"]

@@ -19,8 +19,8 @@ from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import require_met
 from ladder.harness.workers import Worker
-from ladder.machine import description, revision, variables
-from ladder.records import agreement, record
+from ladder.machine import description, identity, revision, variables
+from ladder.records import agreement, campaigns, record
 from ladder.statistics import intervals
 
 
@@ -68,9 +68,9 @@ def require_phases(results):
         raise LadderError("A phase of the variant is called `total`, which means the whole call: rename it.")
 
 
-def cost_of(case, facts):
-    """The cost of a run; if it depends on `facts`, a dict per process, by the minimum of each."""
-    workload = workloads.load(case.workload)
+def cost_of_results(case, results):
+    """The cost of a run; if it depends on facts that a run finds, by the minimum of each over the processes."""
+    workload, facts = workloads.load(case.workload), [result["facts"] for result in results]
     minima = {name: min(process[name] for process in facts) for name in facts[0]}
     cost = workload.cost(case.sizes, minima) if minima else workload.cost(case.sizes)
     cost.precision = workloads.precision(case)
@@ -103,34 +103,34 @@ def measure(
             began, before, beginning = datetime.now(UTC), clocks(), time.monotonic()
             results = results_of(workers, protocol, leases, start_worker=partial(Worker, *job))
             wall, after = time.monotonic() - beginning, clocks()
+    times = {"started": began.isoformat(timespec="seconds"), "wall": wall, "clocks": {"before": before, "after": after}}
+    document = document_of(case, results, protocol, environment.of_worker(case, prelude) | leases)
+    if ceilings is not None:
+        require_plausible(case, results, cost_of_results(case, results), ceilings)
+    source = {"sources": sources, "source": revision.combine(origin, revision.of(code(case)))}
+    place = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
+    record.write(out, document | times | source | place)
+
+
+def document_of(case, results, protocol, variables_of_worker):
+    """What a record says of a case's results. Raises LadderError for processes that can't be pooled."""
     require_phases(results)
     agreement.require_same(results, "The processes of the case")
     for result in results[1:]:
         result["curve"] = []  # the record keeps curve and trace of the first process, and the checks of all
         result.pop("trace", None)
-    cost = cost_of(case, [result["facts"] for result in results])
-    if ceilings is not None:
-        require_plausible(case, results, cost, ceilings)
-    record.write(
-        out,
-        {
-            "schema": record.SCHEMA,
-            "machine": machine,
-            "workload": case.workload,
-            "variant": case.variant,
-            "case": case.slug,
-            "device": workloads.device(case),
-            "cost": vars(cost),
-            "protocol": protocol,
-            "processes": results,
-            "converged": is_converged(results, protocol),
-            "sources": sources,
-            "started": began.isoformat(timespec="seconds"),
-            "wall": wall,
-            "description": description.describe(),
-            "clocks": {"before": before, "after": after},
-            "source": revision.combine(origin, revision.of(code(case))),
-            "environment": variables.for_record(environment.of_worker(case, prelude) | leases),
-            "slurm": description.slurm(),
-        },
-    )
+    return {
+        "schema": record.SCHEMA,
+        "workload": case.workload,
+        "variant": case.variant,
+        "case": case.slug,
+        "device": workloads.device(case),
+        "cost": vars(cost_of_results(case, results)),
+        "protocol": protocol,
+        "processes": results,
+        "converged": is_converged(results, protocol),
+        "host": identity.host(),
+        "gpus": sorted({gpu for result in results for gpu in identity.gpus(result["threads"])}),
+        "environment": variables.for_record(variables_of_worker),
+        "slurm": description.slurm(),
+    }

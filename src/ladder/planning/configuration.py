@@ -99,6 +99,19 @@ def validate(config):
     return config
 
 
+def claims(config):
+    """The validated configuration of the claims' experiment: that of the study with the experiments of `claims`.
+
+    The file that the key names overrides the study's keys, and replaces all of its experiments. Without a file there
+    are none.
+    """
+    base = {key: value for key, value in config.items() if key != "experiments"} | {"experiments": {}}
+    if config["claims"] is None:
+        return validate(base)
+    path = Path(config["claims"])
+    return validate(merge(copy.deepcopy(base), read(path if path.exists() else PROJECT / path)))
+
+
 def require_folders(folders):
     """Raises LadderError for a folder whose name can't be in a search path."""
     for folder in folders:

@@ -19,7 +19,7 @@ from ladder.machine import processes, variables
 from ladder.planning.configuration import as_list
 from ladder.planning.reasons import Skipped
 from ladder.planning.targets import nodes_of, target_of
-from ladder.records import files, record
+from ladder.records import documents, files, record
 from ladder.records.case import Case
 
 PATIENCE = 60  # seconds to load a library from a slow file system
@@ -118,6 +118,14 @@ def cases(name, experiment):
                     workloads.require_variables(case)
                     unique[case.key] = case
     return list(unique.values())
+
+
+def experiments_of(planned):
+    """The names of the experiments that each case belongs to, {key: [name]}."""
+    names = {}
+    for item in planned:
+        names.setdefault(item.case.key, []).append(item.experiment)
+    return names
 
 
 def grid(choices):
@@ -229,11 +237,18 @@ def document(planned, experiment):
 
 
 def published(choice, folder="results/published"):
-    """The labels of the published machines that a configuration's `published` names. Raises LadderError."""
+    """The folders below `folder` of the published machines that a configuration's `published` names, and campaigns.
+
+    Raises LadderError for a machine of which nothing is published.
+    """
     machines = sorted(path.parent.name for path in Path(folder).glob("*/machine.json"))
+    notes = sorted(Path(folder).glob("campaigns/*/machine.json"))
+    of_campaigns = {str(path.parent.relative_to(folder)): documents.read(path, "publication") for path in notes}
+    known = sorted({*machines, *(note["machine"] for note in of_campaigns.values())})
     if choice in (["all"], ["none"]):
-        return machines if choice == ["all"] else []
-    if missing := sorted(set(choice) - set(machines)):
-        contents = ", ".join(machines) or "nothing yet"
+        choice = known if choice == ["all"] else []
+    if missing := sorted(set(choice) - set(known)):
+        contents = ", ".join(known) or "nothing yet"
         raise LadderError(f"Nothing is published of {', '.join(missing)}; results/published holds {contents}.")
-    return choice
+    chosen = [name for name, note in of_campaigns.items() if note["machine"] in choice]
+    return [*(name for name in choice if name in machines), *chosen]

@@ -11,7 +11,8 @@
 The case's own columns: machine (with " (published)" where it is), experiment, workload, variant, case, device, cache,
 every size and every tuning by its name, threads_found, flops, bytes, precision, converged. In samples.csv the
 workload's FACTS are columns, too, and `commit` is that of the source that measured the case, as `revision.format`
-writes it; what was published early lacks it. On a GPU that reports it, `throttled` says whether the process's GPU was
+writes it; what was published early lacks it. `campaign` is the stretch of measuring, `host` and `gpu` are digests of
+where it ran, several GPUs with a blank between; what was published early lacks them. On a GPU that reports it, `throttled` says whether the process's GPU was
 throttled for power or heat. Where the protocol asks for it, `joules` and `sustained` are the energy and the seconds of
 a run, averaged over runs repeated for at least a second (what was published early lacks them). `cold_start` is a
 process's set-up and first call, in seconds, once its libraries are loaded and its inputs are there: a GPU's start
@@ -28,13 +29,17 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
-from ladder.records import checksums, record
+from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
 from ladder.store import PUBLISHED, TABLES, stored
 
 KEY = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
 REPEATED = ("joules", "sustained")
+# Of a record, where and in which stretch of measuring it was made.
+PLACE = ("campaign", "host")
+# The numbers of processes of one campaign: those of the next continue from here, so that they never mix in a case.
+APART = 1000
 
 
 def collect(plan, folder, published=()):
@@ -62,8 +67,7 @@ def collect(plan, folder, published=()):
     for name, rows in tables.items():
         # Published rows are skipped if there are new ones of the same case on the same machine.
         here = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = [published_rows(path, name, plan["experiment"], here) for path in published]
-        frames[name] = concatenated([pd.DataFrame(rows), *parts])
+        frames[name] = concatenated([pd.DataFrame(rows), *published_parts(published, name, plan["experiment"], here)])
     for name, frame in frames.items():  # once all could be read
         write_table(folder, name, frame)
     checksums.write(folder, [f"{name}.csv" for name in tables])
@@ -80,6 +84,9 @@ def rows_of(document, columns):
     """The rows that a record adds to each table."""
     facts = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
     facts["commit"] = revision.format(document["source"])
+    facts |= {name: document[name] for name in PLACE if name in document}
+    if document.get("gpus"):
+        facts["gpu"] = " ".join(document["gpus"])
     rows = {"samples": [], "checks": [], "curves": [], "traces": []}
     for number, process in enumerate(document["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
@@ -124,6 +131,21 @@ def imbalance(process, index, phase):
 def key_of(row):
     """What names a case on a machine."""
     return tuple(row[name] for name in KEY)
+
+
+def published_parts(folders, name, experiment, here):
+    """An experiment's rows of a published table by folder; a case that campaigns measured is of these alone."""
+    of_campaigns = [folder for folder in folders if is_campaign(folder)]
+    parts = [published_rows(folder, name, experiment, here) for folder in of_campaigns]
+    parts = [part.assign(process=part["process"] + APART * number) for number, part in enumerate(parts) if len(part)]
+    again = {(machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[KEY].to_numpy()}
+    others = [folder for folder in folders if folder not in of_campaigns]
+    return [*parts, *(published_rows(folder, name, experiment, here | again) for folder in others)]
+
+
+def is_campaign(folder):
+    """Whether a published folder is that of a campaign."""
+    return Path(folder).parent.name == campaigns.PUBLISHED.name
 
 
 def published_rows(folder, name, experiment, here):

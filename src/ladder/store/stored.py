@@ -32,7 +32,7 @@ REQUIRED = {
 }
 NUMBERS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
 # Columns of text, which may look like numbers: machines 0815 and 1e5, a commit of digits, a batch's number.
-TEXTS = {name for names in REQUIRED.values() for name in names} - NUMBERS | {"commit"}
+TEXTS = {name for names in REQUIRED.values() for name in names} - NUMBERS | {"commit", "campaign", "host", "gpu"}
 # How the number of a size or a tuning begins; a list such as 784-10 does too, and is taken for no number anyway.
 NUMERIC = re.compile("-?[0-9]")
 # A number of which pandas 2 changes the last digit.

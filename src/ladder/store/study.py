@@ -30,7 +30,8 @@ OF_ONE_RECORD = ["machine", "experiment", *CASE]
 class Study:
     """Tables by experiment and name, the subject's name (None: nothing was measured), descriptions by machine.
 
-    `roofs` are the ceilings by machine, as the verb `roofs` writes them. `answers` are those that were given before
+    `roofs` are the ceilings by machine, as the verb `roofs` writes them, and `campaigns` the published campaigns by
+    name. `answers` are those that were given before
     about any subject, by question, since chapters ask the same again and again.
     """
 
@@ -38,6 +39,7 @@ class Study:
     subject: str | None
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
+    campaigns: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def of(self, machine):
@@ -87,7 +89,10 @@ def load(folders, machine, descriptions=(), ceilings=None):
     """
     tables = {Path(folder).name: stored.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
-    study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None)
+    notes = campaigns_of(descriptions)
+    for note in notes.values():  # a machine of which only campaigns are published
+        about.setdefault(note["machine"] + PUBLISHED, note["description"])
+    study = Study(tables, None, about, documents.read(ceilings, "roofs") if ceilings else None, notes)
     machines = study.machines()
     if study.roofs is not None:
         for name in machines:
@@ -100,6 +105,13 @@ def described_name(path):
     """The machine that a description is of, as the tables name it."""
     path = Path(path)
     return path.parent.name + PUBLISHED if path.name == "machine.json" else path.stem
+
+
+def campaigns_of(descriptions):
+    """What is published of every campaign, {name: its description and its note}, in the order of their beginnings."""
+    published = [path for path in map(Path, descriptions) if path.name == "machine.json"]
+    about = [content for path in published if "campaign" in (content := documents.read(path, "publication"))]
+    return {each["campaign"]["name"]: each for each in sorted(about, key=lambda each: each["campaign"]["began"])}
 
 
 def read_description(path):

@@ -98,6 +98,15 @@ def data_paths(folder, *cases):
     return {name: f"{folder}/{name}" for name in names}
 
 
+def reference_path(folder, case):
+    """The path of a case's reference below a folder, None where the worker computes it."""
+    from ladder.catalogue import workloads  # here, because most verbs don't need it
+
+    if (slug := workloads.reference_slug(case)) is None:
+        return None
+    return f"{folder}/{case.workload}/{slug}.npz"
+
+
 def add_study(parser):
     """The arguments of the verbs that write about the whole study."""
     parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")

@@ -1,6 +1,6 @@
 """Write the ceilings of every machine (JSON): the maxima of its ceiling experiments or, if published, of all cases."""
 
-from ladder.store import PUBLISHED, stored, study
+from ladder.store import PUBLISHED, collect, stored, study
 from ladder.verbs.arguments import write_json
 
 
@@ -13,11 +13,13 @@ def add_arguments(parser):
 def run(options):
     results = study.load(options.folders, None)
     local = {name: results.of(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
-    write_json(options.out, local | dict(map(published_ceilings, options.published)))
+    write_json(options.out, local | published_ceilings(options.published))
 
 
-def published_ceilings(folder):
-    """A published machine's name in the tables, and its ceilings over all its cases."""
-    samples = stored.published(folder, "samples")
-    name = samples["machine"].iloc[0]
-    return name + PUBLISHED, study.Study({"all": {"samples": samples}}, name).ceilings
+def published_ceilings(folders):
+    """The ceilings of every published machine over all its cases, by the machine's name in the tables."""
+    frames = {}
+    for samples in (stored.published(folder, "samples") for folder in folders):
+        frames.setdefault(samples["machine"].iloc[0], []).append(samples)
+    tables = {name: {"all": {"samples": collect.concatenated(parts)}} for name, parts in frames.items()}
+    return {name + PUBLISHED: study.Study(table, name).ceilings for name, table in tables.items()}

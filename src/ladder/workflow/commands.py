@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 
 from ladder.machine import revision, variables
+from ladder.records import campaigns
 from ladder.workflow.mistakes import ending_run
 
 # What a user has exported for Bash would affect every command: with noclobber a log can't be overwritten.
@@ -57,6 +58,8 @@ def set_variables(plan, workflow):
         os.environ.pop(name, None)
     os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{workflow.basedir}/src"}
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
+    if workflow.is_main_process:
+        os.environ[campaigns.VARIABLE] = campaigns.name_of()
     # The process whose death ends the verbs of the rules.
     os.environ |= {"LADDER_PARENT": str(os.getpid())}
     if plan.site:

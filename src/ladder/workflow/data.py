@@ -77,11 +77,8 @@ def reference_path(workload, sizes):
 
 def reference_of(case):
     """The file of a case's reference, unless that is computed inside the job."""
-    sizes = workloads.load(case.workload).reference_sizes(case.sizes)
-    if sizes is None:
-        return []
-    slug = Case(case.workload, "reference", sizes, {}).slug.removesuffix(",cache=cold")
-    return reference_path(case.workload, slug)
+    slug = workloads.reference_slug(case)
+    return [] if slug is None else reference_path(case.workload, slug)
 
 
 @ending_run()

@@ -6,23 +6,24 @@ from ladder.workflow.study_plan import case_of
 
 
 class JobResources:
-    """The resources of the jobs of a StudyPlan.
+    """The resources of the jobs of a StudyPlan; `case_of` gives the case of a job's wildcards, or the largest of them.
 
     `measuring` and `describing` are those of the two kinds of jobs, {name: a value, or a function of the wildcards}.
     """
 
-    def __init__(self, plan):
+    def __init__(self, plan, case_of=case_of):
         self.plan = plan
+        self.case_of = case_of
         # One rank needs no launcher. An empty one also keeps Snakemake from starting a Slurm step with its own cores.
         self.measuring = {"mpi": self.launcher}
         self.describing = {}
         if plan.site:
             self.measuring |= self.slurm(self.target_of) | {
-                "tasks": ranks_of,
+                "tasks": self.ranks_of,
                 "cpus_per_task": self.threads,
-                "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), case_of(wildcards)),
+                "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), self.case_of(wildcards)),
                 # The same number on every node: of a total, Slurm may allocate more on one node than it has ranks.
-                "gres": lambda wildcards: targets.gres_of(self.target_of(wildcards), case_of(wildcards)),
+                "gres": lambda wildcards: targets.gres_of(self.target_of(wildcards), self.case_of(wildcards)),
                 "tasks_per_gpu": 0,
             }
             # A job that describes a node gets all of it.
@@ -36,13 +37,13 @@ class JobResources:
         else:
             # On this machine one job is timed at a time, or one per GPU.
             self.measuring |= {
-                "timing": lambda wildcards: 0 if is_on_gpu(wildcards) else 1,
-                "card": lambda wildcards: workloads.gpus(case_of(wildcards)),
+                "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) else 1,
+                "card": lambda wildcards: workloads.gpus(self.case_of(wildcards)),
             }
 
     def target_of(self, wildcards):
         """The Target of a measurement."""
-        return self.plan.target_of(case_of(wildcards))
+        return self.plan.target_of(self.case_of(wildcards))
 
     def target_of_label(self, wildcards):
         """The Target that is described."""
@@ -50,18 +51,26 @@ class JobResources:
 
     def launcher(self, wildcards):
         """The launcher of a case's ranks; empty for one rank."""
-        return self.target_of(wildcards).launcher if ranks_of(wildcards) > 1 else ""
+        return self.target_of(wildcards).launcher if self.ranks_of(wildcards) > 1 else ""
 
     def threads(self, wildcards):
         """The cores of a job, on a cluster those of each rank: one for a case on this machine's GPU, else all."""
-        case = case_of(wildcards)
+        case = self.case_of(wildcards)
         if self.plan.site and case.ranks > 1:
             return case.threads
-        return 1 if is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
+        return 1 if self.is_on_gpu(wildcards) and not self.plan.site else self.plan.target_of(case).cores
 
     def granted(self, wildcards, threads):
         """The cores granted to a job; on a cluster Snakemake's own count isn't right."""
-        return self.threads(wildcards) * ranks_of(wildcards) if self.plan.site else threads
+        return self.threads(wildcards) * self.ranks_of(wildcards) if self.plan.site else threads
+
+    def ranks_of(self, wildcards):
+        """The number of a case's ranks."""
+        return self.case_of(wildcards).ranks
+
+    def is_on_gpu(self, wildcards):
+        """Whether a case's arrays are on a GPU."""
+        return workloads.device(self.case_of(wildcards)) == "cuda"
 
     def slurm(self, target_of):
         """The Slurm resources of a job whose Target is a function of the wildcards."""
@@ -75,16 +84,6 @@ class JobResources:
 
         names = self.plan.targets["cpu"].slurm_resources  # the same ones for every target
         return {name: resource(name) for name in names} | {"runtime": runtime}
-
-
-def ranks_of(wildcards):
-    """The number of a case's ranks."""
-    return case_of(wildcards).ranks
-
-
-def is_on_gpu(wildcards):
-    """Whether a case's arrays are on a GPU."""
-    return workloads.constants(wildcards.workload, wildcards.variant)["DEVICE"] == "cuda"
 
 
 def all_gpus(target):

@@ -1,0 +1,109 @@
+"""Measure several cases in turns, process by process, so that what drifts meanwhile affects all of them alike.
+
+In each turn every case runs in one fresh process, in the order of the cases or, in every second turn, the other way
+round. Process i of all cases thus ran in the same turn: the ratio of two cases is taken turn by turn.
+"""
+
+import time
+from datetime import UTC, datetime
+from functools import partial
+from itertools import groupby
+
+from ladder import devices
+from ladder.build import compilation
+from ladder.catalogue import workloads
+from ladder.catalogue.sources import code, fingerprint
+from ladder.errors import LadderError, counted
+from ladder.harness import environment
+from ladder.harness.leases import hold_machine, lease_devices
+from ladder.harness.measure import document_of
+from ladder.harness.precompile import precompile
+from ladder.harness.preconditions import require_met
+from ladder.harness.workers import Worker
+from ladder.machine import cpus, description, revision
+from ladder.records import record
+
+
+def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, launcher=None, prelude=()):
+    """Measure cases and write their records below `root`. Raises LadderError, and writes none, if anything is wrong.
+
+    `jobs` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
+    protocol's `processes` is the number of turns.
+    """
+    cases = list(jobs)
+    if granted is not None and granted < (cores := max(case.cores for case in cases)):
+        raise LadderError(
+            f"A case asks for {counted(cores, 'thread')}, but Snakemake grants {counted(granted, 'core')}: raise "
+            "--cores, or lower `cores` in the configuration so that the case is skipped."
+        )
+    for case, (_, reference) in jobs.items():
+        workloads.require_sound(case)
+        require_met(case, reference)
+    origins = {case: (fingerprint(case), revision.of(code(case))) for case in cases}
+    results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
+    start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
+    with hold_machine(*cases):
+        for case in filter(compilation.is_needed, cases):
+            precompile(case, protocol, prelude)
+        with lease_devices(*cases) as leases:
+            clocks = partial(devices.of(cases[0]).clocks, leases)
+            began, before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
+            for turn in range(protocol["processes"]):
+                for group in groups(cases if turn % 2 == 0 else cases[::-1], launcher):
+                    measure_group({case: jobs[case] for case in group}, start, leases, results, walls)
+            after = clocks()
+    about = description.describe()
+    documents = {}
+    for case in cases:
+        sources, origin = origins[case]
+        documents[case] = document_of(case, results[case], protocol, environment.of_worker(case, prelude) | leases) | {
+            "machine": machine,
+            "campaign": campaign,
+            "description": about,
+            "sources": sources,
+            "source": revision.combine(origin, revision.of(code(case))),
+            "started": began,
+            "wall": walls[case],
+            "clocks": {"before": before, "after": after},
+        }
+    for case, document in documents.items():
+        record.write(record.path_of(machine, case.key, root), document)
+
+
+def start_worker(case, data, reference, protocol, launcher, prelude):
+    """A worker of a case, with the launcher if it has several ranks."""
+    return Worker(case, protocol, data, reference, launcher if case.ranks > 1 else None, prelude)
+
+
+def groups(cases, launcher):
+    """Lists of cases whose workers start together, at most as many as there are cores."""
+    together = max(1, cpus.cores())
+    for share_start, group in groupby(cases, lambda case: devices.of(case).share_start(case, launcher)):
+        group, size = list(group), together if share_start else 1
+        yield from (group[index : index + size] for index in range(0, len(group), size))
+
+
+def measure_group(jobs, start, leases, results, walls):
+    """Measure one process of each case. All start at once; then one measures while the others wait."""
+    workers = {}
+    try:
+        for case, (data, reference) in jobs.items():
+            workers[case] = start(case, data, reference)
+        for worker in workers.values():
+            worker.wait_ready()
+        for case, worker in workers.items():
+            began = time.monotonic()
+            results[case].append(named(case, partial(worker.go, leases)))
+            worker.stop()
+            walls[case] += time.monotonic() - began
+    finally:
+        for worker in workers.values():
+            worker.stop()
+
+
+def named(case, action):
+    """The result of an action; an error of it names the case, since others are measured with it."""
+    try:
+        return action()
+    except LadderError as error:
+        raise LadderError(f"{case.key}: {error}") from None

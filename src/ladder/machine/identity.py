@@ -1,0 +1,30 @@
+"""Which host and which GPUs a measurement ran on, as digests: they tell machines apart without naming them."""
+
+import hashlib
+import platform
+from contextlib import suppress
+from pathlib import Path
+
+LENGTH = 12  # hexadecimal digits
+# What tells hosts apart; copies of a virtual machine may share the first.
+FILES = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id")
+
+
+def digest(text):
+    """A digest of a name that shouldn't be public."""
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+def host():
+    """The digest of this host, another one after it has been started anew."""
+    parts = [platform.node()]
+    for path in FILES:
+        with suppress(OSError, ValueError):
+            parts.append(Path(path).read_text(encoding="ascii").strip())
+    return digest("\n".join(parts))
+
+
+def gpus(threads):
+    """The digests of the GPUs of a process, sorted, from what it reports of its threads; empty on a host."""
+    places = [threads, *threads.get("ranks", ())]
+    return sorted({digest(place["gpu"]["uuid"]) for place in places if "gpu" in place})

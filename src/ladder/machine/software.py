@@ -1,0 +1,40 @@
+"""The versions of what a measurement depends on outside of Python's packages: compilers, CUDA, MPI and BLAS."""
+
+import subprocess
+import sys
+
+from ladder.machine import processes, variables
+
+PATIENCE = 60  # seconds that a program has to tell its version
+# Programs and expressions in Python that tell a version; what isn't installed has none.
+PROGRAMS = {"gcc": ["gcc", "-dumpfullversion"], "nvcc": ["nvcc", "--version"]}
+EXPRESSIONS = {
+    "CUDA runtime": "import cupy; print(cupy.cuda.runtime.runtimeGetVersion())",
+    "CUDA driver": "import cupy; print(cupy.cuda.runtime.driverGetVersion())",
+    "NVRTC": "import cupy; print(*cupy.cuda.nvrtc.getVersion(), sep='.')",
+    "cuBLAS": "import cupy; print(cupy.cuda.cublas.getVersion(cupy.cuda.device.get_cublas_handle()))",
+    "NCCL": "import cupy.cuda.nccl; print(cupy.cuda.nccl.get_version())",
+    "cuDNN": "import torch; print(torch.backends.cudnn.version() or '')",
+    "CUDA of PyTorch": "import torch; print(torch.version.cuda or '')",
+    "MPI": "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(MPI.Get_library_version())",
+    "BLAS of NumPy": "import numpy; print(numpy.show_config('dicts')['Build Dependencies']['blas']['version'])",
+}
+
+
+def versions():
+    """{name: version} of what is installed."""
+    commands = PROGRAMS | {name: [sys.executable, "-c", code] for name, code in EXPRESSIONS.items()}
+    outputs = {name: output_of(command) for name, command in commands.items()}
+    return {name: output for name, output in outputs.items() if output}
+
+
+def output_of(command):
+    """The last line that a program prints; empty if it fails or isn't installed."""
+    try:
+        done = processes.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=variables.inherited()
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = done.stdout.decode(errors="replace").strip("\0 \n").splitlines()
+    return lines[-1].strip() if done.returncode == 0 and lines else ""

@@ -1,0 +1,69 @@
+"""Campaigns: stretches of measuring from one start, of one commit, on one host and its GPUs.
+
+Every record names its campaign. A run of the workflow is one; `ladder turns` measures in one that may be continued,
+as long as commit, host and GPUs are the same. The folder of such a campaign has its CampaignNote and its records.
+"""
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ladder.errors import LadderError
+from ladder.records import documents
+from ladder.records.files import write_atomically
+
+FOLDER = Path("results/campaigns")
+PUBLISHED = Path("results/published/campaigns")
+NOTE = "campaign.json"
+VARIABLE = "LADDER_CAMPAIGN"  # the campaign of a run, for its jobs
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
+SAME = ("machine", "commit", "dirty", "host", "gpus")  # what a campaign that is continued must agree in
+
+
+def name_of(machine=None):
+    """A new campaign's name, by the second in which it begins."""
+    began = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    return f"{machine}_{began}" if machine else began
+
+
+def of_run():
+    """The campaign of the run that this process belongs to; a process by itself is one. Raises LadderError."""
+    name = os.environ.get(VARIABLE) or name_of()
+    if not NAME.fullmatch(name):
+        raise LadderError(f"{VARIABLE} is {name!r}, which is no campaign's name: unset it.")
+    return name
+
+
+def folder(name):
+    """The folder of a campaign's records."""
+    return FOLDER / name
+
+
+def is_published(name):
+    """Whether a campaign was measured whole, and published."""
+    return (PUBLISHED / name / "machine.json").exists()
+
+
+def current(about):
+    """The name of the campaign to continue: the last unpublished one that agrees in `about`; else that of a new one.
+
+    `about` has the keys SAME. Raises LadderError for a note that can't be read.
+    """
+    for path in sorted(FOLDER.glob(f"*/{NOTE}"), key=began_of, reverse=True):
+        note = documents.read(path, "campaign")
+        if all(note[key] == about[key] for key in SAME) and not is_published(path.parent.name):
+            return path.parent.name
+    return name_of(about["machine"])
+
+
+def began_of(path):
+    """When a campaign began, by its note."""
+    return documents.read(path, "campaign")["began"]
+
+
+def begin(name, about):
+    """Write the note of a new campaign; `about` has the keys SAME and what else it says, such as the driver."""
+    note = {"name": name, "began": datetime.now(UTC).isoformat(timespec="seconds")} | about
+    write_atomically(folder(name) / NOTE, json.dumps(note | {"digest": documents.digest(note)}, indent=1) + "\n")

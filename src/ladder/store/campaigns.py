@@ -1,0 +1,104 @@
+"""Publishing a campaign: the tables of its records and what it was measured with, in a folder of its own.
+
+A published campaign never changes, and no other is mixed with it. Its tables are those of `collect`, and its
+`machine.json` keeps the note of its beginning.
+"""
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from ladder.errors import LadderError
+from ladder.harness.plausibility import require_plausible
+from ladder.machine import revision
+from ladder.records import campaigns, documents, record
+from ladder.records.case import Case
+from ladder.store import TABLES, ceilings, collect
+from ladder.store.publish import pack, replace
+
+
+def publish(name, experiments, margin):
+    """Write the published folder of a campaign from all of its records.
+
+    `experiments` is {key of a case: the names of its experiments}, and `margin` that of the ceilings, with which all
+    samples are compared. Raises LadderError, and writes nothing, if there is no record, or if one isn't of this
+    campaign, its commit or its host.
+    """
+    note = documents.read(campaigns.folder(name) / campaigns.NOTE, "campaign")
+    paths = sorted(campaigns.folder(name).glob("records/*/*/*/*.json"))
+    records = {path: record.read(path) for path in paths}
+    records = {path: content for path, content in records.items() if key_of(content) in experiments}
+    if not records:
+        raise LadderError(f"The campaign {name} has no records: measure it with `snakemake claims`.")
+    for path, content in records.items():
+        require_of_campaign(path, content, note)
+    require_below_ceilings(records, experiments, margin)
+    tables = {table: [] for table in TABLES}
+    for content in records.values():
+        key = key_of(content)
+        for experiment in experiments[key]:
+            columns = collect.own_columns(content["machine"], experiment, *key.split("/"))
+            for table, rows in collect.rows_of(content, columns).items():
+                tables[table] += rows
+    frames = {table: pd.DataFrame(rows) for table, rows in tables.items()}
+    first = next(iter(records.values()))
+    commits = Counter(revision.format(content["source"]) for content in records.values())
+    about = {
+        "machine": note["machine"],
+        "published": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sources": [revision.parse(commit) | {"cases": cases} for commit, cases in commits.items()],
+        "cases": len(records),
+        "samples": int((frames["samples"]["phase"] == "total").sum()),
+        "description": first["description"],
+        "campaign": note,
+    }
+    contents = {f"{table}.csv.gz": pack(frame) for table, frame in frames.items()}
+    contents["machine.json"] = json.dumps(about, indent=1) + "\n"
+    replace(campaigns.PUBLISHED / name, contents)
+
+
+def key_of(content):
+    """The key of a record's case."""
+    return "/".join(content[name] for name in ("workload", "variant", "case"))
+
+
+def require_of_campaign(path, content, note):
+    """Refuse a record of another campaign, commit or, outside of a cluster, host."""
+    found = {"campaign": content.get("campaign"), "commit": content["source"]["commit"]}
+    expected = {"campaign": note["name"], "commit": note["commit"]}
+    if not content["slurm"]:
+        found["host"], expected["host"] = content.get("host"), note["host"]
+    for what, value in expected.items():
+        if found[what] != value:
+            raise LadderError(
+                f"{path} is of the {what} {found[what]}, and the campaign {note['name']} of {value}: delete it and "
+                "continue with `snakemake claims`."
+            )
+
+
+def require_below_ceilings(records, experiments, margin):
+    """Refuse samples that are faster than the campaign's own ceilings allow."""
+    keys = {path: key_of(content) for path, content in records.items()}
+    measured = [path for path, key in keys.items() if any(map(ceilings.is_ceiling, experiments[key]))]
+    if not measured:
+        return
+    limits = ceilings.summarise(measured, margin)
+    for path in records.keys() - set(measured):
+        content = records[path]
+        case = Case.parse(content["workload"], content["variant"], content["case"])
+        try:
+            require_plausible(case, content["processes"], Cost(content["cost"]), limits)
+        except LadderError as error:
+            raise LadderError(f"{path}: {error}") from None
+
+
+class Cost:
+    """The cost of a record, by attributes."""
+
+    def __init__(self, entries):
+        vars(self).update(entries)
+
+

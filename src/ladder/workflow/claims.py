@@ -1,0 +1,118 @@
+"""The experiment behind the verdicts on claims: its cases in blocks that are measured in turns, in one campaign."""
+
+import functools
+import hashlib
+import json
+from dataclasses import replace
+
+from ladder.catalogue import datasets, sources, workloads
+from ladder.machine import identity, nvidia, revision
+from ladder.planning import configuration, plan
+from ladder.records import campaigns
+from ladder.workflow import data
+from ladder.workflow.mistakes import ending_run, stop
+
+
+class Claims:
+    """The claims' experiment of a StudyPlan with its Builds: what the configuration's file `claims` asks for.
+
+    `campaign` is the name of the campaign that is continued or begun, and `blocks` are lists of cases by name.
+    """
+
+    def __init__(self, study, builds):
+        self.study = study
+        self.builds = builds
+
+    @functools.cached_property
+    @ending_run("can't be used")
+    def plan(self):
+        """The StudyPlan of the claims, without cases that can't run here."""
+        config = configuration.claims(self.study.config)
+        cases = [item for item in plan.plan(config, self.study.targets) if not item.skipped]
+        return replace(self.study, config=config, every_case=cases, cases=cases)
+
+    @functools.cached_property
+    def about(self):
+        """What a campaign that is continued must agree in."""
+        source = revision.current()
+        gpus = sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus())
+        return {"machine": self.study.machines[0], "host": identity.host(), "gpus": gpus} | source
+
+    @functools.cached_property
+    @ending_run()
+    def campaign(self):
+        """The name of the campaign."""
+        return campaigns.current(self.about)
+
+    @functools.cached_property
+    def blocks(self):
+        """{name: [Planned]}: the experiments of one machine that share cases, directly or through others."""
+        groups = []  # of (experiments, {key: Planned})
+        for item in self.plan.cases:
+            names, cases = {(item.machine, item.experiment)}, {item.case.key: item}
+            connected = [group for group in groups if names & group[0] or (item.machine, item.case.key) in group[2]]
+            for group in connected:
+                groups.remove(group)
+                names, cases = group[0] | names, group[1] | cases
+            keys = {(item.machine, key) for key in cases}
+            groups.append((names, cases, keys))
+        several = len(self.study.machines) > 1
+        return {block_name(sorted(names)[0], several): list(cases.values()) for names, cases, _ in groups}
+
+    @property
+    def target(self):
+        """The file that ends the campaign, in a list: its description, once it is published; empty without cases."""
+        return [f"{campaigns.PUBLISHED}/{self.campaign}/machine.json"] if self.plan.cases else []
+
+    def experiments(self, wildcards):
+        """The experiments of each case as JSON."""
+        return json.dumps(plan.experiments_of(self.plan.cases))
+
+    def notes(self, wildcards):
+        """The notes of all blocks of a campaign."""
+        return [f"{campaigns.FOLDER}/{wildcards.campaign}/blocks/{name}.json" for name in self.blocks]
+
+    def items(self, wildcards):
+        """The Planned cases of a block; ends the run for an unknown one."""
+        if wildcards.block not in self.blocks:
+            stop(f"The claims have no block {wildcards.block}. They have: {', '.join(self.blocks)}.")
+        return self.blocks[wildcards.block]
+
+    def largest_case(self, wildcards):
+        """The case of a block that needs the most GPUs and cores, for the resources of its job."""
+        cases = [item.case for item in self.items(wildcards)]
+        return max(cases, key=lambda case: (workloads.gpus(case), case.ranks, case.cores))
+
+    def keys(self, wildcards):
+        """The keys of a block's cases."""
+        return [item.case.key for item in self.items(wildcards)]
+
+    def machine(self, wildcards):
+        """The label of the machine on which a block runs."""
+        return self.items(wildcards)[0].machine
+
+    def inputs(self, wildcards):
+        """The data, references, binaries and libraries of a block."""
+        cases = [item.case for item in self.items(wildcards)]
+        paths = [path for case in cases for path in datasets.files_of(case.workload, case.sizes)]
+        paths += [path for case in cases for path in [data.reference_of(case)] if path]
+        paths += [path for case in cases for path in self.builds.binaries_of(case) + self.builds.libraries_of(case)]
+        return sorted(set(paths))
+
+    def protocol(self, wildcards):
+        """The protocol of a block as JSON; it is the same for all of its cases."""
+        protocols = {json.dumps(item.protocol) for item in self.items(wildcards)}
+        if len(protocols) > 1:
+            stop(f"The experiments of the block {wildcards.block} share cases: give them the same protocol.")
+        return protocols.pop()
+
+    def fingerprint(self, wildcards):
+        """A digest of the code behind a block."""
+        codes = [sources.fingerprint(item.case) for item in self.items(wildcards)]
+        return hashlib.sha256(" ".join(codes).encode()).hexdigest()[:16]
+
+
+def block_name(name, with_machine):
+    """The name of a block: its first experiment, with the machine if there are several."""
+    machine, experiment = name
+    return f"{experiment}-{machine}" if with_machine else experiment
